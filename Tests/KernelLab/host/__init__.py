@@ -1,1 +1,1 @@
-"""Outside the guest: what to boot, and what to make of what comes out."""
+"""Outside the guest: what to boot, and how to judge the results."""

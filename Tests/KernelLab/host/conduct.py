@@ -28,21 +28,21 @@ KERNEL_TESTS = "kernel-tests"
 RUNS_KEPT = 10
 SECONDS_KEPT = 3 * 3600
 SELF_TEST = "peers"
-# Debian 13's, on its kernel, before everything that meets one.
+# Debian 13's, on its kernel, before all benches that use one.
 NEWER_BLUETOOTHD, LINE_OF_NEWER_BLUETOOTHD, BLUETOOTHD_MARK = "5.82", "6.12", "bluetoothd"
 ZOO, MATRIX, HARDSHIPS, THREATS, ESSENTIAL = "zoo", "matrix", "hardships", "threats", "essential"
-# All that a kernel takes part in, where the rest has run on another one.
+# Everything that involves the kernel, if the rest has run on another one.
 KERNEL_TAKES_PART = "not program"
-# By themselves, and only where the variable is set: whatever else runs would be measured too, or it changes the toolchain.
+# Alone, and only if the variable is set: other work would be measured too, or it changes the toolchain.
 ON_REQUEST = {"speed": "LAB_SPEED", "deployment": "LAB_DEPLOYMENT"}
-# The guest's own deadline: far beyond what a busy machine needs, since it only ever ends what hangs.
-# A variable sets another one, to try the lab itself.
+# The guest's own deadline: far beyond what a busy machine needs, since it only ends what hangs. A variable changes it,
+# for testing the lab itself.
 SECONDS = int(os.environ.get("BLESTREAMS_LAB_SECONDS", "1200"))
-# Guests spend much of their time waiting for the kernel's own timers, so four share two processors well.
+# Guests spend much of their time waiting for the kernel's own timers, so two processors are enough for four guests.
 GUESTS_AT_ONCE = 4
-# What takes longest comes first, so that none is left to run alone in the end.
+# The longest come first, so that none runs alone at the end.
 LONGEST = ("sessions", "hour", "ble", "field", "bonds", "serve", KERNEL_TESTS, "bluetoothd")
-# Into how many guests a bench goes that is run whole: each has to be done long before its deadline.
+# The number of guests for a bench that is run whole: each must end long before its deadline.
 PARTS = {ZOO: 3, MATRIX: 6}
 
 
@@ -54,7 +54,7 @@ class Guest:
     mark: str  # only tests with this mark, as pytest's -m takes it; empty: all
     bench: str
     expected: list[str]
-    bluetoothd: str = ""  # the release where it isn't this machine's
+    bluetoothd: str = ""  # the release, if it isn't this machine's
     part: str = ""  # I/N: of the zoo's profiles, or the matrix's parts, every Nth from the Ith on
 
     @property
@@ -63,19 +63,19 @@ class Guest:
 
     @property
     def rank(self) -> tuple[int, int]:
-        """Of whole benches the long ones, then by how many scenarios there are."""
+        """Whole long benches first, then by the number of scenarios."""
         is_long = self.bench in LONGEST and self.mark in ("", KERNEL_TAKES_PART) and not self.bluetoothd
         return LONGEST.index(self.bench) if is_long else len(LONGEST), -len(self.expected)
 
     @property
     def title(self) -> str:
-        """The bench, and what is its own about this guest."""
+        """The bench, and what distinguishes this guest."""
         part = f" {self.part.replace('/', ' of ')}" if self.part else ""
         return self.bench + part + (f" with bluetoothd {self.bluetoothd}" if self.bluetoothd else "")
 
 
 def guests_of(line: str, only: str | None, self_test: bool) -> list[Guest]:
-    """What runs on a kernel, written as LINE or LINE:MARK; the mark counts where nothing else was chosen."""
+    """The guests for a kernel, written as LINE or LINE:MARK; the mark applies if nothing else was chosen."""
     line, _, mark = line.partition(":")
     if only or self_test:
         mark = ""
@@ -90,7 +90,7 @@ def guests_of(line: str, only: str | None, self_test: bool) -> list[Guest]:
 
 
 def whole_of(bench: str, line: str, only: str | None) -> list[Guest]:
-    """The whole zoo, or matrix, on a kernel, in several guests; or what of it matches."""
+    """The guests for the whole zoo or matrix on a kernel, or for its matching part."""
     line = line.partition(":")[0]
     parts = [f"{number}/{PARTS[bench]}" for number in range(PARTS[bench])] if not only else [""]
     guests = [Guest(line, "", bench, collect(bench, only, "", part), part=part) for part in parts]
@@ -98,7 +98,7 @@ def whole_of(bench: str, line: str, only: str | None) -> list[Guest]:
 
 
 def benches(only: str | None, self_test: bool, mark: str) -> dict[str, list[str]]:
-    """What to run: the names of the tests to be seen, by bench. Not known beforehand for the kernel tests."""
+    """The tests to run, by bench. The names of the kernel tests are not known beforehand."""
     chosen: dict[str, list[str]] = {}
     if only and only.split("/")[0] == KERNEL_TESTS:
         return {only: []}
@@ -115,19 +115,19 @@ def benches(only: str | None, self_test: bool, mark: str) -> dict[str, list[str]
 
 
 def mark_of(folder: str, only: str | None, mark: str) -> str:
-    """What the run has chosen; of the zoo, of the matrix, of hardships and of threats a part is enough for every run."""
+    """The run's mark; ordinary runs include only a part of the zoo, the matrix, the hardships and the threats."""
     is_part = folder in (ZOO, MATRIX, HARDSHIPS, THREATS) and not only and mark in ("", KERNEL_TAKES_PART)
     return " and ".join(filter(None, [ESSENTIAL if is_part else "", mark]))
 
 
 def collect(folder: str, only: str | None, mark: str, part: str = "") -> list[str]:
-    """The tests of a bench that are to run."""
+    """The tests of a bench to run."""
     return [test for test in collect_all(only, mark, part) if test.startswith(f"scenarios/{folder}/")]
 
 
 @functools.cache
 def collect_all(only: str | None, mark: str, part: str) -> list[str]:
-    """Those of all benches: to collect them one bench at a time takes longer than some of them run."""
+    """The tests of all benches: collecting one bench at a time takes longer than running some of them."""
     command = [sys.executable, "-B", "-m", "pytest", "--collect-only", "-q", "scenarios"]
     command += (["-k", only] if only else []) + (["-m", mark] if mark else [])
     environment = os.environ | {"LAB_PART": part}
@@ -138,7 +138,7 @@ def collect_all(only: str | None, mark: str, part: str) -> list[str]:
 
 
 def guest_script(cache: Path, guest: Guest, only: str | None) -> str:
-    """/out/bench: the environment, then guest/bench."""
+    """The content of /out/bench: the environment, then guest/bench."""
     environment = {
         "PATH": f"{os.environ['PATH']}:/usr/sbin:/sbin",
         "HOME": str(Path.home()),
@@ -166,7 +166,7 @@ def guest_script(cache: Path, guest: Guest, only: str | None) -> str:
 
 
 def boot(cache: Path, guest: Guest, only: str | None, out: Path, is_live: bool) -> None:
-    """Runs one guest to its end, showing its output as it comes where no other guest's comes between."""
+    """Runs one guest to its end, showing its output live if no other guest runs."""
     script = out / "bench"
     script.write_text(guest_script(cache, guest, only))
     script.chmod(0o755)
@@ -184,12 +184,12 @@ def boot(cache: Path, guest: Guest, only: str | None, out: Path, is_live: bool) 
                 time.sleep(0.2)
             sys.stdout.write(output.read())
     except KeyboardInterrupt:
-        machine.wait()  # the terminal's Ctrl-C has reached it, too
+        machine.wait()  # the terminal's Ctrl-C has reached it too
         raise
 
 
 def examine(cache: Path, guest: Guest, only: str | None, out: Path, is_live: bool) -> Verdict:
-    """Runs one bench on one kernel and tells how it went."""
+    """Runs one bench on one kernel and prints the result."""
     out.mkdir()
     start = time.monotonic()
     title = f"\n=== {guest.title} on Linux {guest.line}\n"
@@ -207,10 +207,10 @@ def examine(cache: Path, guest: Guest, only: str | None, out: Path, is_live: boo
 
 
 def new_results(cache: Path) -> Path:
-    """A folder for this run's logs. Of earlier runs that failed or were kept, the latest stay."""
+    """A folder for this run's logs. The latest earlier runs that failed or were kept remain."""
     runs = sorted(cache.glob("run.*"), key=lambda path: path.stat().st_mtime)
     for run in runs[:-RUNS_KEPT]:
-        # A younger one may still be going on: it is another lab's, on the same cache.
+        # A younger one may still be running: it belongs to another lab on the same cache.
         if time.time() - run.stat().st_mtime > SECONDS_KEPT:
             shutil.rmtree(run, ignore_errors=True)
     return Path(tempfile.mkdtemp(prefix="run.", dir=cache))
@@ -246,13 +246,13 @@ def main() -> int:
         try:
             verdicts = [verdict.result() for verdict in waiting]
         except KeyboardInterrupt:
-            pool.shutdown(wait=True, cancel_futures=True)  # the terminal's Ctrl-C has reached the guests, too
+            pool.shutdown(wait=True, cancel_futures=True)  # the terminal's Ctrl-C has reached the guests too
             raise
 
     print("\n=== Kernel lab")
     for verdict in verdicts:
         print(verdict.line())
-    # Once more behind the table: who sees no more than the end of a long log sees why.
+    # Again after the table, for readers who see only the end of a long log.
     for verdict in verdicts:
         for trouble in verdict.troubles:
             print(f"TROUBLE on {verdict.line_name}, {verdict.bench}: {trouble}")

@@ -1,6 +1,7 @@
-"""The tables of pairings in README.md: what the lab expects, laid over with what a run has measured, and compared.
+"""The tables of pairings in README.md: the expected values, overlaid with the values that a run measured, and compared.
 
-A cell that is not as expected has failed its scenario already. Where kernels or neighbours differ, each says its own.
+A cell that differs from the expectation has already failed its scenario. If kernels or neighbours differ, each is
+named.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ WORDS = {"display": "display", "yes-no": "display, yes or no", "keyboard": "keyb
 
 
 def measured(folders: list[Path]) -> list[dict]:
-    """What the guests have brought out."""
+    """The results of the guests."""
     found = []
     for folder in folders:
         path = folder / "matrix.jsonl"
@@ -28,7 +29,7 @@ def measured(folders: list[Path]) -> list[dict]:
 
 
 def methods() -> str:
-    """Which method it is, for an initiator in a column and a responder in a line."""
+    """The method for an initiator in a column and a responder in a row."""
     lines = ["| responder, initiator | " + " | ".join(WORDS[c] for c in CAPABILITIES) + " |"]
     lines += ["|---" * (len(CAPABILITIES) + 1) + "|"]
     for responder in CAPABILITIES:
@@ -41,7 +42,7 @@ def methods() -> str:
 
 
 def outcomes(facts: list[dict]) -> str:
-    """What becomes of a pairing, by the role of `ble` and the method."""
+    """The outcome of a pairing, by the role of `ble` and the method."""
     results: dict[tuple[str, str, str], set[str]] = {}
     for role in ROLES:
         for cell in pairing.cells(role):
@@ -57,7 +58,7 @@ def outcomes(facts: list[dict]) -> str:
 
 
 def settle(folders: list[Path], is_accepted: bool) -> bool:
-    """Prints the tables with what was measured. False where README has others and that was not accepted."""
+    """Prints the measured tables. False if README has others and that was not accepted."""
     facts = measured(folders)
     text = README.read_text()
     table = f"{methods()}\n\n{outcomes(facts)}"

@@ -1,6 +1,6 @@
-"""The zoo's table in README.md: read, laid over with what a run has measured, and compared.
+"""The zoo's table in README.md: read, overlaid with the values that a run measured, and compared.
 
-A cell is `green`, or the number of a note with the words that the command printed; where kernels differ, each says its own.
+A cell is `green`, or the number of a note with the words that the command printed; if kernels differ, each is named.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ BEGIN, END = "<!-- zoo: begin -->", "<!-- zoo: end -->"
 KERNELS = ("6.12", "6.1")
 GREEN, NOTHING = "green", "–"
 
-# What was measured, by profile, job and kernel: `green`, or words.
+# The measured results, by profile, job and kernel: `green`, or words.
 Cells = dict[tuple[str, str, str], str]
 
 
 def measured(folders: list[Path]) -> Cells:
-    """What the guests have brought out. Red cells aren't among it: they have failed the run."""
+    """The results of the guests, without red cells: they have failed the run."""
     cells: Cells = {}
     for folder in folders:
         path = folder / "zoo.jsonl"
@@ -33,7 +33,7 @@ def measured(folders: list[Path]) -> Cells:
 
 
 def lasting(words: str) -> str:
-    """Without what is another thing in each run."""
+    """The words without what differs in each run."""
     words = re.sub(r"\bhci\d+\b", "hciN", words)
     words = re.sub(r"\b(?:[0-9A-F]{2}:){5}[0-9A-F]{2}\b", "ADDRESS", words)
     words = re.sub(r"\b\d+(?:\.\d+)? (seconds|s)\b", r"N \1", words)
@@ -41,7 +41,7 @@ def lasting(words: str) -> str:
 
 
 def committed(text: str) -> Cells:
-    """The cells of the table in that text."""
+    """The cells of the table in a text."""
     body = text.partition(BEGIN)[2].partition(END)[0]
     notes = dict(re.findall(r"^(\d+)\. (.+)$", body, re.MULTILINE))
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in body.splitlines() if line.startswith("|")]
@@ -58,7 +58,7 @@ def committed(text: str) -> Cells:
 
 
 def render(cells: Cells, profiles: list[tuple[str, str]], jobs: list[str]) -> str:
-    """The table, for those profiles by name and meaning, and the notes below it."""
+    """The table for these profiles, with their names and meanings, and the notes below it."""
     notes: list[str] = []
 
     def short(words: str) -> str:
@@ -90,7 +90,7 @@ def replaced(text: str, table: str) -> str:
 
 
 def settle(folders: list[Path], is_accepted: bool) -> bool:
-    """Prints the table as measured, over the committed one. False where they differ and that was not accepted."""
+    """Prints the measured table over the committed one. False if they differ and that was not accepted."""
     from lab.jobs import JOBS
     from peers import zoo
 

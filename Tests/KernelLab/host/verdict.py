@@ -1,5 +1,5 @@
-"""Judges what one guest brought out. Whatever is not plainly good is bad: a guest that died, nothing run, a test that
-went missing or was skipped without a reason, a kernel that complained."""
+"""Judges the results of one guest. Everything that is not plainly good is bad: a guest that died, nothing run, a test
+that is missing or was skipped without a reason, a kernel that complained."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from xml.etree import ElementTree
 from lab import faults
 
 PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
-NO_REASON = ("", "Skipped", "unconditional skip")  # what pytest says where nothing was said
+NO_REASON = ("", "Skipped", "unconditional skip")  # pytest's words if no reason was given
 TIMED_OUT = ("124", "137")
-MESSAGE = 600  # characters of what a failed test says that a line of troubles shows
+MESSAGE = 600  # the length of a failed test's message in a line of troubles, in characters
 
 
 @dataclass
@@ -23,7 +23,7 @@ class Verdict:
     line_name: str
     bench: str
     seconds: float
-    busy: float = 0  # seconds of the host's processors
+    busy: float = 0  # of the host's processors
     counts: Counter = field(default_factory=Counter)
     skips: list[str] = field(default_factory=list)
     troubles: list[str] = field(default_factory=list)
@@ -70,7 +70,7 @@ def judge(out: Path, line: str, bench: str, expected: list[str], seconds: float)
 
 
 def busy(times: str) -> float:
-    """The seconds in what the shell's `times` says of itself and its children, in user mode and in the kernel's."""
+    """The seconds that the shell's `times` reports for itself and its children, in user mode and in the kernel."""
     return sum(int(minutes) * 60 + float(seconds) for minutes, seconds in re.findall(r"(\d+)m([\d.]+)s", times))
 
 
@@ -117,7 +117,7 @@ def read_junit(path: Path) -> dict[str, tuple[str, str]]:
 
 
 def what_failed(child: ElementTree.Element) -> str:
-    """The lines that pytest marks, and the last place that it names, on one line."""
+    """The lines that pytest marks, and the last place that it names, joined in one line."""
     lines = (child.text or "").splitlines()
     said = [line[1:].strip() for line in lines if line.startswith("E ")] or [child.get("message", "")]
     places = [line.split(": ")[0] for line in lines if re.match(r"\S+\.py:\d+: ", line)]
@@ -125,20 +125,21 @@ def what_failed(child: ElementTree.Element) -> str:
 
 
 def test_key(node: str) -> str:
-    """`scenarios/ble/test_scan.py::test_x` as the JUnit file names it."""
+    """The name of `scenarios/ble/test_scan.py::test_x` in the JUnit file."""
     file, _, test = node.partition("::")
     return f"{Path(file).stem}::{test}"
 
 
 def read_events(path: Path) -> dict[str, tuple[str, str]]:
-    """Swift Testing's event stream: every test function that started or was skipped. One without an end has failed."""
+    """The outcomes in Swift Testing's event stream: every test function that started or was skipped. One without an end
+    failed."""
     outcomes: dict[str, tuple[str, str]] = {}
     functions: set[str] = set()
     for line in read(path).splitlines():
         try:
             record = json.loads(line)
         except ValueError:
-            continue  # the line the guest died in
+            continue  # the line in which the guest died
         payload = record["payload"]
         if record["kind"] == "test":
             if payload["kind"] == "function":
@@ -161,7 +162,7 @@ def read_events(path: Path) -> dict[str, tuple[str, str]]:
 
 
 def reason(messages: list[tuple[str, str]]) -> str:
-    """The comment in quotes that Swift Testing puts behind what it skipped or cancelled."""
+    """The quoted comment that Swift Testing appends to a skipped or cancelled test."""
     quoted = re.search(r'"(.*)"$', " ".join(text for _, text in messages))
     return quoted.group(1) if quoted else ""
 

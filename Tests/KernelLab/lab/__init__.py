@@ -1,1 +1,1 @@
-"""What the scenarios stand on: the kernel's management socket, the peers, the `ble` command, a thin ATT client."""
+"""The base of the scenarios: the kernel's management socket, the peers, the `ble` command, a thin ATT client."""

@@ -1,4 +1,4 @@
-"""Accounts of a long run: which numbers came, what is missing and what names it, and what a process holds."""
+"""Accounts of a long run: the numbers received, the missing ones and their explanation, and a process's resources."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from pathlib import Path
 
 @dataclass
 class Account:
-    """Of numbers that were sent as 1, 2, 3 …"""
+    """An account of numbers that were sent as 1, 2, 3 …"""
 
     received: int
-    gaps: list[dict]  # what each gap said of itself, and how many numbers are `missing` there
+    gaps: list[dict]  # the description of each gap, and how many numbers are `missing` there
 
     @property
     def missing(self) -> int:
@@ -23,7 +23,8 @@ class Account:
 
 
 def account(records: list[dict]) -> Account:
-    """Of what `ble notify --json` printed. A number that is missing without a gap, or comes twice, is an error."""
+    """The account of the output of `ble notify --json`. A number that is missing without a gap, or comes twice, is an
+    error."""
     last = received = 0
     gaps: list[dict] = []
     open_gap: dict | None = None
@@ -43,11 +44,11 @@ def account(records: list[dict]) -> Account:
 
 @dataclass
 class Holding:
-    """What a process holds at a moment."""
+    """The resources of a process at a moment."""
 
     seconds: float
     resident: int  # KiB
-    files: tuple[str, ...]  # what its descriptors are
+    files: tuple[str, ...]  # what its descriptors refer to
     threads: int
 
     @property
@@ -60,16 +61,16 @@ class Holding:
 
 def holding(process: int, seconds: float) -> Holding:
     status = dict(line.split(":", 1) for line in Path(f"/proc/{process}/status").read_text().splitlines())
-    # Of its own: what it shares with its file is read in as it is needed.
+    # Anonymous memory only: pages shared with the program's file are loaded as needed.
     return Holding(seconds, int(status["RssAnon"].split()[0]), descriptors(process), int(status["Threads"]))
 
 
 def descriptors(process: int) -> tuple[str, ...]:
-    """What the descriptors of a process are, sorted: a socket by its kind, a file by its path. Without what libdispatch
-    looks at for a moment, once a second, to count the threads that run."""
+    """What the descriptors of a process refer to, sorted: a socket by its kind, a file by its path. Leaves out what
+    libdispatch opens for a moment, once a second, to count the running threads."""
     links = []
     for entry in Path(f"/proc/{process}/fd").iterdir():
-        # One may be closed between the two looks.
+        # A descriptor may be closed between the two calls.
         with contextlib.suppress(FileNotFoundError):
             links.append(os.readlink(entry))
     kinds = socket_kinds()
@@ -77,8 +78,9 @@ def descriptors(process: int) -> tuple[str, ...]:
 
 
 def socket_kinds() -> dict[str, str]:
-    """What each socket is, by what its descriptor links to. The management socket is one of `hci`; one that is just being
-    closed is in no table any more, and stays a "socket"."""
+    """The kind of each socket, by the link of its descriptor. The management socket is one of `hci`; a socket that is
+    just being closed is no longer in any table, and stays a "socket".
+    """
     kinds = {}
     for kind in ("hci", "l2cap", "unix"):
         with contextlib.suppress(FileNotFoundError):
@@ -89,6 +91,6 @@ def socket_kinds() -> dict[str, str]:
 
 
 def difference(before: tuple[str, ...], after: tuple[str, ...]) -> str:
-    """What a process has opened and closed between two looks, by name; nothing where it has the same."""
+    """The descriptors that a process opened and closed between two snapshots, by name; empty if none."""
     told = {"opened": Counter(after) - Counter(before), "closed": Counter(before) - Counter(after)}
     return "; ".join(f"{word} {', '.join(names.elements())}" for word, names in told.items() if names)

@@ -1,4 +1,4 @@
-"""A thin ATT client on a raw L2CAP socket: it shows that the peers keep their promises before `ble` is blamed."""
+"""A thin ATT client on a raw L2CAP socket: it proves that the peers keep their promises before `ble` is blamed."""
 
 from __future__ import annotations
 
@@ -39,7 +39,8 @@ def socket_address(address: str | None, kind: int) -> bytes:
 
 
 class Client:
-    """One connection. Unasked values are kept in `values` as (handle, bytes), in order; indications are confirmed."""
+    """One connection. Notifications and indications are kept in `values` as (handle, bytes), in order; indications are
+    confirmed."""
 
     def __init__(self, adapter: str, address: str, kind: int, within: float = PATIENCE):
         self.mtu = 23
@@ -67,13 +68,13 @@ class Client:
         self.socket.close()
 
     def receive(self, deadline: float) -> bytes:
-        """The next PDU. Always waits first: a receive that blocks freezes the adapter on some 6.1 kernels."""
+        """The next PDU. It always waits first: a receive that blocks freezes the adapter on some 6.1 kernels."""
         if not select.select([self.socket], [], [], max(0, deadline - time.monotonic()))[0]:
             raise TimeoutError("the peer is silent")
         return self.socket.recv(1024)
 
     def step(self, deadline: float) -> bytes | None:
-        """Takes one PDU in; returns it where it is a response."""
+        """Processes one PDU; returns it if it is a response."""
         pdu = self.receive(deadline)
         if pdu[0] in (NOTIFICATION, INDICATION):
             self.values.append((struct.unpack_from("<H", pdu, 1)[0], pdu[3:]))
@@ -83,7 +84,7 @@ class Client:
         if pdu[0] == MTU_REQUEST:
             self.socket.send(struct.pack("<BH", MTU_RESPONSE, 517))
             return None
-        if pdu[0] in REQUESTS:  # bluetoothd is a client on every link; there is nothing to find here
+        if pdu[0] in REQUESTS:  # bluetoothd is a client on every link; there is nothing here for it to find
             self.socket.send(struct.pack("<BBHB", ERROR, pdu[0], 0, REQUEST_NOT_SUPPORTED))
             return None
         return pdu
@@ -98,7 +99,7 @@ class Client:
         return response
 
     def until(self, done, within: float = PATIENCE) -> None:
-        """Takes values in until `done(values)`."""
+        """Receives values until `done(values)`."""
         deadline = time.monotonic() + within
         while not done(self.values):
             self.step(deadline)
@@ -109,7 +110,7 @@ class Client:
         return self.mtu
 
     def characteristics(self) -> dict[str, int]:
-        """Every characteristic's value handle, by its UUID in full."""
+        """The value handle of every characteristic, by its full UUID."""
         found: dict[str, int] = {}
         start = 1
         while True:
@@ -146,5 +147,5 @@ class Client:
         self.socket.send(struct.pack("<BH", WRITE_COMMAND, handle) + value)
 
     def subscribe(self, handle: int, indicate: bool = False) -> None:
-        """Writes the CCCD, which all our peers put right behind the value."""
+        """Writes the CCCD, which all our peers place directly after the value."""
         self.write(handle + 1, b"\x02\x00" if indicate else b"\x01\x00")

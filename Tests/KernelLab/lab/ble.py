@@ -1,4 +1,4 @@
-"""Runs the `ble` command as a person would, and keeps what it said."""
+"""Runs the `ble` command as a person would, and keeps its output."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from lab import names
 from lab.peer import PATIENCE
 
 PRODUCTS = Path(os.environ.get("LAB_PRODUCTS", "/nowhere")).resolve()
-# As it is deployed; the package's own tests run it as it is debugged.
+# A release build, as it is deployed; the package's own tests run the debug build.
 PROGRAM = Path(os.environ.get("LAB_BLE") or PRODUCTS / "ble")
 UNPRIVILEGED = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups", "--inh-caps=-all"]
-# What a program that crashed says, whatever its message.
+# What a crashed program prints, whatever its message.
 CRASH = ("Fatal error", "Crash:", "stack dump", "Segmentation fault", "Illegal instruction")
 
 
 class Run:
-    """One run of the command, from its start on."""
+    """One run of the command."""
 
     def __init__(
         self, arguments: tuple[str, ...], prefix: list[str], program: Path = PROGRAM, at_terminal: bool = False
@@ -59,7 +59,7 @@ class Run:
             reader.start()
 
     def read(self, name: str, pipe) -> None:
-        with pipe:  # so that thousands of runs hold no descriptors
+        with pipe:  # so that thousands of runs leave no descriptors open
             for line in pipe:
                 self.attention.wait()
                 with self.changed:
@@ -70,11 +70,11 @@ class Run:
             self.changed.notify_all()
 
     def read_terminal(self) -> None:
-        """What is said at its terminal, also what ends with no line: a question."""
+        """Reads the output at its terminal, including text without a line end: a question."""
         while True:
             try:
                 octets = os.read(self.terminal, 4096)
-            except OSError:  # nobody has the other end any more
+            except OSError:  # the other end is closed
                 octets = b""
             with self.changed:
                 self.output["stderr"] += octets.decode(errors="replace")
@@ -86,7 +86,7 @@ class Run:
                 return
 
     def wait_question(self, text: str, times: int = 1) -> None:
-        """Waits until it has asked that at its terminal, so often; what is typed before is no answer."""
+        """Waits until it has asked that at its terminal, a number of times; text typed earlier is not an answer."""
         deadline = time.monotonic() + PATIENCE
         with self.changed:
             while self.stderr.count(text) < times:
@@ -120,8 +120,8 @@ class Run:
                 self.changed.wait(remaining)
 
     def wait_text(self, text: str, name: str = "stdout", within: float = PATIENCE, after: int = 0) -> None:
-        """Waits until it has said that, behind so many characters; what was looked at already is not looked at again, however
-        much it says."""
+        """Waits until it has printed a text, after a number of characters; text that was searched is not searched
+        again, however long the output is."""
         deadline = time.monotonic() + within
         seen = 0
         with self.changed:
@@ -132,7 +132,7 @@ class Run:
                 self.changed.wait(remaining)
 
     def look_away(self) -> None:
-        """Reads nothing more, so that the command waits as soon as the pipes are full, until `look_again`."""
+        """Stops reading until `look_again`, so that the command blocks when the pipes are full."""
         self.attention.clear()
 
     def look_again(self) -> None:
@@ -143,7 +143,7 @@ class Run:
         self.process.send_signal(signal.SIGINT)
 
     def end(self, within: float = PATIENCE) -> Run:
-        """Waits for the end. A command that is still running then hangs, and that fails the scenario."""
+        """Waits for the end. If the command is still running after the time, it hangs, and the scenario fails."""
         try:
             self.process.wait(within)
         except subprocess.TimeoutExpired:
@@ -168,11 +168,11 @@ class Run:
             said += [f"    {name}: {line[:300]}" for line in shown]
         return "\n".join(said)
 
-    # What it said with --json
+    # The output of --json.
 
     @property
     def records(self) -> list[dict]:
-        """stdout as JSON, which it has to be down to the last line."""
+        """stdout as JSON; every line must be JSON."""
         records = []
         for line in self.stdout.splitlines():
             try:
@@ -187,7 +187,7 @@ class Run:
 
     @property
     def sightings(self) -> list[dict]:
-        """What a scan reported, with addresses and UUIDs in one spelling."""
+        """The reports of a scan, with addresses and UUIDs in one spelling."""
         found = [record for record in self.records if "address" in record]
         for record in found:
             record["address"] = record["address"].upper()
@@ -210,20 +210,20 @@ class Ble:
         return run
 
     def start_at_terminal(self, *arguments) -> Run:
-        """As a person does it: what it asks is answered with `type`."""
+        """Starts the command at a terminal, as a person does; `type` answers its questions."""
         common = ("--adapter", self.adapter) if self.adapter else ()
         run = Run((*arguments, *common), self.prefix, at_terminal=True)
         self.runs.append(run)
         return run
 
     def program(self, name: str, *arguments) -> Run:
-        """Starts another of the package's programs, which takes the default adapter."""
+        """Starts another of the package's programs, which uses the default adapter."""
         run = Run(arguments, self.prefix, PRODUCTS / name)
         self.runs.append(run)
         return run
 
     def __call__(self, *arguments, within: float = PATIENCE) -> Run:
-        """Runs the command to its end, whatever that is."""
+        """Runs the command to its end, successful or not."""
         return self.start(*arguments).end(within)
 
     def good(self, *arguments, within: float = PATIENCE) -> Run:
@@ -232,7 +232,7 @@ class Ble:
         return run
 
     def bad(self, *arguments, status=(1, 2), says=(), within: float = PATIENCE) -> Run:
-        """A run that has to fail with one clear message, which contains each of the words given."""
+        """A run that must fail with one clear message, which contains each of the words given."""
         run = self(*arguments, within=within)
         allowed = (status,) if isinstance(status, int) else status
         assert run.status in allowed, f"ble was to fail with status {allowed}\n{run}"
@@ -246,7 +246,7 @@ class Ble:
         return run
 
     def unprivileged(self, capability: str | None = None) -> Ble:
-        """The same command as somebody without any capability, or with this one alone."""
+        """The same command as a user without any capability, or with only this one."""
         let_everybody_run(PROGRAM)
         alone = [f"--inh-caps=-all,+{capability}", f"--ambient-caps=+{capability}"]
         twin = Ble(self.adapter, UNPRIVILEGED if capability is None else [*UNPRIVILEGED[:-1], *alone])
@@ -255,7 +255,7 @@ class Ble:
 
 
 def let_everybody_run(program: Path) -> None:
-    """Opens the way to a program and its libraries, which may be in somebody's home. Only the guest's layer changes."""
+    """Makes a program and its libraries accessible, which may be in a user's home. Only the guest's layer changes."""
     libraries = subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout
     paths = [program, *(Path(word) for line in libraries.splitlines() for word in line.split() if word[0] == "/")]
     for path in paths:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from lab.peer import PATIENCE
 
-# What its line editor paints.
+# The escape sequences of its line editor.
 PAINT = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\r|\x01|\x02")
 
 
@@ -43,7 +43,7 @@ class Bluetoothctl:
                 return
 
     def wait(self, pattern: str, after: int = 0) -> re.Match:
-        """The first that fits of what it has said from that place on."""
+        """The first match in its output from that place on."""
         deadline = time.monotonic() + PATIENCE
         with self.changed:
             while not (found := re.compile(pattern).search(self.said, after)):
@@ -53,7 +53,7 @@ class Bluetoothctl:
         return found
 
     def type(self, line: str) -> int:
-        """Types a line; answers from where on to look for what it says to that."""
+        """Types a line; returns the place from which to search for the reply."""
         with self.changed:
             place = len(self.said)
         os.write(self.terminal, line.encode() + b"\n")

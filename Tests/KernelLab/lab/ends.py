@@ -1,4 +1,4 @@
-"""The ends of threads, as the kernel tells them: its connector of processes (`include/uapi/linux/cn_proc.h`)."""
+"""The ends of threads, as the kernel reports them: its connector of processes (`include/uapi/linux/cn_proc.h`)."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ PROCESSES = (1, 1)  # the connector's index and value, CN_IDX_PROC and CN_VAL_PR
 LISTEN = 1
 EXIT = 0x80000000
 HEADER, MESSAGE = struct.Struct("=IHHII"), struct.Struct("=IIIIHH")
-EVENT = struct.Struct("=IIQII")  # what, processor, time, thread, process
+EVENT = struct.Struct("=IIQII")  # event, processor, time, thread, process
 
 
 class ThreadEnds:
-    """Tells when a thread of one process ends, from now on."""
+    """Reports when a thread of one process ends, from now on."""
 
     def __init__(self, process: int):
         self.process = process
@@ -29,7 +29,7 @@ class ThreadEnds:
         self.socket.send(HEADER.pack(HEADER.size + len(message), DONE, 0, 0, os.getpid()) + message)
 
     def wait(self, deadline: float) -> bool:
-        """Waits for the next end; `False` where there is none in time."""
+        """Waits for the next end; `False` if there is none in time."""
         while (left := deadline - time.monotonic()) > 0:
             self.socket.settimeout(left)
             try:
@@ -42,7 +42,7 @@ class ThreadEnds:
         return False
 
     def wait_until(self, is_so, within: float = PATIENCE) -> bool:
-        """Looks now, and whenever a thread has ended."""
+        """Checks now, and whenever a thread has ended."""
         deadline = time.monotonic() + within
         while not (so := is_so()) and self.wait(deadline):
             pass

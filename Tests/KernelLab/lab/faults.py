@@ -1,7 +1,7 @@
-"""Faults of Debian's kernels that were met while the lab was built, by name.
+"""Faults of Debian's kernels that were found while the lab was built, by name.
 
-A scenario that would run into one on the kernel it runs on goes round it, or is skipped with the fault's name and
-reason; a kernel log that shows one is reported under its name. Nothing of this is a fault of the package.
+A scenario that would meet one on its kernel works around it, or is skipped with the fault's name and reason; a kernel
+log that shows one is reported under its name. None of them is a fault of the package.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ class Fault:
     name: str
     lines: tuple[str, ...]  # the kernel lines that have it
     what: str
-    pattern: str  # what the kernel's log says then
+    pattern: str  # the words in the kernel's log
 
 
 FAULTS = [
@@ -38,7 +38,7 @@ FAULTS = [
     ),
 ]
 
-# What no kernel may say during a run. Stalls and lockups are not among it: their alarms are off in the guest.
+# What no kernel may log during a run. Stalls and lockups are not included: their alarms are off in the guest.
 TROUBLE = re.compile(
     r"Oops|BUG:|kernel BUG at|general protection|list_(?:add|del) corruption|WARNING: CPU|refcount_t:|blocked for more"
     r"|Kernel panic|Unable to handle|use-after-free|slab-out-of-bounds"
@@ -46,7 +46,7 @@ TROUBLE = re.compile(
 
 
 def present(name: str) -> Fault | None:
-    """The fault of that name, where the kernel that runs here has it."""
+    """The fault with that name, if the kernel running here has it."""
     fault = next(fault for fault in FAULTS if fault.name == name)
     return fault if os.environ["LAB_KERNEL"] in fault.lines else None
 

@@ -1,7 +1,7 @@
-"""Centrals that others wrote, each of which follows a number that a peripheral notifies.
+"""Centrals written by others, each of which follows a number that a peripheral notifies.
 
-`join` connects and subscribes: a tool that can't do so again by itself is told to, as its user would tell it. `numbers` are
-all that have come.
+`join` connects and subscribes: a tool that can't reconnect by itself is told to, as its user would do. `numbers` are
+all numbers received.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ class Follower:
         raise NotImplementedError
 
     def leave(self) -> None:
-        """It ends its link, where it is asked to."""
+        """Ends its link, if the tool can be told to."""
 
     def stop(self) -> None:
-        """Ends the tool, whatever it does."""
+        """Ends the tool, whatever its state."""
 
     def wait_numbers(self, count: int, after: int) -> list[int]:
-        """So many more than the first so many."""
+        """Waits for `count` more numbers than the first `after`; returns them."""
         deadline = time.monotonic() + PATIENCE
         while len(self.numbers) < after + count:
             assert time.monotonic() < deadline, f"{len(self.numbers) - after} of {count} numbers came to {self}"
@@ -69,7 +69,7 @@ class Bumble(Follower):
 
 
 class Gatttool(Follower):
-    """One process for each link: it doesn't end when the link does, and has no way to connect again."""
+    """One process for each link: it doesn't end when the link does, and can't reconnect."""
 
     def __init__(self, place: ServingWorld):
         super().__init__(place)
@@ -81,7 +81,7 @@ class Gatttool(Follower):
         return [int.from_bytes(bytes.fromhex(found[1]), "little") for found in values if found]
 
     def start(self, *arguments: str) -> Process:
-        # Its lines are to come as they are said, and not when there are many.
+        # Its lines must arrive one by one, not in blocks.
         tool = ["stdbuf", "-oL", "gatttool", "-i", f"hci{self.place.client}", "-b", self.place.address]
         return Process("gatttool", *tool, *arguments)
 
@@ -89,7 +89,7 @@ class Gatttool(Follower):
         self.stop_last()
         found = self.start("--characteristics", "-u", names.full(UUID)).wait_line("char value handle")
         switch = int(re.search(r"char value handle = (0x[0-9a-f]+)", found)[1], 16) + 1
-        # The kernel keeps the link for two seconds, and a new one is a new one for the peripheral.
+        # The kernel keeps the link for two seconds; only then is the next link a new one for the peripheral.
         self.place.wait_unconnected()
         process = self.start("--char-write-req", "-a", f"{switch:#06x}", "-n", "0100", "--listen")
         self.processes.append(process)
@@ -119,7 +119,7 @@ class Bleak(Follower):
         return [int(line.split()[1]) for line in self.process.lines if line.startswith("number ")]
 
     def join(self) -> None:
-        """Its program does that by itself."""
+        """Its program reconnects by itself."""
         deadline = time.monotonic() + 2 * PATIENCE
         while (count := sum(line.startswith("subscribed") for line in self.process.lines)) <= self.seen:
             assert time.monotonic() < deadline, "bleak has not subscribed\n" + "".join(self.process.lines[-30:])
@@ -131,7 +131,7 @@ class Bleak(Follower):
 
 
 class Person(Follower):
-    """Somebody at bluetoothctl."""
+    """A person at bluetoothctl."""
 
     needs_bluetoothd = True
 
@@ -142,7 +142,7 @@ class Person(Follower):
 
     @property
     def numbers(self) -> list[int]:
-        # A dump of the octets, in a line of its own behind the prompt.
+        # A dump of the octets, in a line of its own after the prompt.
         values = re.findall(r"\s((?:[0-9a-f]{2} ){4}) {10}", self.person.said)
         return [int.from_bytes(bytes.fromhex(value), "little") for value in values]
 
@@ -151,7 +151,7 @@ class Person(Follower):
         person.ask("scan le", "Discovery started|Failed to start|InProgress")
         person.wait(f"Device {address}")
         person.ask("scan off", "Discovery stopped|Failed")
-        # bluetoothd drops some links whose ends are both its own.
+        # bluetoothd drops some links if it has both ends.
         for _ in range(5):
             place = person.type(f"connect {address}")
             if person.wait("Connection successful|Failed to connect|not available", place)[0][0] == "C":

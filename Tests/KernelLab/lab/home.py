@@ -1,4 +1,4 @@
-"""A Home Assistant, as far as `ble proxy` meets one: the client of its integration ESPHome, aioesphomeapi."""
+"""A Home Assistant, as `ble proxy` sees it: aioesphomeapi, the client of its integration ESPHome."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from lab.peer import PATIENCE
 
 
 def number(address: str) -> int:
-    """An address as the client has it."""
+    """An address in the client's form."""
     return int(address.replace(":", ""), 16)
 
 
 class Device:
-    """A connection to a peripheral through the proxy, and what the client was told of it."""
+    """A connection to a peripheral through the proxy, and what it reported to the client."""
 
     def __init__(self, client: APIClient, address: str):
         self.client = client
@@ -35,7 +35,7 @@ class Device:
         )
 
     async def wait(self, found) -> None:
-        """Until what it was told is as wanted."""
+        """Waits until the reported state is the wanted one."""
         async with asyncio.timeout(PATIENCE):
             while not found(self):
                 self.changed.clear()
@@ -47,7 +47,7 @@ class Device:
         return next(c.handle for s in services for c in s.characteristics if c.uuid == uuid)
 
     async def notify(self, handle: int) -> None:
-        """Subscribes as Home Assistant does: with the proxy, and then by the descriptor, behind the value."""
+        """Subscribes as Home Assistant does: with the proxy, and then by writing the descriptor after the value."""
 
         def came(_: int, value: bytearray) -> None:
             self.values.append(bytes(value))
@@ -68,7 +68,7 @@ class Home:
         self.changed = asyncio.Event()
 
     def listen(self) -> None:
-        """Wants all advertisements, and to know how many connections are free."""
+        """Subscribes to all advertisements, and to the number of free connections."""
 
         def heard(message) -> None:
             for advertisement in message.advertisements:
@@ -97,7 +97,7 @@ class Home:
 
 @asynccontextmanager
 async def at_home(port: int, key: str | None = None):
-    """A client of the proxy at that port of this machine, connected."""
+    """A connected client of the proxy at that port of this machine."""
     client = APIClient("127.0.0.1", port, None, noise_psk=key)
     async with asyncio.timeout(PATIENCE):
         await client.connect(login=True)

@@ -1,4 +1,4 @@
-"""What people do with an adapter, by the `ble` command: the columns of the zoo's table. A job that fails raises."""
+"""The users' tasks for an adapter, with the `ble` command: the columns of the zoo's table. A job that fails raises."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ class Job:
         assert [sighting["rssi"] for sighting in found] == [names.NEAR_RSSI if not self.is_ghost else -50], found
 
     def connect(self) -> None:
-        """Reads a value, writes a long one, and reads that back."""
+        """Reads a value, writes a long one, and reads it back."""
         self.read()
         self.good("write", self.address, names.LONG, LONG.hex())
         assert self.good("read", self.address, names.LONG, "--json").values == [LONG]
 
     def connect_while_scanning(self) -> None:
-        """Connects to what another run of the command has heard already, and goes on hearing."""
+        """Connects to a device that another run of the command has already heard, and continues scanning."""
         scan = self.start("scan", "--json")
         scan.wait_text(names.HEART_RATE if self.world.profile.meets_identity else names.NEAR)
         self.read()
@@ -55,12 +55,12 @@ class Job:
         self.stop(scan)
 
     def notify(self) -> None:
-        """Takes a thousand values at full speed."""
+        """Receives a thousand values at full speed."""
         run = self.good("notify", self.address, names.THOUSAND, "--count", "1000", "--json")
         assert [int.from_bytes(value, "little") for value in run.values] == list(range(1000)), run
 
     def serve(self) -> None:
-        """Is a peripheral: found, connected to, read, written, subscribed to, and left."""
+        """Acts as a peripheral: it is found, connected to, read, written, subscribed to, and left."""
         mark = self.peer.mark()
         run = self.start("serve", "--profile", "echo", "--json")
         run.wait_text('"serving"')
@@ -75,13 +75,13 @@ class Job:
         self.stop(run)
 
     def pair(self) -> None:
-        """Reads what is for paired ones only; the bond outlives the run."""
+        """Reads a value that requires pairing; the bond outlives the run."""
         if not self.world.profile.meets_identity:
             self.good("pair", self.address)
         assert self.good("read", self.address, names.SECRET, "--json").values == [names.SECRET_BYTES]
 
     def reconnect(self) -> None:
-        """Goes on taking values after the link was lost."""
+        """Continues to receive values after the link was lost."""
         run = self.start("notify", self.address, names.HEART_RATE_MEASUREMENT, "--reconnect", "--json", "-v")
         run.wait_lines(VALUES, within=PATIENCE / 2 if self.is_ghost else PATIENCE)
         mark = self.peer.mark()
@@ -103,7 +103,7 @@ class Job:
 
     @property
     def is_ghost(self) -> bool:
-        """Who is silent stays so: that is settled soon."""
+        """Whether the peer stays silent: a short wait shows that."""
         return self.world.profile.name == "once"
 
 
@@ -119,6 +119,6 @@ JOBS = {
 
 
 def introduce(job: Job) -> None:
-    """A private peer is known to those who have paired with it: by the address that it has now."""
+    """Pairs with a private peer by its current address, so that it is recognised later."""
     address = job.peer.command("veil")
     job.good("pair", f"{address}/random")

@@ -34,7 +34,7 @@ def suites() -> list[str]:
 
 def main(pattern: str) -> int:
     chosen = pattern.partition("/")[2]
-    open_nursery()  # before there is any thread
+    open_nursery()  # before any thread exists
     pair = VirtualPair()
     bumble = BumbleWorld()
     environment = os.environ | {
@@ -64,7 +64,7 @@ def make_fresh(pair: VirtualPair, bumble: BumbleWorld) -> None:
 
 
 def run(expression: str, environment: dict[str, str]) -> int:
-    """Runs the tests that match; their status."""
+    """Runs the matching tests; returns their status."""
     command = [f"{os.environ['LAB_PRODUCTS']}/BLEStreamsPackageTests.xctest", "--testing-library", "swift-testing"]
     # One at a time: the kernel and its adapters are one shared state.
     command += ["--no-parallel", "--filter", expression]

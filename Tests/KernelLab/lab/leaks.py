@@ -1,8 +1,8 @@
-"""Looks for keys and passkeys in what programs print, in every form that somebody could have printed them in.
+"""Looks for keys and passkeys in the output of programs, in every form in which they could be printed.
 
     python3 Tests/KernelLab/lab/leaks.py FILE…    whether the secrets that the package's tests plant are in a file
 
-In the lab the kernel itself tells which secrets there are: `Witness`.
+In the lab the kernel itself reports the secrets: `Witness`.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-# What every key begins with that the simulator makes, `SimulatedKey.mark`, or that a test plants, `Planted.mark`; and
+# The beginnings of all keys that the simulator makes, `SimulatedKey.mark`, or that a test plants, `Planted.mark`; and
 # other keys that tests use.
 KEYS = (
     bytes.fromhex("5ec2e74b1e557a0d"),
     *(bytes(range(first, first + 16)) for first in (0x00, 0x01, 0x10, 0x20, 0x30, 0x40, 0xA0)),
     bytes.fromhex("00112233445566778899aabbccddeeff"),
 )
-# Passkeys that tests use; 123456 is in many a number.
+# Passkeys that tests use; 123456 is a part of many numbers.
 PASSKEYS = (62_481, 730_914, 624_813, 654_321)
 
 
 class Printed:
-    """What was printed, in the forms in which octets are looked for in it: no expression has to be made for each key."""
+    """Printed text in the forms in which octets are searched for: no key needs its own expression."""
 
     def __init__(self, text: str):
         self.text = text
@@ -66,12 +66,12 @@ class Printed:
 
 
 def halves(octets: bytes) -> list[int]:
-    """Eight octets as one number."""
+    """Each eight octets as one number."""
     return [int.from_bytes(octets[start : start + 8], "big") for start in range(0, len(octets), 8)]
 
 
 def base64_forms(octets: bytes) -> set[str]:
-    """However many octets stand before them: the characters that are theirs alone."""
+    """The characters that only these octets determine, for any number of octets before them."""
     forms = set()
     for before in range(3):
         text = base64.b64encode(bytes(before) + octets).decode()
@@ -85,7 +85,7 @@ Wanted = dict[str, Callable[[Printed], bool]]
 
 
 def secrets(keys, passkeys) -> Wanted:
-    """By what they are called where they are found: without the secret."""
+    """The searches by the names under which secrets are reported: names without the secret."""
     found: Wanted = {}
     for key in keys:
         found[f"the key that begins with {key[:2].hex()}"] = lambda printed, key=key: printed.has_octets(key)
@@ -96,13 +96,13 @@ def secrets(keys, passkeys) -> Wanted:
 
 
 def leaks(text: str, wanted: Wanted) -> list[str]:
-    """Which secrets a text has, each with the line where the first one ends; a key may go over several."""
+    """The secrets in a text, each with the line in which the first occurrence ends; a key may span several lines."""
     printed = Printed(text)
     found = [(name, is_in) for name, is_in in wanted.items() if is_in(printed)]
     if not found:
         return []
     lines = text.splitlines(keepends=True)
-    # The shortest beginning that has it.
+    # The shortest beginning that contains it.
     numbers = range(1, len(lines) + 1)
     return [
         f"line {bisect.bisect_left(numbers, True, key=lambda count: is_in(Printed(''.join(lines[:count])))) + 1}: {name}"
@@ -111,10 +111,10 @@ def leaks(text: str, wanted: Wanted) -> list[str]:
 
 
 class Witness:
-    """Hears from the kernel, as everybody with the capability, which keys and passkeys there are."""
+    """Learns from the kernel, as any process with the capability can, which keys and passkeys exist."""
 
     def __init__(self):
-        from lab.mgmt import Management  # not where only files are looked through
+        from lab.mgmt import Management  # not needed if only files are searched
 
         self.management = Management()
         self.keys: set[bytes] = set()
@@ -139,7 +139,7 @@ class Witness:
                 self.passkeys.add(struct.unpack_from("<I", data, 7)[0])
 
     def expect_silence(self, runs) -> None:
-        """None of them was printed; a person at a terminal is shown the passkey, and was to be."""
+        """No secret was printed, except a passkey that is shown to a person at a terminal, as it must be."""
         self.hear()
         keys = secrets([key for key in self.keys if any(key)], [])
         for run in runs:
@@ -154,7 +154,7 @@ class Witness:
 
 
 def prove(wanted: Wanted) -> None:
-    """Whoever looks and finds nothing has to be able to find something."""
+    """A search that finds nothing must prove that it can find something."""
     key = KEYS[0] + bytes(8)
     for octets in (key, key[::-1]):
         texts = [octets.hex(), octets.hex().upper(), octets.hex(":"), octets.hex(" "), str(list(octets))]

@@ -1,4 +1,4 @@
-"""Pairings of `ble`, as central and as peripheral, with somebody at a Bumble device, each as its cell has it."""
+"""Pairings of `ble`, as central and as peripheral, with a person at a Bumble device, each as its cell describes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from lab.world import BumbleWorld
 PASSKEY = "062481"
 MANNERS = {"display": f"shows {PASSKEY}", "yes-no": "compares", "keyboard": "enters", "none": "none", "all": "all"}
 OPTIONS = {"none": ("--just-works",), "all": (), **{c: ("--claim", c) for c in ("display", "yes-no", "keyboard")}}
-# What the command says to a person, and the reason that it means.
+# The command's messages to a person, and the reason that each one means.
 CAUSES = {
     "the passkey entered differs": "wrongPasskey",
     "this device's user or program refused": "refused",
@@ -31,7 +31,7 @@ INTERRUPTED = 130
 
 
 def address_of(cell: Cell) -> str:
-    """A peer of its own for whatever two can do: nothing that one pairing leaves behind helps or hinders another."""
+    """A separate peer for each combination of abilities: the remains of one pairing neither help nor hinder another."""
     first = "C6" if cell.role == "central" else "E1"
     second = 0xF0 + NEIGHBOURS.index(cell.beside)
     numbers = CAPABILITIES.index(cell.here) + 1, CAPABILITIES.index(cell.there) + 1, SECURITIES.index(cell.security)
@@ -39,14 +39,14 @@ def address_of(cell: Cell) -> str:
 
 
 def is_kept(address: str) -> bool:
-    """Whether the command has a file with a bond."""
+    """Whether the command has stored a bond."""
     folder = Path(os.environ["XDG_STATE_HOME"], "blestreams")
     files = folder.glob(f"{address.replace(':', '-')}-*.json")
     return any(json.loads(file.read_text())["record"].get("bonds") for file in files)
 
 
 class Meeting:
-    """What is the same in both roles."""
+    """The common part of both roles."""
 
     def __init__(self, ble: Ble, world: BumbleWorld):
         self.ble, self.world, self.peer = ble, world, world.peer
@@ -55,7 +55,7 @@ class Meeting:
         self.mark = 0
 
     def hold(self, cell: Cell) -> str:
-        """Has that pairing from its beginning to its end, and answers what became of it."""
+        """Runs that pairing from its beginning to its end; returns the outcome."""
         self.cell, self.address = cell, address_of(cell)
         self.prepare()
         self.tell(" ".join(["manner", MANNERS[cell.there], *self.words]))
@@ -68,9 +68,9 @@ class Meeting:
         return result
 
     def look_for_bond(self, is_wanted: bool) -> None:
-        """Both the command and the kernel have one, or neither."""
+        """Both the command and the kernel have a bond, or neither."""
         deadline = time.monotonic() + PATIENCE
-        while is_wanted and not is_kept(self.address):  # `ble serve` writes it when there is time
+        while is_wanted and not is_kept(self.address):  # `ble serve` writes it when it has time
             assert time.monotonic() < deadline, f"no bond is kept\n{self.run}"
             time.sleep(0.02)
         found = is_kept(self.address), self.address in self.world.management.keys(self.world.index)
@@ -78,7 +78,7 @@ class Meeting:
 
     @property
     def words(self) -> list[str]:
-        """How the other one pairs, beyond what it can do."""
+        """How the other device pairs, beyond its abilities."""
         cell = self.cell
         words = ["legacy"] if cell.security == "legacy" else []
         if cell.is_unprotectable and cell.outcome != DEMANDED:
@@ -88,26 +88,26 @@ class Meeting:
         return words
 
     def tell(self, words: str) -> str:
-        """Tells the Bumble device something."""
+        """Sends a command to the Bumble device."""
         raise NotImplementedError
 
-    # What the two say
+    # The output of both
 
     @property
     def said(self) -> str:
-        """What the command has said to its person in this pairing."""
+        """The command's output to its person in this pairing."""
         raise NotImplementedError
 
     @property
     def is_over(self) -> bool:
-        """Whether the pairing has ended: nobody is asked any more."""
+        """Whether the pairing has ended: no more questions follow."""
         raise NotImplementedError
 
     def wait_said(self, text: str) -> None:
         self.until(lambda: text in self.said or None, f"{text!r} was not asked")
 
     def heard(self, event: str, **facts) -> dict[str, str]:
-        """The first of those that the other one has said."""
+        """The first such event of the other device."""
         return self.until(lambda: next(iter(self.peer.since(self.mark, event, **facts)), None), f"no {event} {facts}").facts
 
     def until(self, found, what: str):
@@ -120,7 +120,7 @@ class Meeting:
 
     @property
     def observed(self) -> tuple[str | None, str | None]:
-        """What was asked here, and there."""
+        """The questions asked here, and there."""
         here = {"shows (": "enter", "Type ": "show", "(y/n)": "compare"}
         found = {what for text, what in here.items() if text in self.said}
         events = self.peer.since(self.mark)
@@ -130,10 +130,10 @@ class Meeting:
         assert len(found) < 2 and len(there) < 2, (found, there)
         return next(iter(found), None), next(iter(there), None)
 
-    # What the two do
+    # The actions of both
 
     def play(self) -> None:
-        """Everybody is asked; then happens what the cell has."""
+        """Waits for all questions, then acts as the cell describes."""
         cell, outcome = self.cell, self.cell.outcome
         number = self.wait_questions()
         if outcome == "cancelled":
@@ -142,7 +142,7 @@ class Meeting:
             return self.drop()
         wrong = f"{(int(number or 0) + 1) % 1_000_000:06}"
         there = {"enter": wrong if outcome == "wrong" else number or PASSKEY, "compare": "yes"}.get(cell.asks_there)
-        # Where both enter, one of them is wrong.
+        # If both enter, only one of them is wrong.
         both = (cell.asks_here, cell.asks_there) == ("enter", "enter")
         is_wrong_here = outcome == "wrong" and not both
         here = {"enter": wrong if is_wrong_here else number or PASSKEY, "compare": "y"}.get(cell.asks_here)
@@ -165,7 +165,7 @@ class Meeting:
             self.run.type(here)
 
     def wait_questions(self) -> str | None:
-        """Until both are asked what the method has them asked; answers the number that one of them shows."""
+        """Waits until both are asked what the method requires; returns the number that one of them shows."""
         cell, number = self.cell, None
         if "dallies" in self.words:
             self.heard("asked", what="consent")
@@ -189,7 +189,7 @@ class Meeting:
 
 
 class Initiating(Meeting):
-    """`ble pair`, one run for each."""
+    """`ble pair`, one run for each pairing."""
 
     @property
     def other(self) -> str:
@@ -237,7 +237,7 @@ class Initiating(Meeting):
 
 
 class Responding(Meeting):
-    """`ble serve`, one run for all that is claimed alike, but those that are cancelled."""
+    """`ble serve`, one run for all pairings with the same claimed abilities, except cancelled ones."""
 
     other = "the central"
 
@@ -269,7 +269,7 @@ class Responding(Meeting):
         self.start = len(self.run.stderr)
         self.first = len(self.served.events)
         self.tell(f"greet {names.CENTRAL}")
-        # The first one after the start of a bluetoothd may go to that.
+        # The first link after the start of a bluetoothd may go to bluetoothd.
         self.until(lambda: "was given to" in self.said or self.has_come or None, "nobody came")
         if not self.has_come:
             self.tell("leave")
@@ -278,7 +278,7 @@ class Responding(Meeting):
         self.tell("pair")
 
     def wait(self, *kinds: str) -> dict:
-        """The next that it says of such."""
+        """The next event of these kinds."""
         while True:
             events = self.served.events
             for event in events[self.first :]:
@@ -313,7 +313,7 @@ class Responding(Meeting):
         if event["event"] == "pairing failed":
             return event.get("reason") or event["cause"]
         assert event["bonded"], event
-        # Its keys come last: then it has said that it is done.
+        # Its keys come last: after this event it has reported that it is done.
         self.peer.wait("paired", self.mark, central="0")
         return "bond, authenticated" if event["authenticated"] else "bond"
 
@@ -327,7 +327,7 @@ class Responding(Meeting):
             time.sleep(0.05)
 
     def stop(self) -> None:
-        """Ends the run; the adapter is as before it."""
+        """Ends the run; checks that the adapter is as before."""
         if not self.served:
             return
         if self.run.status is None:

@@ -1,4 +1,4 @@
-"""The kernel's management socket, as far as the lab needs it. Blocking, with a deadline for everything."""
+"""The parts of the kernel's management socket that the lab needs. Blocking, with a deadline for every call."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class Management:
         return code, index, packet[6 : 6 + length]
 
     def command(self, opcode: int, index: int = NO_INDEX, parameters: bytes = b"", within: float = 60) -> bytes:
-        """Sends a command and returns what its reply carries after the status."""
+        """Sends a command and returns the parameters of its reply after the status."""
         self.socket.send(struct.pack("<HHH", opcode, index, len(parameters)) + parameters)
         deadline = time.monotonic() + within
         while True:
@@ -118,7 +118,7 @@ class Management:
             self.events.append((code, source, data))
 
     def wait(self, matches, within: float = 60) -> tuple[int, int, bytes]:
-        """The first event, kept or new, for which `matches(code, index, data)`; it is taken out."""
+        """Removes and returns the first event, kept or new, for which `matches(code, index, data)`."""
         deadline = time.monotonic() + within
         while True:
             for position, event in enumerate(self.events):
@@ -127,7 +127,7 @@ class Management:
             self.events.append(self.receive(deadline))
 
     def forget_events(self) -> None:
-        """Drops every event so far, so that `wait` speaks of what comes now."""
+        """Drops every event so far, so that `wait` covers only later ones."""
         self.events.clear()
         while select.select([self.socket], [], [], 0)[0]:
             self.socket.recv(4096)
@@ -145,7 +145,7 @@ class Management:
         return struct.unpack_from("<I", self.command(READ_INFO, index), 13)[0]
 
     def wait_settings(self, index: int, wanted: int) -> None:
-        """Until somebody else has changed the settings to have those."""
+        """Waits until another program has switched these settings on."""
 
         def has(code: int, source: int, data: bytes) -> bool:
             return (code, source) == (NEW_SETTINGS, index) and struct.unpack("<I", data)[0] & wanted == wanted
@@ -153,7 +153,7 @@ class Management:
         self.wait(has)
 
     def index_of(self, address: str, within: float = 60) -> int:
-        """The adapter with that address, waiting for it where it is not there yet."""
+        """The adapter with that address; waits until it is present."""
         while True:
             for index in self.indices():
                 if self.address(index) == address:
@@ -161,18 +161,18 @@ class Management:
             self.wait(lambda code, index, data: code == INDEX_ADDED, within)
 
     def wait_index(self, index: int, within: float = 60) -> None:
-        """Until the kernel has set that adapter up."""
+        """Waits until the kernel has set up that adapter."""
         while index not in self.indices():
             self.wait(lambda code, source, data: code == INDEX_ADDED, within)
 
     def wait_unconfigured(self, within: float = 60) -> int:
-        """The adapter that the kernel has set up and finds unconfigured."""
+        """The adapter that the kernel has set up and reports as unconfigured."""
         return self.wait(lambda code, index, data: code == UNCONFIGURED_INDEX_ADDED, within)[1]
 
     def power(self, index: int, on: bool) -> None:
         if on:
             self.set(SET_LE, index, b"\x01", LE_BIT)
-        # Told to switch on one that it still closes, the kernel says that it is done, and leaves it off.
+        # If it is still closing the adapter, the kernel reports success for switching it on, and leaves it off.
         for _ in range(3):
             settings = self.set(SET_POWERED, index, bytes([on]), POWERED_BIT)
             if bool(settings & POWERED_BIT) == on:
@@ -180,10 +180,10 @@ class Management:
         raise ManagementError(SET_POWERED, FAILED)
 
     def set(self, opcode: int, index: int, value: bytes, bit: int) -> int:
-        """Changes a setting, and answers all of them.
+        """Changes a setting; returns all settings.
 
-        While somebody else changes the same one, as bluetoothd does at its start, the kernel is busy. It tells what has
-        come of that just before it counts it as done: what is so by then isn't asked for again.
+        While another program changes the same setting, as bluetoothd does at its start, the kernel is busy. It reports
+        the new settings just before it completes the change: if they are as wanted by then, there is no second request.
         """
         while True:
             try:
@@ -197,15 +197,15 @@ class Management:
             self.wait(lambda code, source, data: (code, source) == (NEW_SETTINGS, index))
 
     def privacy(self, index: int, on: bool) -> None:
-        """Has the adapter use private addresses, or its own. It is off and on again then."""
+        """Makes the adapter use private addresses, or its own. This switches it off and on again."""
         self.power(index, False)
         self.command(SET_PRIVACY, index, bytes([on]) + bytes(range(1, 17)))
         self.power(index, True)
 
     def advertise(self, index: int, instance: int = 1) -> None:
-        """Has the adapter advertise, connectable, a service: until it is switched off, or bluetoothd comes."""
+        """Makes the adapter advertise a service, connectable, until it is switched off or bluetoothd starts."""
         data = bytes([3, 3]) + bytes.fromhex("0d18")
-        # With a scan response, or the report of the advertisement is held back until the end of a scan.
+        # With a scan response; otherwise the report of the advertisement is delayed until the end of a scan.
         response = bytes([6, 9]) + b"Speed"
         connectable_with_flags = 0x09
         parameters = struct.pack("<BIHHBB", instance, connectable_with_flags, 0, 0, len(data), len(response))
@@ -215,17 +215,17 @@ class Management:
     # Bonds
 
     def bond(self, index: int, is_secure: bool) -> None:
-        """Has the kernel keep bonds that others ask for, with LE Secure Connections or by legacy pairing."""
+        """Makes the kernel keep bonds that others request, with LE Secure Connections or by legacy pairing."""
         self.command(SET_BONDABLE, index, b"\x01")
         self.command(SET_SECURE_CONNECTIONS, index, bytes([is_secure]))
 
     def confirm(self, index: int) -> None:
-        """Agrees to the next pairing without numbers that somebody else begins."""
+        """Agrees to the next pairing without numbers that another device begins."""
         request = self.wait(lambda code, source, data: (code, source) == (USER_CONFIRMATION_REQUEST, index))
         self.command(USER_CONFIRMATION_REPLY, index, request[2][:7])
 
     def unpair(self, index: int, address: str) -> None:
-        """Has the kernel forget a random address's keys, where it has any, and drops a connection to it."""
+        """Makes the kernel forget the keys of a random address, if it has any, and drops a connection to it."""
         try:
             self.command(UNPAIR, index, address_octets(address) + bytes([RANDOM, 1]))
         except ManagementError as error:
@@ -233,20 +233,20 @@ class Management:
                 raise
 
     def forget_keys(self, index: int) -> None:
-        """Takes the keys of all bonds from the kernel, as a restart does."""
+        """Removes the keys of all bonds from the kernel, as a restart does."""
         self.command(LOAD_LONG_TERM_KEYS, index, b"\x00\x00")
 
     def forget_identities(self, index: int) -> None:
-        """Takes the keys of all private addresses from the kernel, as a restart does."""
+        """Removes the keys of all private addresses from the kernel, as a restart does."""
         self.command(LOAD_IDENTITY_KEYS, index, b"\x00\x00")
 
     def load_key(self, index: int, address: str) -> None:
-        """Gives the kernel a random address's key, and takes all others away, as any program can."""
+        """Gives the kernel a random address's key, and removes all others, as any program can."""
         key = address_octets(address) + bytes([RANDOM, 0, 1, 16]) + bytes(10) + bytes(range(16))
         self.command(LOAD_LONG_TERM_KEYS, index, b"\x01\x00" + key)
 
     def wait_new_key(self, index: int) -> None:
-        """Until a pairing has made a long-term key."""
+        """Waits until a pairing has made a long-term key."""
         self.wait(lambda code, source, data: (code, source) == (NEW_LONG_TERM_KEY, index))
 
     def keys(self, index: int) -> set[str]:
@@ -255,20 +255,21 @@ class Management:
         return {line.split()[0].upper() for line in lines}
 
     def key_kinds(self, index: int) -> set[str]:
-        """Of which kinds they are: 0x01 and 0x02 of the two roles after a legacy pairing, 0x03 of Secure Connections."""
+        """The kinds of its keys: 0x01 and 0x02 for the two roles of a legacy pairing, 0x03 for Secure Connections."""
         lines = Path(f"/sys/kernel/debug/bluetooth/hci{index}/long_term_keys").read_text().splitlines()
         return {line.split()[4] for line in lines}
 
-    # What a test must find undone
+    # What must be clean before a test
 
     def connections(self, index: int) -> list[str]:
         data = self.command(GET_CONNECTIONS, index)
         return [address_text(data[offset : offset + 6]) for offset in range(2, len(data), 7)]
 
     def discovering(self, index: int) -> bool:
-        """Whether anybody's discovery runs. Asked by starting our own, which the kernel refuses then."""
+        """Whether any program's discovery is running. Tests it by starting one, which the kernel then refuses."""
         while True:
-            # What was told until now was about somebody else's. Ours may be told of before the reply or behind it: kernels differ.
+            # Events until now concern other discoveries. Ours may be reported before the reply or after it: kernels
+            # differ.
             self.forget_discoveries()
             try:
                 self.command(START_DISCOVERY, index, LE_ONLY)
@@ -276,45 +277,45 @@ class Management:
             except ManagementError as error:
                 if error.status != BUSY:
                     raise
-            # Busy as well while the last one is being stopped: then its end is still to be announced.
+            # It is also busy while the last discovery is being stopped: then the end is still to be reported.
             try:
                 self.wait_discovering(index, on=False, within=20)
             except TimeoutError:
                 return True
-        # The reply comes before the kernel counts the discovery as running: stopped at once, it would refuse.
+        # The reply comes before the kernel counts the discovery as running: it would refuse to stop it at once.
         self.wait_discovering(index, on=True)
-        # The end of somebody else's may have been told meanwhile.
+        # The end of another program's discovery may have been reported meanwhile.
         self.forget_discoveries()
         self.command(STOP_DISCOVERY, index, LE_ONLY)
         self.wait_discovering(index, on=False)
         return False
 
     def forget_discoveries(self) -> None:
-        """Drops what was told of discoveries so far."""
+        """Drops the events about discoveries so far."""
         while select.select([self.socket], [], [], 0)[0]:
             self.events.append(self.receive(time.monotonic()))
         self.events = [event for event in self.events if event[0] != DISCOVERING]
 
     def wait_discovering(self, index: int, on: bool, within: float = 60) -> None:
-        """Until the kernel says that discovery has begun, or has ended."""
+        """Waits until the kernel reports that discovery has begun, or has ended."""
         self.wait(lambda code, source, data: (code, source) == (DISCOVERING, index) and data[1] == on, within)
 
     def monitors(self, index: int) -> int:
-        """How many advertisement monitors somebody has left behind."""
+        """The number of advertisement monitors left behind."""
         return struct.unpack_from("<H", self.command(READ_ADV_MONITOR_FEATURES, index), 11)[0]
 
     def advertisements(self, index: int) -> int:
-        """How many advertising instances programs have put up."""
+        """The number of advertising instances that programs have added."""
         return len(self.instances(index))
 
     def instances(self, index: int) -> list[int]:
-        """The numbers of the advertising instances that programs have put up; a number that is higher than there are
-        instances is missing (a fault of the kernel)."""
+        """The numbers of the advertising instances that programs have added; a number higher than their count is
+        missing (a fault of the kernel)."""
         features = self.command(READ_ADVERTISING_FEATURES, index)
         return list(features[8 : 8 + features[7]])
 
     def take_advertisements(self, index: int) -> list[int]:
-        """Removes every advertising instance, and says which there were."""
+        """Removes every advertising instance; returns which ones existed."""
         taken = []
         for instance in range(1, self.command(READ_ADVERTISING_FEATURES, index)[6] + 1):
             try:
@@ -326,24 +327,24 @@ class Management:
         return taken
 
     def wait_advertising(self, index: int, event: int, within: float = 60) -> int:
-        """Until the kernel says that an instance was added, or removed: which one."""
+        """Waits until the kernel reports that an instance was added, or removed; returns its number."""
         return self.wait(lambda code, source, data: (code, source) == (event, index), within)[2][0]
 
     def remove_monitors(self, index: int) -> None:
-        """Takes every advertisement monitor away, as bluetoothd does at its start."""
+        """Removes every advertisement monitor, as bluetoothd does at its start."""
         self.command(REMOVE_ADV_MONITOR, index, b"\x00\x00")
 
     def wait_monitor_added(self, index: int) -> None:
         self.wait(lambda code, source, data: (code, source) == (ADV_MONITOR_ADDED, index))
 
     def disconnect_all(self, index: int) -> None:
-        """Drops every link and waits until it is gone: who connects before that shares the fate of the old one."""
+        """Drops every link and waits until it is gone: a connection made before that shares the fate of the old one."""
         data = self.command(GET_CONNECTIONS, index)
         for offset in range(2, len(data), 7):
             peer = data[offset : offset + 7]
             try:
                 self.command(DISCONNECT, index, peer)
             except ManagementError:
-                pass  # it went by itself meanwhile
+                pass  # it ended by itself meanwhile
             while address_text(peer[:6]) in self.connections(index):
                 self.wait(lambda code, source, facts: code == DEVICE_DISCONNECTED and facts[:7] == peer)

@@ -2,7 +2,7 @@
 
 # hci0 in the guest: the kernel's adapter, whose controller is Bumble's (peers/air.py).
 CENTRAL = "F0:F1:F2:F3:F4:F5"
-# Another address that the same controller is given.
+# Another address for the same controller.
 WRITTEN = "F0:F1:F2:F3:F4:FA"
 # A second one, where two are joined (peers/joined.py).
 SECOND_CENTRAL = "F0:F1:F2:F3:F4:F8"
@@ -22,11 +22,11 @@ def is_private(address: str) -> bool:
 
 
 def crowd(number: int) -> str:
-    """The address of a further sensor, of which there are none until a scenario wants them."""
+    """The address of another sensor; there are none unless a scenario wants them."""
     return f"C4:F2:17:1A:20:{number:02X}"
 
 
-# An address of the right form that nobody has.
+# A valid address that no device has.
 ABSENT = "C0:00:00:00:00:01"
 
 # The sensors of peers/field.py.
@@ -39,14 +39,14 @@ FIELD = {
 
 
 def visitor(number: int) -> str:
-    """One of the addresses under which the visitor comes."""
+    """One of the visitor's addresses."""
     return f"C4:F2:17:1A:{0x40 + number // 256:02X}:{number % 256:02X}"
 
 
-# The central beside the adapter that can't have both roles (peers/one_role.py).
+# The central beside the adapter that can't have both roles at once (peers/one_role.py).
 ONE_ROLE_CENTRAL = "E0:00:00:00:00:10"
 
-# Heard once where a scenario wants it, and never there.
+# Heard once if a scenario wants it, but never connectable.
 GHOST = "C0:00:00:00:00:02"
 
 COMPANY = 0xFFFF  # the identifier that is reserved for tests
@@ -74,11 +74,11 @@ THOUSAND = vendor(0x0013)  # subscribe: 1,000 values at full speed, each its num
 MESSAGE = vendor(0x0014)  # subscribe: MESSAGE_BYTES in chunks of MTU-3, then EOM as a chunk of its own
 EARLY = vendor(0x0015)  # subscribe: three values before the write response, two after it
 BROKEN = vendor(0x0016)  # subscribe: BROKEN_CHUNKS chunks of MTU-3, then the peripheral drops the link
-SILENT = vendor(0x0017)  # a read of it is never answered, but for `silence off`
-INDICATED = vendor(0x0018)  # subscribe: INDICATIONS values, each after the last one's confirmation
-SECRET = vendor(0x0019)  # read on an encrypted link only
-NUMBERS = vendor(0x001A)  # subscribe: a number as u32, one more with each notification
-UNKNOWN = vendor(0x0099)  # not there
+SILENT = vendor(0x0017)  # reading it is never answered, except after `silence off`
+INDICATED = vendor(0x0018)  # subscribe: INDICATIONS values, each after the confirmation of the last one
+SECRET = vendor(0x0019)  # readable on an encrypted link only
+NUMBERS = vendor(0x001A)  # subscribe: a number as u32, incremented with each notification
+UNKNOWN = vendor(0x0099)  # does not exist
 
 # Firmware: MCUmgr's service, and that of the package's plain protocol.
 SMP_SERVICE = "8D53DC1D-1DB7-4CD3-868B-8A527460AA84"
@@ -93,7 +93,7 @@ LONG_BYTES = bytes((i * 7 + i // 256) & 0xFF for i in range(400))
 READ_ONLY_BYTES = b"read me"
 SILENT_BYTES = b"spoken"
 SECRET_BYTES = b"between us"
-FAR_SECRET_BYTES = b"for somebody else"  # what the peripheral has that is out of reach (peers/elsewhere.py)
+FAR_SECRET_BYTES = b"for somebody else"  # the value of the peripheral that is out of reach (peers/elsewhere.py)
 MESSAGE_BYTES = bytes((i * 31 + i // 251) & 0xFF for i in range(10_000))
 END_MARK = b"EOM"
 EARLY_VALUES = [b"early 0", b"early 1", b"early 2", b"late 3", b"late 4"]

@@ -14,7 +14,7 @@ BONDS = Path("/var/lib/bluetooth")
 
 
 class Neighbour:
-    """bluetoothd with nobody whom it could ask, and no bonds at first; its bus runs before it."""
+    """bluetoothd without an agent, and without bonds at first; its bus runs before it."""
 
     def __init__(self, management: Management, index: int):
         self.management, self.index = management, index
@@ -29,12 +29,12 @@ class Neighbour:
 
     def start(self) -> None:
         self.daemon = start_bluetoothd("--debug=src/agent.c:src/adapter.c")
-        # It has replaced the kernel's keys then.
+        # By then it has replaced the kernel's keys.
         self.daemon.wait_line(f"LTKs loaded for hci{self.index}")
         self.management.power(self.index, True)
 
     def register_agent(self) -> None:
-        """An agent that somebody else has registered, the default one; it would say no."""
+        """An agent of another program, the default one; it would refuse."""
         self.agent = Process("agent", sys.executable, "-m", "peers.bluez_agent")
         self.agent.wait_line("ready")
 
@@ -44,8 +44,8 @@ class Neighbour:
 
     def stop(self) -> None:
         if self.daemon and faults.present("close-of-unused-link"):
-            # Told to end, it switches the adapter off while it waits for links with those it has bonds with, and closes
-            # their sockets then. Killed, it closes them first.
+            # If told to end, it switches the adapter off while it waits for links with its bonded devices, and only
+            # then closes their sockets. If killed, it closes them first.
             self.daemon.kill()
             self.daemon = None
         for process in (self.agent, self.daemon, self.bus):

@@ -1,7 +1,8 @@
 """Starts the lab's own peers as forks of one process that has loaded what they need.
 
-Loading Bumble takes an emulated processor some ten seconds, and a fork takes none: so who opens the nursery, and needs a
-part of Bumble himself, loads it for both. `open_nursery` comes first of all: a process with threads should not fork.
+Loading Bumble takes an emulated processor some ten seconds, and a fork takes none: so a process that opens the nursery,
+and needs a part of Bumble itself, loads it for both. `open_nursery` must be called first: a process with threads should
+not fork.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import subprocess
 import sys
 import traceback
 
-# What most of them need. None is started by itself: that would load it twice.
+# The modules that most of them need. None is started by itself: that would load it twice.
 LOADED = (
     "bumble.controller",
     "bumble.device",
@@ -30,11 +31,11 @@ LOADED = (
     "peers.services",
     "peers.zoo",
 )
-LONGEST = 65_536  # octets of a request
+LONGEST = 65_536  # the largest request, in octets
 
 
 class Child:
-    """A process that was started here, as `subprocess.Popen` has it, as far as the lab uses that."""
+    """A process started here, with the part of `subprocess.Popen` that the lab uses."""
 
     def __init__(self, pid: int, output: int):
         self.pid = pid
@@ -67,7 +68,7 @@ class Child:
 
 
 class Nursery:
-    """The process that forks, and the way to it."""
+    """The process that forks, and the connection to it."""
 
     def __init__(self):
         for name in LOADED:
@@ -87,9 +88,9 @@ class Nursery:
 
 
 def serve(requests: socket.socket) -> None:
-    """Forks for each request, until nobody is left to ask."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal's Ctrl-C is for whoever asks
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel sees to those that have ended
+    """Forks for each request, until the requester has gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal's Ctrl-C is for the requester
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel reaps the processes that have ended
     while True:
         request, descriptors, _, _ = socket.recv_fds(requests, LONGEST, 1)
         if not request:
@@ -103,7 +104,7 @@ def serve(requests: socket.socket) -> None:
 
 
 def become(module: str, arguments: list[str], environment: dict[str, str], output: int) -> None:
-    """Is that program from here on."""
+    """Becomes that program."""
     status = 1
     try:
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -113,7 +114,7 @@ def become(module: str, arguments: list[str], environment: dict[str, str], outpu
             os.dup2(descriptor, number)
         os.close(nothing)
         os.close(output)
-        # What a test runner had put in their places is not this program's.
+        # A test runner's replacements are not for this program.
         sys.stdin, sys.stdout, sys.stderr = open(0), written(1), written(2)
         os.environ.clear()
         os.environ.update(environment)
@@ -130,7 +131,7 @@ def become(module: str, arguments: list[str], environment: dict[str, str], outpu
 
 
 def written(descriptor: int) -> io.TextIOWrapper:
-    """Text that leaves at once."""
+    """Text that is written at once."""
     return io.TextIOWrapper(os.fdopen(descriptor, "wb", 0), errors="replace", write_through=True)
 
 
@@ -138,7 +139,7 @@ nursery: Nursery | None = None
 
 
 def open_nursery() -> Nursery:
-    """The one of this process."""
+    """This process's nursery."""
     global nursery
     nursery = nursery or Nursery()
     return nursery

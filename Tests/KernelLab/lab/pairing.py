@@ -1,14 +1,15 @@
-"""Which method a pairing takes by the specification, and the cells of the matrix that come of it."""
+"""The pairing method by the specification, and the resulting cells of the matrix."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-# What a device can do, in the order of the specification's table: display, display and yes or no, keyboard, nothing, all.
+# A device's abilities, in the order of the specification's table: display, display and yes or no, keyboard, nothing,
+# all.
 CAPABILITIES = ("display", "yes-no", "keyboard", "none", "all")
 SECURITIES = ("secure", "legacy")
 ROLES = ("central", "peripheral")
-# Who else is there: nobody, bluetoothd without anybody to ask, bluetoothd with an agent of its own, which would say no.
+# The neighbour: none, bluetoothd without an agent, bluetoothd with an agent that would refuse.
 ALONE = "alone"
 NEIGHBOURS = (ALONE, "bluetoothd", "bluetoothd with an agent")
 
@@ -20,8 +21,8 @@ COMPARISON = "comparison"
 METHODS = (JUST_WORKS, INITIATOR_ENTERS, RESPONDER_ENTERS, BOTH_ENTER, COMPARISON)
 J, I, R, B, C = METHODS
 
-# Core Specification, Vol 3, Part H, 2.3.5.1, table 2.8: a line for each responder, a column for each initiator. Of a pair
-# the first is for legacy pairing.
+# Core Specification, Vol 3, Part H, 2.3.5.1, table 2.8: a row for each responder, a column for each initiator. In a
+# pair of methods, the first is for legacy pairing.
 TABLE_2_8 = {
     "display": (J, J, I, J, I),
     "yes-no": (J, (J, C), I, J, (I, C)),
@@ -31,9 +32,9 @@ TABLE_2_8 = {
 }
 
 ACCEPTED = "accepted"
-# A central insists on what Just Works can't give.
+# A central requires protection that Just Works can't provide.
 DEMANDED = "protection demanded"
-# In an order in which the next one works, too: the bond comes last.
+# In an order in which the next one works too: the bond comes last.
 OUTCOMES = (
     "wrong",
     "refused here",
@@ -45,7 +46,7 @@ OUTCOMES = (
     DEMANDED,
     ACCEPTED,
 )
-# Whoever waits for an answer that doesn't come waits for half a minute.
+# Waiting for an answer that doesn't come takes half a minute.
 SLOW = {"unanswered here", "unanswered there"}
 
 
@@ -56,11 +57,11 @@ def method(initiator: str, responder: str, security: str) -> str:
 
 @dataclass(frozen=True)
 class Cell:
-    """One pairing of `ble` with somebody at a Bumble device."""
+    """One pairing of `ble` with a person at a Bumble device."""
 
     role: str  # of `ble`
-    here: str  # what it can do
-    there: str  # and the other one
+    here: str  # its abilities
+    there: str  # and the other device's
     security: str
     outcome: str = ACCEPTED
     beside: str = ALONE
@@ -72,7 +73,7 @@ class Cell:
 
     @property
     def asks_here(self) -> str | None:
-        """What `ble` asks its person: `enter`, `show` or `compare`."""
+        """The question of `ble` to its person: `enter`, `show` or `compare`."""
         return asked(self.method, self.role == "central")
 
     @property
@@ -85,7 +86,7 @@ class Cell:
 
     @property
     def exists(self) -> bool:
-        """Whether somebody is asked who could do that."""
+        """Whether the outcome is possible: the person who causes it is asked."""
         if self.outcome == "wrong":
             return "enter" in (self.asks_here, self.asks_there)
         if self.outcome in ("refused here", "unanswered here"):
@@ -98,17 +99,18 @@ class Cell:
 
     @property
     def enters_first(self) -> bool:
-        """Whether the other one is asked for a legacy passkey only when the initiator has had its own."""
+        """Whether the other device asks for a legacy passkey only after the initiator's was entered."""
         return self.method == BOTH_ENTER and self.security == "legacy" and self.role == "central"
 
     @property
     def is_unprotectable(self) -> bool:
-        """Whether a central that can show or take a number meets a peripheral that can too, and it is of no use to them."""
+        """Whether `ble` is the peripheral, and both devices can show or enter a number, but no method uses it."""
         return self.role == "peripheral" and self.method == JUST_WORKS and "none" not in (self.here, self.there)
 
     @property
     def can_dally(self) -> bool:
-        """Whether Bumble asks its delegate in Just Works: a responder always, an initiator with Secure Connections."""
+        """Whether Bumble asks its delegate in Just Works: always as a responder, with Secure Connections as an
+        initiator."""
         return self.method == JUST_WORKS and (self.role == "central" or self.security == "secure")
 
 
@@ -123,7 +125,7 @@ def asked(method: str, is_initiator: bool) -> str | None:
 
 
 def expected(cell: Cell) -> str:
-    """What becomes of it: the bond that is kept, or the reason of the failure that the command tells."""
+    """The outcome: the bond that is kept, or the command's reason for the failure."""
     there = "Peripheral" if cell.role == "central" else "Central"
     match cell.outcome:
         case "accepted":
@@ -140,13 +142,14 @@ def expected(cell: Cell) -> str:
             return "timedOut"
         case "link dropped":
             return "disconnected" if cell.role == "central" else "refusedByCentral"
-    # Linux doesn't tell the other one's reason: who shows a passkey, or has entered one, learns that it did not fit.
+    # Linux doesn't report the other device's reason: a side that shows or has entered a passkey learns that it did not
+    # match.
     has_said = cell.asks_here == "show" or (cell.asks_here == "enter" and cell.enters_first)
     return "wrongPasskey" if has_said else f"refusedBy{there}"
 
 
 def cells(role: str, beside: str = ALONE) -> list[Cell]:
-    """Every pairing that there is for `ble` in a role; beside somebody else whatever two can do, and each outcome once."""
+    """Every possible pairing of `ble` in a role; beside a neighbour, each pair of devices and outcome only once."""
     every = (
         Cell(role, here, there, security, outcome, beside)
         for here in CAPABILITIES
@@ -154,7 +157,7 @@ def cells(role: str, beside: str = ALONE) -> list[Cell]:
         for security in SECURITIES
         for outcome in OUTCOMES
     )
-    # One of each method is enough to wait for.
+    # One timeout for each method is enough.
     seen: set[tuple[str, str, str]] = set()
     found = []
     for cell in every:

@@ -7,7 +7,7 @@ import threading
 import time
 from dataclasses import dataclass
 
-# How long anything a peer is expected to do may take. Generous: the guest is emulated and the machine may be busy.
+# The limit for anything that a peer is expected to do. Generous: the guest is emulated and the machine may be busy.
 PATIENCE = 120
 
 
@@ -55,7 +55,7 @@ class Peer:
         self.socket.close()
 
     def until(self, found, what: str, within: float):
-        """Waits until `found()` gives something that is not None."""
+        """Waits until `found()` returns something other than None."""
         deadline = time.monotonic() + within
         with self.changed:
             while (result := found()) is None:
@@ -90,7 +90,7 @@ class Peer:
         return name in (None, event.name) and all(event.facts.get(k) == str(v) for k, v in facts.items())
 
     def wait(self, name: str, mark: int = 0, within: float = PATIENCE, **facts) -> Event:
-        """The first event of that name, with those facts, after the mark."""
+        """The first event with that name and those facts after the mark."""
 
         def found():
             return next((event for event in self.events[mark:] if self.matches(event, name, facts)), None)

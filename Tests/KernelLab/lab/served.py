@@ -1,4 +1,4 @@
-"""A run of `ble serve`, by what it prints."""
+"""A run of `ble serve`, by its output."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from lab.peer import PATIENCE
 
 
 class Served:
-    """One run of `ble serve`, and what it has printed so far."""
+    """One run of `ble serve`, and its output so far."""
 
     def __init__(self, run):
         self.run = run
@@ -31,7 +31,7 @@ class Served:
             self.run.wait_lines(len(seen) + 1)
 
     def wait_count(self, event: str, count: int) -> None:
-        """Until it has printed so many of them."""
+        """Waits until it has printed that number of events of this kind."""
         deadline = time.monotonic() + PATIENCE
         while True:
             seen = self.events
@@ -41,7 +41,7 @@ class Served:
             self.run.wait_lines(len(seen) + 1)
 
     def came(self) -> bool:
-        """Whether the link of a central came to it: it says either that, or whom it went to."""
+        """Whether a central's link came to it: it prints either that, or who received the link."""
 
         def told():
             return '"connected"' in self.run.stdout or "was given to" in self.run.stderr
@@ -51,12 +51,12 @@ class Served:
         return '"connected"' in self.run.stdout
 
     def take(self, world) -> None:
-        """Has the central come to it: the first one after the start of a bluetoothd may go to that."""
+        """Connects the central to it: the first link after the start of a bluetoothd may go to bluetoothd."""
         peer = world.peer
         peer.command(f"open 0 {world.address}")
         if not self.came():
             self.run.wait_text("was given to bluetoothd", "stderr")
-            # Goes round close-of-unused-link, in bluetoothd.
+            # Works around close-of-unused-link, in bluetoothd.
             peer.command("exchange 0")
             mark = peer.mark()
             peer.command("disconnect 0")

@@ -1,4 +1,4 @@
-"""The adapter on which `ble serve` is the peripheral, and what is left on it."""
+"""The adapter on which `ble serve` is the peripheral, and what remains on it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lab.world import Process
 
 
 class ServingWorld:
-    """The adapter that `ble serve` is told, and who is to meet it."""
+    """The adapter for `ble serve`, and the central that connects to it."""
 
     def __init__(self, process: Process, address: str):
         self.process = process
@@ -39,14 +39,14 @@ class ServingWorld:
         assert self.instances() == 0, "an advertisement was left behind"
 
     def wait_unconnected(self) -> None:
-        """Until no link is up on either side: the kernel keeps one for two seconds after its socket has closed."""
+        """Waits until no link is up on either side: the kernel keeps one two seconds after its socket has closed."""
         deadline = time.monotonic() + PATIENCE
         while any(self.management.connections(index) for index in (self.index, self.client)):
             assert time.monotonic() < deadline, "a link stays up"
             time.sleep(0.1)
 
     def instances(self) -> int:
-        """How many advertisements the kernel has of the adapter."""
+        """The number of the adapter's advertisements in the kernel."""
         return self.management.advertisements(self.index)
 
     def stop(self) -> None:

@@ -1,4 +1,4 @@
-"""A GATT tree as `ble info --json` prints it, in one spelling, whichever way its objects are nested."""
+"""A GATT tree as `ble info --json` prints it, in one spelling, however its objects are nested."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from lab import names
 
-# The properties of a characteristic as bits, by the names that they go by (Core specification, Vol 3, Part G, 3.3.1.1).
+# The properties of a characteristic as bits, by their names (Core specification, Vol 3, Part G, 3.3.1.1).
 PROPERTY_BITS = {
     "broadcast": 0x01,
     "read": 0x02,

@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 class Process:
-    """A background process whose output goes, line by line, to a log that is carried out of the guest."""
+    """A background process whose output goes, line by line, to a log that is copied out of the guest."""
 
     def __init__(self, name: str, *command: str):
         RUN.mkdir(exist_ok=True)
@@ -57,7 +57,7 @@ class Process:
             self.changed.notify_all()
 
     def wait_line(self, text: str, within: float = PATIENCE) -> str:
-        """The first line that contains the text."""
+        """Waits for the first line that contains the text."""
 
         def found():
             return next((line for line in self.lines if text in line), None) or self.lines[-1:] == [""]
@@ -79,7 +79,7 @@ class Process:
         self.reader.join(PATIENCE)
 
     def kill(self) -> None:
-        """Ends it before it can do anything about that."""
+        """Ends it at once, without a chance to clean up."""
         self.process.kill()
         self.process.wait()
         self.reader.join(PATIENCE)
@@ -94,7 +94,7 @@ class PeerProcess(Process):
 
 
 def start_bluetoothd(*arguments: str) -> Process:
-    """The daemon of the release that the run chose: this machine's, or Debian 13's in a root of its own."""
+    """The daemon of the release that the run chose: this machine's, or Debian 13's with its own root."""
     program = "/usr/libexec/bluetooth/bluetoothd"
     if not (release := os.environ.get("LAB_BLUETOOTHD")):
         return Process("bluetoothd", program, "--nodetach", *arguments)
@@ -108,7 +108,7 @@ def start_bluetoothd(*arguments: str) -> Process:
 class BumbleWorld:
     """The Bumble peripherals of peers/peripheral.py and the kernel adapter that hears them, powered on.
 
-    The adapter's controller, or the peripheral, is as a profile of the zoo has it: the one given, or the run's.
+    The adapter's controller, or the peripheral, follows a profile of the zoo: the one given, or the run's.
     """
 
     def __init__(self, profile: str | None = None):
@@ -123,7 +123,7 @@ class BumbleWorld:
         for index in self.management.indices() if self.profile.plugs else [self.index]:
             self.management.power(index, True)
         if self.profile.is_late:
-            # What a kernel has just registered it keeps open for two seconds, and asks for nothing anew.
+            # The kernel keeps a newly registered adapter open for two seconds, and then queries nothing again.
             self.management.power(self.index, False)
             self.management.power(self.index, True)
 
@@ -132,7 +132,7 @@ class BumbleWorld:
         return f"hci{self.index}"
 
     def wait_silence(self) -> None:
-        """Until the radio neither listens nor holds a link, as its controller sees it."""
+        """Waits until the radio neither listens nor has a link, according to its controller."""
 
         def silent():
             listening = [event.facts["on"] for event in self.peer.events if event.name == "scanning"]
@@ -160,15 +160,15 @@ class JoinedWorld:
 
     @property
     def names(self) -> dict[str, str]:
-        """What the kernel calls the adapters at the moment."""
+        """The adapters' current names in the kernel."""
         return {"first": self.adapter_at(names.CENTRAL), "second": self.adapter_at(names.SECOND_CENTRAL)}
 
     def adapter_at(self, address: str) -> str:
-        """What it calls the one with this address."""
+        """The name of the adapter with this address."""
         return f"hci{self.management.index_of(address)}"
 
     def power(self, *addresses: str) -> None:
-        """Switches adapters on, which are off when they are plugged in."""
+        """Switches adapters on; they are off when they are plugged in."""
         for address in addresses or (names.CENTRAL, names.SECOND_CENTRAL):
             self.management.power(self.management.index_of(address), True)
 
