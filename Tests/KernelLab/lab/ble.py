@@ -255,7 +255,7 @@ class Ble:
 
 
 def let_everybody_run(program: Path) -> None:
-    """Makes a program and its libraries accessible, which may be in a user's home. Only the guest's layer changes."""
+    """Makes a program and its libraries, maybe in a user's home, accessible to all. Only the guest's layer changes."""
     libraries = subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout
     paths = [program, *(Path(word) for line in libraries.splitlines() for word in line.split() if word[0] == "/")]
     for path in paths:

@@ -103,7 +103,7 @@ class Job:
 
     @property
     def is_ghost(self) -> bool:
-        """Whether the peer stays silent: a short wait shows that."""
+        """Whether the peer is heard once and then silent, which a short wait shows."""
         return self.world.profile.name == "once"
 
 

@@ -68,7 +68,7 @@ class Meeting:
         return result
 
     def look_for_bond(self, is_wanted: bool) -> None:
-        """Both the command and the kernel have a bond, or neither."""
+        """Checks that both the command and the kernel have a bond, or neither."""
         deadline = time.monotonic() + PATIENCE
         while is_wanted and not is_kept(self.address):  # `ble serve` writes it when it has time
             assert time.monotonic() < deadline, f"no bond is kept\n{self.run}"

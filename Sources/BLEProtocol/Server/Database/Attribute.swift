@@ -8,7 +8,7 @@ package struct Attribute: Hashable, Sendable {
         case constant([UInt8])
         /// In the database, the same for every client.
         case stored([UInt8])
-        /// In the program, which is asked for it.
+        /// In the program, which supplies it on request.
         case dynamic
         /// In the client's state, since each client has its own: its subscription to this characteristic.
         case clientConfiguration(characteristic: UInt16)
