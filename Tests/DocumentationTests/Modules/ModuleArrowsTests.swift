@@ -42,7 +42,8 @@ import Testing
     }
 
     /// What stands beside the essentials brings ICU: 40 MB into a static program, and time into each start.
-    @Test(arguments: ["Sources", "Examples/ble"]) func `only the essentials of Foundation are used`(folder: String) throws {
+    @Test(arguments: ["Sources", "Examples/ble"])
+    func `only the essentials of Foundation are used`(folder: String) throws {
         let lines = try ImportLine.all(below: folder).filter { $0.module.hasPrefix("Foundation") }
         let others = lines.filter { $0.module != "FoundationEssentials" }
         #expect(!lines.isEmpty && others.isEmpty, "\(others.map(\.file))")
