@@ -37,7 +37,7 @@ KERNEL_TAKES_PART = "not program"
 ON_REQUEST = {"speed": "LAB_SPEED", "deployment": "LAB_DEPLOYMENT"}
 # The guest's own deadline: far beyond what a busy machine needs, since it only ends what hangs. A variable changes it,
 # for testing the lab itself.
-SECONDS = int(os.environ.get("BLESTREAMS_LAB_SECONDS", "1200"))
+SECONDS = int(os.environ.get("BLESTREAMS_LAB_SECONDS", "2400"))
 # Guests spend much of their time waiting for the kernel's own timers, so two processors are enough for four guests.
 GUESTS_AT_ONCE = 4
 # The longest come first, so that none runs alone at the end.
