@@ -21,6 +21,9 @@ final class ProxyFollowers: Sendable {
         }
     }
 
+    /// Whether any client has subscribed to a characteristic of the device.
+    func follow(_ device: UInt64) -> Bool { counts.withLock { $0.keys.contains { $0.device == device } } }
+
     /// The number of subscribed clients.
     func count(of characteristic: Characteristic) -> Int { counts.withLock { $0[characteristic] ?? 0 } }
 }

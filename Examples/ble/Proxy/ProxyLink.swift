@@ -200,7 +200,8 @@ struct ProxyLink: Sendable {
         of link: Link,
         _ notified: Set<UInt16>
     ) async throws -> Bool {
-        guard let value = try await link.discover().characteristic(containing: handle),
+        // Without a subscription there is nothing to look up: the client may know the handle from an earlier link.
+        guard followers.follow(address), let value = try await link.discover().characteristic(containing: handle),
             value.clientConfiguration?.handle == handle
         else { return false }
         let isOwn = notified.contains(value.valueHandle)
