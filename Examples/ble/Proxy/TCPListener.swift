@@ -53,9 +53,8 @@ final class TCPListener: Sendable {
                 }
                 let failure = errno
                 if [EMFILE, ENFILE].contains(failure) {
-                    tell(failure)
                     if !turnAway() { Self.pause(source) }
-                    return
+                    return tell(failure)
                 }
                 // After these errors, the next connection may succeed; the others are permanent.
                 guard [EAGAIN, EINTR, ECONNABORTED, EPROTO, ENETDOWN, EHOSTUNREACH].contains(failure) else {
@@ -78,8 +77,11 @@ final class TCPListener: Sendable {
     /// Turns away a connection for which there is no descriptor; returns whether it could.
     private func turnAway() -> Bool {
         spare.withLock { spare in
-            if spare.descriptor < 0 { spare.descriptor = Self.openSpare() }
-            guard spare.descriptor >= 0 else { return false }
+            if spare.descriptor < 0 {
+                // If there are descriptors again, the connection is accepted next, and not turned away.
+                spare.descriptor = Self.openSpare()
+                return spare.descriptor >= 0
+            }
             close(spare.descriptor)
             let unwanted = accept(descriptor, nil, nil)
             if unwanted >= 0 { close(unwanted) }

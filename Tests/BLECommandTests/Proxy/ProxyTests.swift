@@ -89,6 +89,7 @@ import Testing
         try run.limitDescriptors(to: 3)
         let second = try PlainClient(port: port)
         try await second.send("00 00 01")
+        #expect(await run.complaint(with: "ulimit -n"))
         for _ in 0..<3 {
             try await first.send("00 00 07")
             #expect(try await first.types(until: 8) == [8])
