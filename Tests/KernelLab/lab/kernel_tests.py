@@ -56,6 +56,8 @@ def main(pattern: str) -> int:
 
 
 def make_fresh(pair: VirtualPair, bumble: BumbleWorld) -> None:
+    # What nobody has read meanwhile may fill the socket's queue, and then nothing can be asked any more.
+    bumble.management.forget_events()
     for index in (pair.client, pair.server, bumble.index):
         bumble.management.power(index, True)
         bumble.management.disconnect_all(index)
