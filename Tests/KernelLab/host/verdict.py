@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from xml.etree import ElementTree
 
+from host.plan import Bench, Guest
 from lab import faults
 
 PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
@@ -20,8 +21,7 @@ MESSAGE = 600  # the length of a failed test's message in a line of troubles, in
 
 @dataclass
 class Verdict:
-    line_name: str
-    bench: str
+    guest: Guest
     seconds: float
     busy: float = 0  # of the host's processors
     counts: Counter = field(default_factory=Counter)
@@ -39,34 +39,43 @@ class Verdict:
         return "\n".join(lines + self.details) or "all well"
 
     def line(self) -> str:
-        counts = ", ".join(f"{self.counts[outcome]} {outcome}" for outcome in (PASSED, FAILED, SKIPPED))
+        counts = ", ".join(f"{self.counts[outcome]:3} {outcome}" for outcome in (PASSED, FAILED, SKIPPED))
         word = "good" if self.good else "BAD"
-        return f"{word:5}{self.line_name:6}{self.bench:34} {counts}, {self.seconds:.0f} s, {self.busy:.0f} s busy"
+        times = f"{self.seconds:4.0f} s, {self.busy:4.0f} s busy"
+        return f"{word:5}{self.guest.line:6}{counts}, {times}: {self.guest.title}"
 
 
-def judge(out: Path, line: str, bench: str, expected: list[str], seconds: float) -> Verdict:
-    verdict = Verdict(line, bench, seconds, busy(read(out / "times")))
-    outcomes = read_junit(out / "results.xml")
-    for events in sorted(out.glob("*.events.jsonl")):
-        outcomes |= read_events(events)
+def judge(out: Path, guest: Guest, seconds: float) -> Verdict:
+    verdict = Verdict(guest, seconds, busy(read(out / "times")))
+    for bench in guest.benches:
+        judge_bench(verdict, bench, out)
+    judge_end(verdict, out)
+    judge_kernel(verdict, out)
+    if verdict.troubles:
+        verdict.details += [tail(path) for path in [*sorted(out.glob("*.log")), out / "dmesg"]]
+    return verdict
+
+
+def judge_bench(verdict: Verdict, bench: Bench, out: Path) -> None:
+    outcomes: dict[str, tuple[str, str]] = {}
+    if bench.is_kernel_tests:
+        for events in sorted(out.glob("*.events.jsonl")):
+            outcomes |= read_events(events)
+    else:
+        outcomes = read_junit(out / f"{bench.name}.xml")
     for name, (outcome, why) in outcomes.items():
         verdict.counts[outcome] += 1
         if outcome == SKIPPED:
             verdict.skips.append(f"{name}: {why}")
             if why.strip() in NO_REASON:
-                verdict.troubles.append(f"{name} was skipped without a reason")
+                verdict.troubles.append(f"{bench.name}: {name} was skipped without a reason")
         elif outcome == FAILED:
-            verdict.troubles.append(f"{name} failed: {why}" if why else f"{name} failed")
-    judge_end(verdict, out)
-    judge_kernel(verdict, out)
-    if not verdict.counts[PASSED] + verdict.counts[FAILED]:
-        verdict.troubles.append("nothing ran")
-    missing = [test for test in expected if test_key(test) not in outcomes]
+            verdict.troubles.append(f"{bench.name}: {name} failed" + (f": {why}" if why else ""))
+    if all(outcome == SKIPPED for outcome, _ in outcomes.values()):
+        verdict.troubles.append(f"{bench.name}: nothing ran")
+    missing = [test for test in bench.expected if test_key(test) not in outcomes]
     if outcomes:
-        verdict.troubles += [f"{test} was to run and left no result" for test in missing]
-    if verdict.troubles:
-        verdict.details += [tail(path) for path in [*sorted(out.glob("*.log")), out / "dmesg"]]
-    return verdict
+        verdict.troubles += [f"{bench.name}: {test} was to run and left no result" for test in missing]
 
 
 def busy(times: str) -> float:
@@ -92,7 +101,7 @@ def judge_kernel(verdict: Verdict, out: Path) -> None:
         return
     start = log.rfind("\n", 0, first.start()) + 1
     excerpt = "\n".join(log[start:].splitlines()[:40])
-    names = [f"{fault.name} ({fault.what})" for fault in faults.named(log, verdict.line_name)]
+    names = [f"{fault.name} ({fault.what})" for fault in faults.named(log, verdict.guest.line)]
     known = f"known kernel fault: {'; '.join(names)}" if names else "the kernel complained"
     verdict.troubles.append(known)
     verdict.details.append(f"--- the kernel\n{excerpt}")

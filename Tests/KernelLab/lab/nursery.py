@@ -34,6 +34,12 @@ LOADED = (
 LONGEST = 65_536  # the largest request, in octets
 
 
+def load() -> None:
+    """Loads those modules, so that each process that is forked from here has them."""
+    for name in LOADED:
+        importlib.import_module(name)
+
+
 class Child:
     """A process started here, with the part of `subprocess.Popen` that the lab uses."""
 
@@ -71,8 +77,7 @@ class Nursery:
     """The process that forks, and the connection to it."""
 
     def __init__(self):
-        for name in LOADED:
-            importlib.import_module(name)
+        load()
         self.socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         if os.fork() == 0:
             self.socket.close()

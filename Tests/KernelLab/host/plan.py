@@ -1,0 +1,136 @@
+"""Decides which guests are booted, and what each of them runs.
+
+A bench is a folder of scenarios; `kernel-tests` are the suites of the package's own test binary instead. A guest with its
+libraries takes an emulated processor half a minute before the first scenario begins, so benches that take less share one,
+each in a process of its own.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+KERNEL_TESTS = "kernel-tests"
+SELF_TEST = "peers"
+# Debian 13's, on its kernel, for all scenarios that meet one.
+NEWER_BLUETOOTHD, LINE_OF_NEWER_BLUETOOTHD, BLUETOOTHD_MARK = "5.82", "6.12", "bluetoothd"
+ZOO, MATRIX, HARDSHIPS, THREATS, ESSENTIAL = "zoo", "matrix", "hardships", "threats", "essential"
+# Everything that involves the kernel, if the rest has run on another one.
+KERNEL_TAKES_PART = "not program"
+# Alone, and only if the variable is set: other work would be measured too, or it changes the toolchain.
+ON_REQUEST = {"speed": "LAB_SPEED", "deployment": "LAB_DEPLOYMENT"}
+# Each has a guest to itself, unless only a part of it runs. The longest come first, so that none runs alone at the end.
+LONG = ("sessions", "hour", "ble", "field", "bonds", "serve")
+# The number of guests for a bench that is run whole: each must end long before its deadline.
+PARTS = {ZOO: 3, MATRIX: 6}
+
+
+@dataclass(frozen=True)
+class Bench:
+    name: str
+    mark: str  # only tests with this mark, as pytest's -m takes it; empty: all
+    expected: tuple[str, ...] = ()  # the tests that must leave a result
+
+    @property
+    def is_kernel_tests(self) -> bool:
+        return self.name.split("/")[0] == KERNEL_TESTS
+
+    @property
+    def is_long(self) -> bool:
+        return self.name in LONG and self.mark in ("", KERNEL_TAKES_PART)
+
+
+@dataclass(frozen=True)
+class Guest:
+    """One guest to be booted: a kernel, and the benches that it runs in their order."""
+
+    line: str
+    benches: tuple[Bench, ...]
+    bluetoothd: str = ""  # the release, if it isn't this machine's
+    part: str = ""  # I/N: of the zoo's profiles, or the matrix's parts, every Nth from the Ith on
+
+    @property
+    def title(self) -> str:
+        """The benches, and what distinguishes this guest."""
+        part = f" {self.part.replace('/', ' of ')}" if self.part else ""
+        daemon = f" with bluetoothd {self.bluetoothd}" if self.bluetoothd else ""
+        return ", ".join(bench.name for bench in self.benches) + part + daemon
+
+    @property
+    def folder(self) -> str:
+        return f"{self.line}-{self.title}".replace(", ", "+").replace("/", "-").replace(" ", "-")
+
+    @property
+    def rank(self) -> tuple[int, int]:
+        """Whole long benches first, then by the number of scenarios."""
+        first = self.benches[0]
+        place = LONG.index(first.name) if first.is_long and not self.bluetoothd else len(LONG)
+        return place, -sum(len(bench.expected) for bench in self.benches)
+
+
+def guests_of(line: str, only: str | None, self_test: bool) -> list[Guest]:
+    """The guests for a kernel, written as LINE or LINE:MARK; the mark applies if nothing else was chosen."""
+    line, _, mark = line.partition(":")
+    if only or self_test:
+        mark = ""
+    chosen = benches(only, self_test, mark)
+    guests = [Guest(line, (bench,)) for bench in chosen if bench.is_long and not only]
+    if others := tuple(bench for bench in chosen if not bench.is_long or only):
+        guests.append(Guest(line, others))
+    if line == LINE_OF_NEWER_BLUETOOTHD and not (only or self_test or mark or os.environ.get("LAB_BLUETOOTHD")):
+        guests.append(Guest(line, tuple(benches(None, False, BLUETOOTHD_MARK)), NEWER_BLUETOOTHD))
+    return guests
+
+
+def whole_of(bench: str, line: str, only: str | None) -> list[Guest]:
+    """The guests for the whole zoo or matrix on a kernel, or for its matching part."""
+    line = line.partition(":")[0]
+    parts = [f"{number}/{PARTS[bench]}" for number in range(PARTS[bench])] if not only else [""]
+    guests = [Guest(line, (Bench(bench, "", collect(bench, only, "", part)),), part=part) for part in parts]
+    return [guest for guest in guests if guest.benches[0].expected]
+
+
+def benches(only: str | None, self_test: bool, mark: str) -> list[Bench]:
+    """The benches to run. The names of the kernel tests are not known beforehand."""
+    if only and only.split("/")[0] == KERNEL_TESTS:
+        return [Bench(only, "")]
+    chosen: list[Bench] = []
+    for folder in sorted(path.name for path in (ROOT / "scenarios").iterdir() if path.is_dir()):
+        if folder.startswith("_") or (self_test and folder != SELF_TEST):
+            continue
+        if folder in ON_REQUEST and not os.environ.get(ON_REQUEST[folder]):
+            continue
+        its_mark = mark_of(folder, only, mark)
+        if tests := collect(folder, only, its_mark):
+            chosen.append(Bench(folder, its_mark, tests))
+    if not only and not self_test and mark in ("", KERNEL_TAKES_PART):
+        chosen.append(Bench(KERNEL_TESTS, ""))
+    return chosen
+
+
+def mark_of(folder: str, only: str | None, mark: str) -> str:
+    """The run's mark; ordinary runs include only a part of the zoo, the matrix, the hardships and the threats."""
+    is_part = folder in (ZOO, MATRIX, HARDSHIPS, THREATS) and not only and mark in ("", KERNEL_TAKES_PART)
+    return " and ".join(filter(None, [ESSENTIAL if is_part else "", mark]))
+
+
+def collect(folder: str, only: str | None, mark: str, part: str = "") -> tuple[str, ...]:
+    """The tests of a bench to run."""
+    return tuple(test for test in collect_all(only, mark, part) if test.startswith(f"scenarios/{folder}/"))
+
+
+@functools.cache
+def collect_all(only: str | None, mark: str, part: str) -> list[str]:
+    """The tests of all benches: collecting one bench at a time takes longer than running some of them."""
+    command = [sys.executable, "-B", "-m", "pytest", "--collect-only", "-q", "scenarios"]
+    command += (["-k", only] if only else []) + (["-m", mark] if mark else [])
+    environment = os.environ | {"LAB_PART": part}
+    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=environment)
+    if result.returncode not in (0, 5):  # 5: nothing collected
+        sys.exit(f"lab: the scenarios can't be read\n{result.stdout}{result.stderr}")
+    return [line for line in result.stdout.splitlines() if "::" in line and not line.startswith(("=", " "))]
