@@ -7,40 +7,6 @@ import Testing
         #expect(played.output == "A-B|")
     }
 
-    /// What every operator does with a closure of the program, which throws at "b".
-    static let throwing = [
-        OperatorContractTests.Operator("map") { $0.map { try refusing($0) } },
-        OperatorContractTests.Operator("compactMap") { $0.compactMap { try refusing($0) } },
-        OperatorContractTests.Operator("filter") { $0.filter { try refusing($0) == $0 } },
-        OperatorContractTests.Operator("onEach") { $0.onEach { _ = try refusing($0) } },
-        OperatorContractTests.Operator("take until element") { $0.take { try refusing($0) == "z" } },
-        OperatorContractTests.Operator("distinct by key") { $0.distinct { try refusing($0) } },
-        OperatorContractTests.Operator("reductions") { $0.reductions(into: "") { $0 = try refusing($1) } },
-        OperatorContractTests.Operator("merged with source") { stream in
-            [stream].merged { $0 }.map { try refusing($0.value) }
-        },
-        OperatorContractTests.Operator("flatMap") { $0.flatMap { BLEStream([try refusing($0)]) } },
-        OperatorContractTests.Operator("presence") { stream in
-            stream.presence(by: { try refusing($0) }, timeout: .seconds(90)).map(\.value)
-        },
-    ]
-
-    private static func refusing(_ element: String) throws -> String {
-        if element == "b" { throw Stage.failure }
-        return element
-    }
-
-    @Test(arguments: throwing)
-    func `an error of a closure ends the stream and closes the upstream`(
-        tested: OperatorContractTests.Operator
-    ) async throws {
-        let played = try await play { tested.apply($0.source("a-b-c|")) }
-        #expect(played.output == "a-#")
-        #expect((played.error as? BLEError)?.code == .disconnected)
-        #expect(played.openings == ["0..<2"])
-        #expect(played.closings == [1])
-    }
-
     @Test func `compactMap leaves out what gives nil`() async throws {
         let played = try await play { $0.source("1-x-3|").compactMap { Int($0) } }
         #expect(played.output == "1---3|")
