@@ -37,7 +37,8 @@ enum Decoders {
 
     private static let fitness = [
         Decoder(.cyclingMeasurement), Decoder(.cyclingPowerMeasurement), Decoder(.runningMeasurement),
-        Decoder(.indoorBikeData), Decoder(.treadmillData), Decoder(.locationAndSpeed),
+        Decoder(.indoorBikeData), Decoder(.treadmillData), Decoder(.rowerData), Decoder(.crossTrainerData),
+        Decoder(.locationAndSpeed),
     ]
 
     private static let device = [
