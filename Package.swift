@@ -118,22 +118,25 @@ let package = Package(
         // How many tests run at once, for all test targets: they are one executable.
         .target(name: "TestWidth", path: "Tests/TestWidth"),
 
+        // The procedures that every fuzzer runs.
+        .target(name: "FuzzedProcedures", dependencies: ["BLEProtocol"], path: "Tests/FuzzedProcedures"),
+
         // The entry points of the fuzzer: as tests they replay what it has kept.
         isFuzzing
             ? .executableTarget(
                 name: "Fuzzer",
-                dependencies: ["ble", "BLEDevices", "BLEProtocol", "BLERadio", "BLEStreams"],
+                dependencies: ["ble", "BLEDevices", "BLEProtocol", "BLERadio", "BLEStreams", "FuzzedProcedures"],
                 path: "Tests/Fuzzing",
                 exclude: ["Corpora", "Replay", "run"]
             )
             : .testTarget(
                 name: "FuzzingTests",
-                dependencies: ["ble", "BLEDevices", "BLEProtocol", "BLERadio", "BLEStreams"],
+                dependencies: ["ble", "BLEDevices", "BLEProtocol", "BLERadio", "BLEStreams", "FuzzedProcedures"],
                 path: "Tests/Fuzzing",
                 exclude: ["Corpora", "Driver", "run"]
             ),
 
-        .testTarget(name: "BLEProtocolTests", dependencies: ["BLEProtocol", "TestWidth"]),
+        .testTarget(name: "BLEProtocolTests", dependencies: ["BLEProtocol", "FuzzedProcedures", "TestWidth"]),
         .testTarget(
             name: "BLESimulatorTests",
             dependencies: ["BLEProtocol", "BLERadio", "BLESimulator", "RadioContract"]

@@ -1,4 +1,5 @@
 import BLEProtocol
+import FuzzedProcedures
 
 extension FuzzTarget {
     /// A server that answers anything, or says it unasked, to the client half while procedures run.
@@ -24,7 +25,7 @@ private struct ATTClientRun {
 
     mutating func step() throws {
         switch input.number(below: 12) {
-        case 0, 1: try begin(input.number(below: 18))
+        case 0, 1: try begin()
         case 2, 3: try hand()
         case 4...6:
             // As the answer to what was asked last.
@@ -98,32 +99,9 @@ private struct ATTClientRun {
         try require(client.nextPDU() == nil, "something is sent on a closed bearer")
     }
 
-    private mutating func begin(_ kind: Int) throws {
-        let (handle, uuid) = (input.handle(), BluetoothUUID(UInt16(0x2800) + UInt16(input.octet())))
-        let range = handle...max(handle, 0x60)
-        switch kind {
-        case 0: try begin(ExchangeMTU())
-        case 1: try begin(ReadValue(handle: handle, offset: input.chance() ? input.uint16() : 0))
-        case 2: try begin(WriteValue(handle: handle, value: input.value()))
-        case 3: try begin(WriteCommand(handle: handle, value: input.value()))
-        case 4: try begin(LongWrite(handle: handle, value: input.value(), isVerified: input.chance()))
-        case 5: try begin(SetNotification(handle: handle, input.chance() ? .indicate : .notify))
-        case 6: try begin(ReadByUUID(uuid, limit: input.chance() ? 1 : .max))
-        case 7: try begin(ReadMultipleVariable(handles: [handle, 1]))
-        case 8: try begin(ReadMultiple(handles: [handle, 1]))
-        case 9: try begin(DiscoverServicesByUUID(uuid))
-        case 10: try begin(DiscoverIncludedServices(in: range))
-        case 11: try begin(DiscoverDescriptors(in: [2...4, 9...max(9, handle)]))
-        case 12: try begin(DiscoverServices(in: range))
-        case 13: try begin(DiscoverCharacteristics(in: range))
-        case 14: try begin(SettleBearer())
-        case 15: try begin(DiscoverDatabase(services: [uuid, uuid]))
-        default: try begin(DiscoverDatabase())
-        }
-    }
-
-    private mutating func begin(_ procedure: some GATTProcedure) throws {
-        let (id, output) = client.begin(procedure)
+    private mutating func begin() throws {
+        let kind = input.number(below: FuzzedProcedure.count)
+        let (id, output) = client.begin(FuzzedProcedure.make(kind, from: &input))
         open.insert(id)
         try take(output)
     }
@@ -148,6 +126,8 @@ private struct ATTClientRun {
         }
     }
 }
+
+extension FuzzInput: ProcedureArguments {}
 
 extension GATTClient {
     /// Whether the bearer can't be used any more.

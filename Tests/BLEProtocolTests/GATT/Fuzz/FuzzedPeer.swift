@@ -1,3 +1,5 @@
+import FuzzedProcedures
+
 @testable import BLEProtocol
 
 /// A generator of the same numbers for the same seed, on every machine.
@@ -24,6 +26,13 @@ struct SeededGenerator: RandomNumberGenerator {
     mutating func handle() -> UInt16 {
         chance(80) ? UInt16.random(in: 0...64, using: &self) : UInt16.random(in: 0...0xFFFF, using: &self)
     }
+}
+
+extension SeededGenerator: ProcedureArguments {
+    mutating func value() -> [UInt8] { octets(0...600) }
+    mutating func octet() -> UInt8 { UInt8.random(in: 0...255, using: &self) }
+    mutating func uint16() -> UInt16 { UInt16.random(in: 0...0xFFFF, using: &self) }
+    mutating func chance() -> Bool { chance(50) }
 }
 
 /// Answers that look like a server's, are torn, or are no answers at all.

@@ -1,3 +1,5 @@
+import Foundation
+import FuzzedProcedures
 import Testing
 
 @testable import BLEProtocol
@@ -9,6 +11,21 @@ import Testing
         for _ in 0..<400 { run.step() }
         run.end()
         #expect(run.faults.isEmpty, "seed \(seed): \(run.faults)")
+    }
+
+    @Test func `every procedure of the sources is run`() throws {
+        let sources = URL(filePath: #filePath).deletingLastPathComponent()
+            .appending(path: "../../../../Sources/BLEProtocol/GATT/Procedures").standardized
+        var names: Set<String> = []
+        for file in try FileManager.default.subpathsOfDirectory(atPath: sources.path) where file.hasSuffix(".swift") {
+            let text = try String(contentsOf: sources.appending(path: file), encoding: .utf8)
+            names.formUnion(text.matches(of: #/struct (\w+): GATTProcedure/#).map { String($0.1) })
+        }
+        var generator = SeededGenerator(seed: 1)
+        let run = (0..<FuzzedProcedure.count).map { kind in
+            String(describing: type(of: FuzzedProcedure.make(kind, from: &generator)))
+        }
+        #expect(names.count > 10 && names == Set(run), "add it to Tests/FuzzedProcedures/FuzzedProcedure.swift")
     }
 
     @Test func `a peer that repeats itself makes no list longer than its range, and comes to an end`() {
@@ -140,28 +157,8 @@ private struct Run {
     }
 
     private mutating func begin() {
-        let handle = peer.generator.handle()
-        let value = peer.generator.octets(0...600)
-        let uuid = BluetoothUUID(UInt16.random(in: 0...0xFFFF, using: &peer.generator))
-        switch Int.random(in: 0..<14, using: &peer.generator) {
-        case 0: begin(ExchangeMTU())
-        case 1: begin(ReadValue(handle: handle, offset: peer.generator.chance(30) ? handle : 0))
-        case 2: begin(WriteValue(handle: handle, value: value))
-        case 3: begin(WriteCommand(handle: handle, value: Array(value.prefix(30))))
-        case 4: begin(LongWrite(handle: handle, value: value, isVerified: true))
-        case 5: begin(LongWrite(handle: handle, value: value))
-        case 6: begin(SetNotification(handle: handle, .indicate))
-        case 7: begin(ReadByUUID(uuid, limit: peer.generator.chance(50) ? 1 : .max))
-        case 8: begin(ReadMultipleVariable(handles: [handle, 1]))
-        case 9: begin(DiscoverServicesByUUID(uuid))
-        case 10: begin(DiscoverIncludedServices(in: min(handle, 64)...64))
-        case 11: begin(DiscoverDescriptors(in: [2...4, 9...max(9, handle)]))
-        default: begin(DiscoverDatabase(services: peer.generator.chance(30) ? [uuid, uuid] : nil))
-        }
-    }
-
-    private mutating func begin(_ procedure: some GATTProcedure) {
-        let (id, output) = client.begin(procedure)
+        let kind = Int.random(in: 0..<FuzzedProcedure.count, using: &peer.generator)
+        let (id, output) = client.begin(FuzzedProcedure.make(kind, from: &peer.generator))
         open.insert(id)
         take(output)
     }
