@@ -13,7 +13,7 @@ package protocol ProcedureArguments {
 
 /// The procedures that are run against servers that answer anything: the one list for all fuzzers.
 package enum FuzzedProcedure {
-    /// How many kinds there are. The fuzzer's corpus names a kind by its number: a new one goes to the end.
+    /// How many kinds there are. The fuzzer's seeds name a kind by its number: a new one goes to the end.
     package static let count = 18
 
     /// A procedure of a kind, from 0 to ``count`` - 1.
