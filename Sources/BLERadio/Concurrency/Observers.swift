@@ -7,8 +7,9 @@ import Synchronization
 ///   original, does nothing.
 /// - Removed observers are returned, to be released outside the lock: releasing a closure may release what it holds,
 ///   which may call back into this table.
+@usableFromInline
 package struct Observers<Observer> {
-    package typealias ID = Int
+    @usableFromInline package typealias ID = Int
 
     @usableFromInline var entries: [(id: ID, observer: Observer)] = []
 

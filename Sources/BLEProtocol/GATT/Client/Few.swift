@@ -1,6 +1,7 @@
 /// A list that mostly has one element or none: the first element takes no allocation.
 ///
 /// For the results of a machine's step, which occur several times for each value.
+@usableFromInline
 package struct Few<Element> {
     @usableFromInline var head: Element?
     @usableFromInline var others: [Element] = []

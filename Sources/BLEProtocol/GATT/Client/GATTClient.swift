@@ -18,6 +18,7 @@
 /// The driver takes PDUs with ``nextPDU()`` and reports what happened to them, one at a time, until there is nothing to
 /// send or the radio is full: ``sending()`` before it passes one on without its lock, then ``sent()`` or ``notSent()``.
 /// Source: Core Specification, Vol 3, Part F, 3.3 and Part G, 4.
+@usableFromInline
 package struct GATTClient: Sendable {
     /// Identifies a procedure; later ones compare greater.
     package struct ProcedureID: Hashable, Sendable, Comparable {

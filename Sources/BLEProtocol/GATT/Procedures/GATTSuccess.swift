@@ -2,6 +2,7 @@
 ///
 /// Nearly all results are those of reads and writes, which have cases of their own: an existential would be copied,
 /// destroyed and cast by calls into the runtime wherever a result is passed. It is one word.
+@usableFromInline
 package enum GATTSuccess: Sendable {
     /// The procedure has no value to return.
     case done
@@ -35,6 +36,7 @@ package enum GATTSuccess: Sendable {
 
 extension GATTSuccess: Equatable {
     /// Equal if their types are the same and comparable, and they compare equal; those without a value are equal too.
+    @usableFromInline
     package static func == (left: Self, right: Self) -> Bool {
         switch (left, right) {
         case (.done, .done): return true
