@@ -26,6 +26,6 @@ extension Link: CharacteristicAccess {
         guard case .octets(let octets) = try await wait.success(of: target, within: timeout) else {
             throw wait.error(.procedure(.cancelled))
         }
-        return CharacteristicValue(bytes: octets[...], time: bearer.timeline.wallTime)
+        return CharacteristicValue(bytes: octets, time: bearer.timeline.wallTime)
     }
 }

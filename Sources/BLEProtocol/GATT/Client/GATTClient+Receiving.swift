@@ -97,8 +97,8 @@ extension GATTClient {
 
     /// The open request is answered; its timer has stopped.
     mutating func answered(_ answer: Result<GATTAnswer, GATTFailure>, _ output: inout Output) {
-        guard let stage = slot?.stage, let request = slot?.request else { return }
-        if case .success(let answer) = answer { adoptMTU(from: answer, to: request) }
+        guard let stage = slot?.stage, let opcode = slot?.request.opcode else { return }
+        if opcode == .exchangeMTURequest, case .success(let answer) = answer { adoptMTU(from: answer) }
         guard stage == .running else { return undo(&output) }
         switch answer {
         case .success(let answer): advance(with: answer, &output)
@@ -118,9 +118,8 @@ extension GATTClient {
     }
 
     /// The new ATT_MTU applies from this answer on, even if nobody waits for the exchange any more.
-    private mutating func adoptMTU(from answer: GATTAnswer, to request: GATTRequest) {
-        guard request.opcode == .exchangeMTURequest, let response = try? answer.response(to: ATTExchangeMTURequest.self)
-        else { return }
+    private mutating func adoptMTU(from answer: GATTAnswer) {
+        guard let response = try? answer.response(to: ATTExchangeMTURequest.self) else { return }
         setMTU(Int(response.serverMTU))
     }
 

@@ -1,13 +1,13 @@
 /// The result of a procedure, without its type.
 ///
 /// Nearly all results are those of reads and writes, which have cases of their own: an existential would be copied,
-/// destroyed and cast by calls into the runtime wherever a result is passed. It is one word.
+/// destroyed and cast by calls into the runtime wherever a result is passed.
 @usableFromInline
 package enum GATTSuccess: Sendable {
     /// The procedure has no value to return.
     case done
-    /// A value that was read.
-    case octets([UInt8])
+    /// A value that was read; mostly a part of the PDU that brought it, so that it isn't copied.
+    case octets(ArraySlice<UInt8>)
     /// Any other result: services, characteristics, an ATT_MTU.
     indirect case other(any Sendable)
 
@@ -17,7 +17,7 @@ package enum GATTSuccess: Sendable {
         if Success.self == Void.self {
             self = .done
         } else if Success.self == [UInt8].self, let octets = success as? [UInt8] {
-            self = .octets(octets)
+            self = .octets(octets[...])
         } else {
             self = .other(success)
         }
@@ -28,7 +28,7 @@ package enum GATTSuccess: Sendable {
     package func value<Success: Sendable>(as type: Success.Type = Success.self) -> Success? {
         switch self {
         case .done: () as? Success
-        case .octets(let octets): octets as? Success
+        case .octets(let octets): Array(octets) as? Success
         case .other(let value): value as? Success
         }
     }

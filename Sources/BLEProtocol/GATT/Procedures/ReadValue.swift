@@ -39,6 +39,18 @@ package struct ReadValue: GATTProcedure {
         return isComplete ? .finished(value) : nextBlob()
     }
 
+    /// Most values come in one response: they stay in its PDU, instead of being copied out of it.
+    package mutating func erasedReceived(_ answer: GATTAnswer, _ context: GATTContext) -> GATTErasedStep {
+        if isFirst, offset == 0, case .response(let pdu) = answer.content, pdu.count < answer.mtu,
+            pdu.first == ATTReadResponse.opcode.rawValue
+        {
+            return .ended(.success(.octets(pdu.dropFirst().prefix(ATTLimits.maximumValueLength))))
+        }
+        do throws(GATTFailure) { return GATTErasedStep(try received(answer, context)) } catch {
+            return .ended(.failure(error))
+        }
+    }
+
     private var end: Int { Int(offset) + value.count }
 
     private func nextBlob() -> GATTStep<[UInt8]> {
