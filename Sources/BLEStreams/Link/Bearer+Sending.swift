@@ -19,11 +19,11 @@ extension Bearer {
             var callers = Callers()
             next = state.withLock { state in
                 state.machine.handedOver(outgoing, result, &output)
-                callers = prepare(&state, output)
+                callers = prepare(&state, &output)
                 return state.machine.nextOutgoing()
             }
             deliver(output.deliveries)
-            carryOut(output, callers)
+            carryOut(&output, callers)
         }
     }
 

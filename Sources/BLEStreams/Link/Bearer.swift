@@ -56,8 +56,14 @@ final class Bearer: Sendable {
         let caller: any OperationCaller
     }
 
-    /// The callers of the operations that a step has ended, in order; `nil` for one that was withdrawn.
-    typealias Callers = Few<(any OperationCaller)?>
+    /// The caller of an operation that a step has ended, and what it is told.
+    struct Told {
+        let caller: any OperationCaller
+        let result: Result<GATTSuccess, LinkFailure>
+    }
+
+    /// Those that a step has ended, in order, without the withdrawn ones.
+    typealias Callers = Few<Told>
 
     let radioLink: any ATTLink
     let timeline: any Timeline
@@ -148,7 +154,7 @@ final class Bearer: Sendable {
             } else {
                 outgoing = state.machine.nextOutgoing()
             }
-            callers = prepare(&state, output)
+            callers = prepare(&state, &output)
             return result
         }
         deliver(output.deliveries)
@@ -159,7 +165,7 @@ final class Bearer: Sendable {
             }
         }
         if let outgoing { send(outgoing) }
-        carryOut(output, callers)
+        carryOut(&output, callers)
         return result
     }
 
@@ -169,8 +175,10 @@ final class Bearer: Sendable {
         }
     }
 
+    // An output is passed on in place: a closure captures it, and a copy would be made of it for each call.
+
     /// Does what must happen under the lock, since later steps may undo it.
-    func prepare(_ state: inout State, _ output: LinkMachine.Output) -> Callers {
+    func prepare(_ state: inout State, _ output: inout LinkMachine.Output) -> Callers {
         set(output.clientTimer, output.serverTimer, &state)
         if let rest = output.rest {
             for wait in rest.waits { set(wait, &state) }
@@ -179,20 +187,22 @@ final class Bearer: Sendable {
             }
         }
         var callers = Callers()
+        // Mostly there is none, and asking costs less than iterating.
+        if output.finished.isEmpty { return callers }
         for outcome in output.finished {
-            let index = state.calls.firstIndex { $0.id == outcome.id }
-            callers.append(index.map { state.calls.remove(at: $0).caller })
+            guard let index = state.calls.firstIndex(where: { $0.id == outcome.id }) else { continue }
+            callers.append(Told(caller: state.calls.remove(at: index).caller, result: outcome.result))
         }
         return callers
     }
 
     /// Does what happens without the lock, after the deliveries.
-    func carryOut(_ output: LinkMachine.Output, _ callers: Callers) {
-        guard let rest = output.rest else { return tell(callers, output.finished) }
+    func carryOut(_ output: inout LinkMachine.Output, _ callers: Callers) {
+        guard let rest = output.rest else { return tell(callers) }
         for memory in rest.memory { surroundings.remember(memory) }
         if let kept = rest.kept { surroundings.keep(kept) }
         for notice in rest.notices { tell(notice) }
-        tell(callers, output.finished)
+        tell(callers)
         if let changed = rest.changed { surroundings.servicesChanged(changed) }
         for served in rest.served { surroundings.served(served) }
         for raise in rest.raises { carryOut(raise) }
@@ -202,8 +212,9 @@ final class Bearer: Sendable {
 }
 
 extension Bearer {
-    private func tell(_ callers: Callers, _ finished: Few<LinkMachine.Finished>) {
-        for (caller, outcome) in zip(callers, finished) { caller?.ended(outcome.result) }
+    private func tell(_ callers: Callers) {
+        if callers.isEmpty { return }
+        for told in callers { told.caller.ended(told.result) }
     }
 }
 

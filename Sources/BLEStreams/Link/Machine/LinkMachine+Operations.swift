@@ -15,7 +15,7 @@ extension LinkMachine {
         case .attributes, .subscription: (place, isGranted) = lane.beginOperation(pass: pass)
         }
         operations.append(Operation(id: id, kind: kind, target: target, place: place))
-        if isGranted { enter(id, &output) }
+        if isGranted { enter(id, target, &output) }
         return id
     }
 
@@ -42,7 +42,8 @@ extension LinkMachine {
     /// Begins the operations whose turn it is.
     mutating func admit(_ granted: [LaneOrder.ID], _ output: inout Output) {
         for place in granted {
-            if let id = operations.first(where: { $0.place == place })?.id { enter(id, &output) }
+            guard let operation = operations.first(where: { $0.place == place }) else { continue }
+            enter(operation.id, operation.target, &output)
         }
     }
 
@@ -50,15 +51,15 @@ extension LinkMachine {
 
     // MARK: - From its turn to its procedure
 
-    private mutating func enter(_ id: OperationID, _ output: inout Output) {
-        guard let index = index(of: id) else { return }
-        switch operations[index].target {
+    private mutating func enter(_ id: OperationID, _ target: Target, _ output: inout Output) {
+        switch target {
         case .aside(let procedure): run(procedure, id, &output)
         case .handles(let procedure): secure(procedure, id, &output)
         case .characteristic, .find, .subscribe, .switchOff: find(id, &output)
         case .database: know(id, &output)
         case .hold: run(SlotBarrier(), id, &output)
         case .unsubscribe(let subscriber, let handle):
+            guard let index = index(of: id) else { return }
             let place = operations.remove(at: index).place
             unsubscribe(subscriber, from: handle, place, &output)
         }

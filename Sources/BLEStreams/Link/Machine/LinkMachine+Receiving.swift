@@ -45,16 +45,22 @@ extension LinkMachine {
 
     mutating func take(_ step: GATTClient.Output, _ output: inout Output) {
         ignored += step.notes.count
-        for value in step.values {
-            if value.isIndication { output.hasIndication = true }
-            let delivered = CharacteristicValue(bytes: value.value, time: value.time, isIndication: value.isIndication)
-            take(delivered, of: value.handle, &output)
-        }
+        // Mostly there are none of these or of those, and asking costs less than iterating.
+        if !step.values.isEmpty { take(step.values, &output) }
         if let timer = step.timer { output.clientTimer = timer }
         giveUp(step.close, &output)
+        if step.finished.isEmpty { return }
         for finished in step.finished {
             guard let index = purposes.firstIndex(where: { $0.id.number == finished.id.number }) else { continue }
             ended(purposes.remove(at: index).purpose, finished.result, &output)
+        }
+    }
+
+    private mutating func take(_ values: Few<GATTClient.ReceivedValue>, _ output: inout Output) {
+        for value in values {
+            if value.isIndication { output.hasIndication = true }
+            let delivered = CharacteristicValue(bytes: value.value, time: value.time, isIndication: value.isIndication)
+            take(delivered, of: value.handle, &output)
         }
     }
 
