@@ -65,10 +65,14 @@ package final class Turns: Sendable {
 
     /// Waits for a turn. The returned closure ends it.
     ///
-    /// - Throws: `CancellationError` if the caller is cancelled while it waits.
-    package func enter(on timeline: any Timeline) async throws -> @Sendable () -> Void {
+    /// - Parameter limit: how long to wait, and the error to throw then; `nil`: for as long as it takes.
+    /// - Throws: `CancellationError` if the caller is cancelled while it waits; the limit's error.
+    package func enter(
+        on timeline: any Timeline,
+        limit: (duration: Duration, error: @Sendable () -> any Error)? = nil
+    ) async throws -> @Sendable () -> Void {
         let leave: @Sendable (@Sendable () -> Void) -> Void = { $0() }
-        return try await reply(on: timeline, unwanted: leave) { finish in
+        return try await reply(on: timeline, limit: limit, unwanted: leave) { finish in
             // The turn may come and end before the closure that leaves is known here.
             let turn = Ending<Void>()
             turn.undo(enter { finish(.success { turn.end() }) })
@@ -78,9 +82,15 @@ package final class Turns: Sendable {
 
     /// Waits for a turn, and runs the closure in it.
     ///
-    /// - Throws: `CancellationError` if the caller is cancelled while it waits; what the closure throws.
-    package func run<Output>(on timeline: any Timeline, _ body: () async throws -> Output) async throws -> Output {
-        let leave = try await enter(on: timeline)
+    /// - Parameter limit: how long to wait, and the error to throw then; `nil`: for as long as it takes.
+    /// - Throws: `CancellationError` if the caller is cancelled while it waits; the limit's error; what the closure
+    ///   throws.
+    package func run<Output>(
+        on timeline: any Timeline,
+        limit: (duration: Duration, error: @Sendable () -> any Error)? = nil,
+        _ body: () async throws -> Output
+    ) async throws -> Output {
+        let leave = try await enter(on: timeline, limit: limit)
         defer { leave() }
         return try await body()
     }

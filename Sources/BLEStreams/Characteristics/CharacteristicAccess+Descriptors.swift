@@ -12,7 +12,7 @@ extension CharacteristicAccess {
     ///   - uuid: the descriptor's type.
     ///   - key: the characteristic.
     ///   - timeout: how long to wait; without it each request has the 30 s of the specification. A session first waits
-    ///     up to this long until it is ready.
+    ///     up to this long until it is ready and free.
     /// - Throws: as ``read(_:timeout:)``, and ``BLEError/Code/notFound`` if there is no such characteristic or
     ///   descriptor.
     public func read(

@@ -8,7 +8,7 @@ extension CharacteristicAccess {
     /// - Parameters:
     ///   - key: the characteristic; if the peripheral has several of a type, the first one.
     ///   - timeout: how long to wait; without it each request has the 30 s of the specification. A session first waits
-    ///     up to this long until it is ready.
+    ///     up to this long until it is ready and free.
     /// - Throws: as ``read(_:timeout:)``.
     public func properties(
         of key: some CharacteristicKey,

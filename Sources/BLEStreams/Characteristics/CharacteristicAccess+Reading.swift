@@ -9,7 +9,7 @@ extension CharacteristicAccess {
     /// - Parameters:
     ///   - key: the characteristic; if the peripheral has several of a type, the first one.
     ///   - timeout: how long to wait; without it each request has the 30 s of the specification. A session first waits
-    ///     up to this long until it is ready.
+    ///     up to this long until it is ready and free.
     /// - Returns: the value, decoded if the key has a type.
     /// - Throws: ``BLEError/Code/notFound``, ``BLEError/Code/attributeError``, ``BLEError/Code/disconnected``,
     ///   ``BLEError/Code/timedOut``; ``BLEError/Code/malformedValue`` if the key has a type;

@@ -12,7 +12,7 @@ extension CharacteristicAccess {
     ///   - key: the characteristic that takes the request.
     ///   - answer: the characteristic that notifies or indicates the answer; it may be the same one.
     ///   - timeout: the limit for all of it: waiting for the link, subscribing, the request and the answer. A session
-    ///     first waits up to this long until it is ready.
+    ///     first waits up to this long until it is ready and free.
     ///   - isWanted: whether a value is the answer; by default the first one is.
     /// - Throws: as ``write(_:to:_:timeout:)-(Collection<UInt8>,_,_,_)`` and
     ///   ``notifications(of:indications:buffer:)->BLEStream<Key.Value>``; ``BLEError/Code/timedOut``.

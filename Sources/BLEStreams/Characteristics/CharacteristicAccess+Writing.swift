@@ -11,7 +11,7 @@ extension CharacteristicAccess {
     ///   - kind: with response by default. A write without response returns when the radio has taken the octets, so a
     ///     loop keeps the link full but never overfills it.
     ///   - timeout: how long to wait; without it each request has the 30 s of the specification. A session first waits
-    ///     up to this long until it is ready.
+    ///     up to this long until it is ready and free.
     /// - Throws: ``BLEError/Code/notFound``, ``BLEError/Code/notSupported`` if the characteristic can't be written in
     ///   this way, ``BLEError/Code/overflow`` if the value is too long, ``BLEError/Code/attributeError``,
     ///   ``BLEError/Code/disconnected``, ``BLEError/Code/timedOut``, `CancellationError`; the error of a session that

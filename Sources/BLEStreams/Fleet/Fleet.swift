@@ -71,18 +71,25 @@ public final class Fleet: Sendable {
 
     /// Ends a session in order and removes it from the fleet; returns when its link is down, after a bounded time.
     /// A session kept for later runs of the program is forgotten.
+    ///
+    /// In the session's own first steps on a link, and in a command of its queue, it returns immediately: they are
+    /// cancelled, and the session ends after them.
     public func remove(_ session: Session) async {
         session.stop()
+        let mayWait = !session.endsAfterThis
         await undisturbedReply(on: central.core.timeline) { finish in
             let isHere = state.withLock { state in
                 guard state.sessions.contains(where: { $0 === session }) else { return false }
-                state.whenGone[ObjectIdentifier(session), default: []].append { finish(()) }
+                state.whenGone[ObjectIdentifier(session), default: []].append {
+                    session.forget()
+                    finish(())
+                }
                 return true
             }
-            if !isHere { finish(()) }
+            if !isHere { session.forget() }
+            if !isHere || !mayWait { finish(()) }
             return {}
         }
-        session.forget()
     }
 
     // MARK: - Running

@@ -45,6 +45,8 @@ extension CommandQueue {
         deadline: Duration? = nil,
         onProgress: @escaping @Sendable (CommandProgress) -> Void = { _ in }
     ) async throws -> C.Output {
+        // Before another flow is ended: it may be the one that calls this.
+        try core.refuseToWait(for: command.name)
         let own = ActiveFlow(name: command.name)
         let former = core.activeFlow.withLock { active in
             defer { active = own }

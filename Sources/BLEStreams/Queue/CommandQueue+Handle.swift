@@ -35,7 +35,7 @@ extension CommandQueue {
         public var value: Output {
             get async throws {
                 if let result = watch.result { return try result.get() }
-                if core.isInside { throw core.deadlock(name) }
+                try core.refuseToWait(for: name)
                 return try await reply(on: core.timeline) { finish in watch.whenFinished(finish) }
             }
         }

@@ -62,7 +62,7 @@ final class QueueCore: Sendable {
         _ priority: CommandQueue.Priority,
         _ deadline: Duration?
     ) async throws -> C.Output {
-        if isInside { throw deadlock(command.name) }
+        try refuseToWait(for: command.name)
         guard let place = enter(command.name, priority, deadline) else { throw over(command.name) }
         return try await work(command, decorators, place)
     }
@@ -194,7 +194,16 @@ final class QueueCore: Sendable {
 // MARK: - Errors
 
 extension QueueCore {
-    func deadlock(_ name: String) -> BLEError {
+    /// Refuses to let a task wait for a command that would wait for that task: a command of this queue, or a holder of
+    /// the link, behind which every command waits, the first one in the queue too.
+    func refuseToWait(for name: String) throws(BLEError) {
+        if isInside { throw deadlock(name) }
+        if let link = connection.link, link.bearer.wouldWaitForItself(with: link.pass) {
+            throw .waitingForItself(name, "on \(connection.object)")
+        }
+    }
+
+    private func deadlock(_ name: String) -> BLEError {
         BLEError(
             .deadlock,
             operation: name,

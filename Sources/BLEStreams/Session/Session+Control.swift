@@ -29,9 +29,11 @@ extension Session {
     /// Disconnects in order, and stays in the initial state until ``connect()`` or ``search()``: unsubscribes and drops
     /// the link, or abandons the attempt to make one. Streams stay open and wait.
     ///
-    /// It returns when the link is down, after some seconds at most, even if the task is cancelled. A failed session
-    /// stays failed; one that has not begun yet doesn't begin by itself.
+    /// It returns when the link is down, after some seconds at most, even if the task is cancelled; in the program's
+    /// first steps on a link, which are cancelled by it, it returns immediately. A failed session stays failed; one that
+    /// has not begun yet doesn't begin by itself.
     public func disconnect() async {
+        if isTakingFirstSteps, orders.disconnect({}) { return }
         await undisturbedReply(on: core.timeline) { finish in
             if !orders.disconnect({ finish(()) }) {
                 // It is not being run: there is nothing to end.
@@ -53,4 +55,10 @@ extension Session {
     /// Ends the session in order: unsubscribes, drops the link and ends the streams. Use it for a session of a fleet,
     /// or one that runs in another task; the session can't be run again.
     public func stop() { orders.stop() }
+
+    /// Whether the running task takes this session's first steps on a link: they end before the session disconnects.
+    private var isTakingFirstSteps: Bool { Self.beingInitialised === self }
+
+    /// Whether the session ends only after the work of the running task.
+    var endsAfterThis: Bool { isTakingFirstSteps || queueCore.isInside }
 }

@@ -36,16 +36,12 @@ extension Session: CharacteristicAccess {
     /// - Parameter timeout: how long to wait; `nil`: without limit.
     /// - Throws: the session's error if it has failed; ``BLEError/Code/timedOut``; `CancellationError`.
     public func ready(timeout: Duration? = nil) async throws {
-        let (board, object) = (board, "with \(self)")
-        let limit = timeout.map { timeout -> (Duration, @Sendable () -> any Error) in
-            (
-                timeout,
-                {
-                    let state = board.current.kind.words
-                    return BLEError.timedOut("session", object: object, after: timeout, waitingFor: "it is \(state)")
-                }
-            )
-        }
+        try await ready(within: SessionPatience(timeout, self))
+    }
+
+    private func ready(within patience: SessionPatience) async throws {
+        let board = board
+        let limit = patience.rest { "it is \(board.current.kind.words)" }
         try await reply(on: core.timeline, limit: limit) { finish in
             board.wait { state in
                 switch state {
@@ -64,10 +60,11 @@ extension Session: CharacteristicAccess {
         _ timeout: Duration?,
         _ body: (Link) async throws -> Output
     ) async throws -> Output {
-        try refuseInQueue(begin.kind.words)
+        let patience = SessionPatience(timeout, self)
         while true {
-            try await ready(timeout: timeout)
-            let output: Output? = try await turns.run(on: core.timeline) {
+            try refuseToWait(for: begin.kind.words)
+            try await ready(within: patience)
+            let output: Output? = try await turns.run(on: core.timeline, limit: patience.rest(Self.isInUse)) {
                 // The link may have been lost while waiting for the turn.
                 guard let link, (try? handle(begin)) != nil else { return nil }
                 do {

@@ -31,11 +31,11 @@ extension Session {
     ///
     /// - Parameter timeout: how long to wait until the session is ready; `nil`: without limit.
     func hold(timeout: Duration?) async throws -> LinkHold {
-        let end = timeout.map { core.timeline.now + $0 }
+        let patience = SessionPatience(timeout, self)
         while true {
-            let link = try await readyLink(before: end, timeout)
+            let link = try await readyLink(within: patience)
             // Operations that the state shows, such as reading, take turns with commands.
-            let leave = try await turns.enter(on: core.timeline)
+            let leave = try await turns.enter(on: core.timeline, limit: patience.rest(Self.isInUse))
             do {
                 let entry = try await link.acquire()
                 // The driver of the session waits for a turn too, and makes the next link.
@@ -54,21 +54,10 @@ extension Session {
     }
 
     /// Waits for a ready link that is still up: the state reports a lost one slightly later.
-    private func readyLink(before end: Duration?, _ timeout: Duration?) async throws -> Link {
-        let (board, object, timeline) = (board, "with \(self)", core.timeline)
-        let limit = end.map { end -> (Duration, @Sendable () -> any Error) in
-            let error: @Sendable () -> any Error = {
-                let state = board.current.kind.words
-                return BLEError.timedOut(
-                    "session",
-                    object: object,
-                    after: timeout ?? .zero,
-                    waitingFor: "it is \(state)"
-                )
-            }
-            return (max(.zero, end - timeline.now), error)
-        }
-        return try await reply(on: timeline, limit: limit) { finish in
+    private func readyLink(within patience: SessionPatience) async throws -> Link {
+        let board = board
+        let limit = patience.rest { "it is \(board.current.kind.words)" }
+        return try await reply(on: core.timeline, limit: limit) { finish in
             board.wait { [weak self] state in
                 switch state {
                 case .connected(.ready):
@@ -82,19 +71,23 @@ extension Session {
         }
     }
 
-    /// Refuses an operation that would wait for the command that calls it.
-    func refuseInQueue(_ operation: String) throws {
-        if queueCore.isInside { throw waitsForItself(operation) }
-    }
+    /// What a caller waits for whose turn doesn't come.
+    static var isInUse: @Sendable () -> String { { "a command or another operation of the session did not end" } }
 
-    func waitsForItself(_ operation: String) -> BLEError {
-        BLEError(
-            .deadlock,
-            operation: operation,
-            object: "with \(self)",
-            cause: "a command of the session's queue has exclusive use of the link, and would wait for itself",
-            remedy: "Use the command's own link: `context.link`."
-        )
+    /// Refuses an operation that would wait for the task that calls it: a command of the queue, or a holder of the link.
+    func refuseToWait(for operation: String) throws(BLEError) {
+        if queueCore.isInside {
+            throw BLEError(
+                .deadlock,
+                operation: operation,
+                object: "with \(self)",
+                cause: "a command of the session's queue has exclusive use of the link, and would wait for itself",
+                remedy: "Use the command's own link: `context.link`."
+            )
+        }
+        if let link, link.bearer.wouldWaitForItself(with: link.pass) {
+            throw .waitingForItself(operation, "with \(self)")
+        }
     }
 }
 

@@ -44,9 +44,13 @@ extension Session {
         let operation = readsFirst ? "values" : "notifications"
         let subject = StreamSubject(operation: operation, object: "of \(subscription) of \(self)")
         return BLEStream(subject, timeline: core.timeline, buffer: buffer) { mailbox in
-            if let session = session.session, !channels.isOn(subscription), session.queueCore.isInside {
-                mailbox.finish(throwing: session.waitsForItself(operation))
-                return {}
+            if let session = session.session, !channels.isOn(subscription) {
+                do throws(BLEError) {
+                    try session.refuseToWait(for: operation)
+                } catch {
+                    mailbox.finish(throwing: error)
+                    return {}
+                }
             }
             guard readsFirst else { return channels.add(subscription, SessionConsumer(mailbox)) }
             let reading = RepeatedReading(of: characteristic.selector, session, mailbox)

@@ -49,6 +49,10 @@ public final class Session: Sendable {
     /// The program's first steps on each link.
     let initialise: @Sendable (Link) async throws -> Void
 
+    /// The session whose first steps the running task takes: they end before the session disconnects, so they can't
+    /// wait for that.
+    @TaskLocal static var beingInitialised: Session?
+
     struct Facts {
         /// The address to connect to, or the two that the peripheral may have.
         var addresses: [BluetoothAddress] = []

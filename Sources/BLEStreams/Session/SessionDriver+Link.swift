@@ -113,7 +113,7 @@ extension SessionDriver {
         do {
             try await deadline(plan.limits.initialise) { [session, plan] in
                 if let level = plan.security { try await link.secure(to: level, timeout: plan.limits.initialise) }
-                try await session.initialise(link)
+                try await Session.$beingInitialised.withValue(session) { try await session.initialise(link) }
             }
             return true
         } catch let error as BLEError {

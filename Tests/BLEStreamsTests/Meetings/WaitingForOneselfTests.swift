@@ -1,0 +1,184 @@
+import BLESimulator
+import BLEStreams
+import Synchronization
+import Testing
+
+/// Programs that would wait for themselves, where something else stands between the two.
+@Suite(.timeLimit(.minutes(10))) struct WaitingForOneselfTests {
+    private static let read = CommandBlock.read(Bench.readable)
+
+    @Test(arguments: 1...4 as ClosedRange<UInt64>)
+    func `a flow that replaces itself in its own queue is told so, and goes on`(seed: UInt64) async throws {
+        try await Bench.run(seed: seed) { bench in
+            try await bench.peripheral.withQueue { queue in
+                let queue = queue.connecting()
+                let value = try await queue.run(
+                    CommandBlock("outer") { context in
+                        let error = await bleError { try await queue.run(Self.read, replacing: .activeFlow) }
+                        #expect(error?.code == .deadlock)
+                        return try await context.read(Bench.readable)
+                    },
+                    replacing: .activeFlow
+                )
+                #expect(value.bytes == [1, 2, 3])
+            }
+        }
+    }
+
+    @Test(arguments: 1...4 as ClosedRange<UInt64>)
+    func `a holder of a session's link that reads through the session is told so beside a waiting command`(
+        seed: UInt64
+    ) async throws {
+        try await Bench.run(seed: seed) { bench in
+            try await bench.central.withSession(Session.Plan(bench.peripheral)) { session in
+                try await session.ready()
+                try await session.withLink { link in
+                    try await link.exclusively { link in
+                        let waiting = session.queue.enqueue(Self.read)
+                        try await bench.time.sleep(for: .seconds(1))
+                        let error = await bleError { _ = try await session.read(Bench.readable) }
+                        #expect(error?.code == .deadlock)
+                        #expect(waiting.state.description.hasPrefix("running"))
+                    }
+                }
+            }
+        }
+    }
+
+    @Test(arguments: [0, 1, 2])
+    func `a holder of a link that runs a command is told so behind another command`(kind: Int) async throws {
+        try await Bench.run { bench in
+            let hold: @Sendable (Link, CommandQueue) async throws -> Void = { link, queue in
+                try await link.exclusively { _ in
+                    queue.enqueue(Self.read)
+                    try await bench.time.sleep(for: .seconds(1))
+                    let error = await bleError { try await queue.run(Self.read) }
+                    #expect(error?.code == .deadlock)
+                    let handle = queue.enqueue(Self.read)
+                    let other = await bleError { _ = try await handle.value }
+                    #expect(other?.code == .deadlock)
+                }
+            }
+            switch kind {
+            case 0:
+                try await bench.central.withSession(Session.Plan(bench.peripheral)) { session in
+                    try await session.withLink { try await hold($0, session.queue) }
+                }
+            case 1:
+                try await bench.peripheral.withLink { link in
+                    try await link.withQueue { try await hold(link, $0) }
+                }
+            default:
+                try await bench.peripheral.withQueue { queue in
+                    let queue = queue.connecting()
+                    try await queue.run(Self.read)
+                    let link = try #require(queue.link)
+                    try await hold(link, queue)
+                }
+            }
+        }
+    }
+
+    @Test func `a command of a session's queue that disconnects the session doesn't hang`() async throws {
+        try await Bench.run(serve: Bench.sendForEver) { bench in
+            let plan = Session.Plan(bench.peripheral).subscribing(to: Bench.notifying)
+            try await bench.central.withSession(plan) { session in
+                _ = await bleError {
+                    try await session.queue.run(
+                        CommandBlock("leave") { context in
+                            await session.disconnect()
+                            _ = try await context.read(Bench.readable)
+                        }
+                    )
+                }
+                #expect(session.state.kind == .initial)
+            }
+        }
+    }
+
+    @Test func `the first steps on a link that disconnect the session don't hang`() async throws {
+        try await Bench.run { bench in
+            let known = Holder()
+            let session = bench.central.session(Session.Plan(bench.peripheral)) { _ in
+                await known.session?.disconnect()
+            }
+            known.set(session)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try await session.run() }
+                try await bench.time.sleep(for: .seconds(20))
+                #expect(session.state.kind == .initial)
+                session.stop()
+                try await group.waitForAll()
+            }
+        }
+    }
+
+    @Test func `the first steps on a link that remove the session from its fleet don't hang`() async throws {
+        try await Bench.run { bench in
+            let known = Holder()
+            try await bench.central.withFleet { fleet in
+                let session = fleet.add(Session.Plan(bench.peripheral)) { _ in
+                    if let session = known.session { await fleet.remove(session) }
+                }
+                known.set(session)
+                try await bench.time.sleep(for: .seconds(20))
+                #expect(fleet.sessions.isEmpty)
+            }
+        }
+    }
+
+    @Test func `a command that removes its session from its fleet ends with it, and the session is not kept`()
+        async throws
+    {
+        try await Bench.run(serve: Bench.sendForEver) { bench in
+            var plan = Session.Plan(bench.peripheral).subscribing(to: Bench.notifying)
+            plan.isKept = true
+            try await bench.central.withFleet { [plan] fleet in
+                let session = fleet.add(plan)
+                try await session.ready()
+                #expect(bench.central.keptPlans.count == 1)
+                _ = await bleError {
+                    try await session.queue.run(
+                        CommandBlock("remove") { context in
+                            await fleet.remove(session)
+                            _ = try await context.read(Bench.readable)
+                        }
+                    )
+                }
+                // Waits until it has left.
+                await fleet.remove(session)
+                #expect(fleet.sessions.isEmpty && bench.central.keptPlans.isEmpty)
+                #expect(bench.centralAdapter.activity.links.isEmpty)
+            }
+        }
+    }
+
+    @Test func `a read of a session has its limit also beside a long command`() async throws {
+        try await Bench.run { bench in
+            try await bench.central.withSession(Session.Plan(bench.peripheral)) { session in
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    group.addTask {
+                        try await session.queue.run(
+                            CommandBlock("long") { _ in try await bench.time.sleep(for: .seconds(600)) }
+                        )
+                    }
+                    try await bench.time.sleep(for: .seconds(5))
+                    let error = await bleError { _ = try await session.read(Bench.readable, timeout: .seconds(5)) }
+                    #expect(error?.code == .timedOut && bench.time.now <= .seconds(20))
+                    #expect(error?.cause.contains("did not end") == true)
+                    group.cancelAll()
+                    while await group.nextResult() != nil {}
+                }
+            }
+        }
+    }
+}
+
+/// A session that its own closure needs.
+private final class Holder: Sendable {
+    private let known = Mutex<Session?>(nil)
+
+    var session: Session? { known.withLock { $0 } }
+
+    func set(_ session: Session) { known.withLock { $0 = session } }
+}
