@@ -60,8 +60,8 @@ public final class Fleet: Sendable {
             return state.watchers.all
         }
         guard let watchers else {
-            session.stop()
             session.orders.endDriving()
+            session.stop()
             return session
         }
         for watcher in watchers { watcher.watch(session) }

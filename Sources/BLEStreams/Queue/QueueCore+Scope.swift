@@ -69,6 +69,10 @@ extension QueueCore {
         await empty()
         jobs.finish()
         await connection.take()?.close()
+        endWatching()
+    }
+
+    private func endWatching() {
         state.withLock { state in
             state.isOver = true
             news.add { [watchers = state.watchers.all, followers = state.progressWatchers.all] in
@@ -91,6 +95,13 @@ extension QueueCore {
             if isEmpty { finish(()) }
             return {}
         }
+    }
+
+    /// Ends what is in the queue of a session that isn't run, or not again.
+    func abandon() {
+        state.withLock { $0.isClosed = true }
+        for job in jobs.close() { job.abandon() }
+        endWatching()
     }
 
     // MARK: - An idle link

@@ -54,7 +54,29 @@ extension Session {
 
     /// Ends the session in order: unsubscribes, drops the link and ends the streams. Use it for a session of a fleet,
     /// or one that runs in another task; the session can't be run again.
-    public func stop() { orders.stop() }
+    public func stop() {
+        // Nobody else ends what waits for a session that isn't run.
+        if !orders.stop() { end() }
+    }
+
+    /// Ends the streams, and whoever waits for the session.
+    func end() {
+        channels.finish(throwing: nil)()
+        board.end()
+        // One that was only cancelled may be run again, with the same queue.
+        if orders.isStopped { queueCore.abandon() }
+    }
+
+    /// The error of whoever waits for the session when it has ended.
+    var over: BLEError {
+        BLEError(
+            .ended,
+            operation: "session",
+            object: "with \(self)",
+            cause: "the session has ended",
+            remedy: "Use a session while it runs."
+        )
+    }
 
     /// Whether the running task takes this session's first steps on a link: they end before the session disconnects.
     private var isTakingFirstSteps: Bool { Self.beingInitialised === self }

@@ -20,7 +20,8 @@ extension Session: CharacteristicAccess {
     /// - Parameters:
     ///   - timeout: how long to wait for the session to be ready; `nil`: for as long as it takes.
     ///   - body: what to do with the link.
-    /// - Throws: the session's error if it has failed; ``BLEError/Code/timedOut``; what the closure throws.
+    /// - Throws: the session's error if it has failed; ``BLEError/Code/ended`` if it has ended, or ends meanwhile;
+    ///   ``BLEError/Code/timedOut``; what the closure throws.
     public func withLink<Output>(
         timeout: Duration? = nil,
         _ body: (Link) async throws -> Output
@@ -34,19 +35,21 @@ extension Session: CharacteristicAccess {
     /// Waits until the session is ready.
     ///
     /// - Parameter timeout: how long to wait; `nil`: without limit.
-    /// - Throws: the session's error if it has failed; ``BLEError/Code/timedOut``; `CancellationError`.
+    /// - Throws: the session's error if it has failed; ``BLEError/Code/ended`` if it has ended, or ends meanwhile;
+    ///   ``BLEError/Code/timedOut``; `CancellationError`.
     public func ready(timeout: Duration? = nil) async throws {
         try await ready(within: SessionPatience(timeout, self))
     }
 
     private func ready(within patience: SessionPatience) async throws {
-        let board = board
+        let (board, over) = (board, over)
         let limit = patience.rest { "it is \(board.current.kind.words)" }
         try await reply(on: core.timeline, limit: limit) { finish in
             board.wait { state in
                 switch state {
-                case .connected(.ready): finish(.success(()))
-                case .failed(let error): finish(.failure(error))
+                case .connected(.ready)?: finish(.success(()))
+                case .failed(let error)?: finish(.failure(error))
+                case nil: finish(.failure(over))
                 default: return false
                 }
                 return true

@@ -61,7 +61,7 @@ extension Session {
     ///
     /// - Throws: ``BLEError/Code/busy`` if it is already running; nothing else.
     public func run() async throws {
-        if orders.isStopped { return }
+        if orders.isStopped { return end() }
         let driver = SessionDriver(self)
         guard orders.beginDriving(driver.wake) else {
             throw BLEError(
@@ -78,6 +78,8 @@ extension Session {
     /// Runs the session, which no other task does, until it is stopped or the task is cancelled, then ends it in order.
     func run(_ driver: SessionDriver) async {
         queueCore.jobs.open()
+        channels.begin()
+        board.begin()
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await self.queueCore.serve() }
             // Commands stay in the queue while the session is disconnected: they wait for its next link.

@@ -11,6 +11,8 @@ final class SessionChannels: Sendable {
         /// Subscriptions that are in place but no longer needed, with the closures that end them.
         var unwanted: [(subscription: Session.Subscription, cancel: @Sendable () -> Void)] = []
         var failure: BLEError?
+        /// Whether the session has ended.
+        var isOver = false
         var onWish: (@Sendable () -> Void)?
     }
 
@@ -37,16 +39,20 @@ final class SessionChannels: Sendable {
         _ subscription: Session.Subscription,
         _ consumer: SessionConsumer
     ) -> @Sendable () -> Void {
-        let ((id, mustWake), failure, isOn): ((Int, Bool), BLEError?, Bool) = state.withLock { state in
-            guard state.failure == nil || consumer.finish == nil else { return ((0, false), state.failure, false) }
+        let entered: (id: Int, mustWake: Bool, isOn: Bool)? = state.withLock { state in
+            guard consumer.finish == nil || !state.isOver && state.failure == nil else { return nil }
             if state.channels[subscription] == nil { state.order.append(subscription) }
             let added = state.channels[subscription, default: SessionChannel(isPlanned: false)].add(consumer)
-            return (added, nil, state.channels[subscription]?.isOn == true)
+            return (added.id, added.mustWake, state.channels[subscription]?.isOn == true)
         }
-        if mustWake { consumer.wake() }
-        if let failure { consumer.finish?(failure) } else { wish() }
-        if isOn { consumer.switchedOn?() }
-        return { self.remove(id, subscription) }
+        guard let entered else {
+            consumer.finish?(state.withLock { $0.failure })
+            return {}
+        }
+        if entered.mustWake { consumer.wake() }
+        wish()
+        if entered.isOn { consumer.switchedOn?() }
+        return { self.remove(entered.id, subscription) }
     }
 
     private func remove(_ id: Int, _ subscription: Session.Subscription) {
@@ -151,6 +157,7 @@ final class SessionChannels: Sendable {
     func finish(throwing error: BLEError?) -> @Sendable () -> Void {
         let consumers = state.withLock { state in
             state.failure = error
+            if error == nil { state.isOver = true }
             var consumers: [SessionConsumer] = []
             for subscription in state.order {
                 consumers += state.channels[subscription]?.finish() ?? []
@@ -162,6 +169,9 @@ final class SessionChannels: Sendable {
         return { for consumer in consumers { consumer.finish?(error) } }
     }
 
-    /// Streams may begin again.
+    /// Streams may begin again after a failure.
     func reopen() { state.withLock { $0.failure = nil } }
+
+    /// The session begins, perhaps again: streams may too.
+    func begin() { state.withLock { $0.isOver = false } }
 }

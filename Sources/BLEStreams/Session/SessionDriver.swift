@@ -69,7 +69,7 @@ final class SessionDriver: Sendable {
 
     /// Disconnects in order: unsubscribes, waits for that, then drops the link.
     ///
-    /// - Parameter forGood: whether streams end.
+    /// - Parameter forGood: whether streams end, and whoever waits for the session.
     func leave(forGood: Bool) async {
         await session.lastLink?.close()
         switch session.state {
@@ -77,7 +77,7 @@ final class SessionDriver: Sendable {
         case .disconnected(.initial) where forGood: break
         default: handle(.disconnect)
         }
-        if forGood { session.channels.finish(throwing: nil)() }
+        if forGood { session.end() }
     }
 
     // MARK: - Steps without a link

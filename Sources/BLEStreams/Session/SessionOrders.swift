@@ -45,12 +45,16 @@ final class SessionOrders: Sendable {
         wake?()
     }
 
-    func stop() {
-        let action = state.withLock { state in
+    /// Orders the end of the session.
+    ///
+    /// - Returns: whether there is a driver, which carries that out.
+    func stop() -> Bool {
+        let (isDriven, action) = state.withLock { state in
             state.isStopped = true
-            return state.whenOrdered.take()
+            return (state.wake != nil, state.whenOrdered.take())
         }
         action?()
+        return isDriven
     }
 
     /// Orders the end of the link.

@@ -5,13 +5,15 @@ import Synchronization
 /// The machine of one session behind a lock, and its watchers.
 final class SessionStates: Sendable {
     /// Each returns whether a state is the awaited one.
-    private typealias Waiters = Observers<@Sendable (SessionState) -> Bool>
+    private typealias Waiters = Observers<@Sendable (SessionState?) -> Bool>
 
     private struct State {
         var machine: ConnectionMachine
         var last: SessionStep
         var watchers = Observers<@Sendable (SessionStep) -> Void>()
         var waiters = Waiters()
+        /// Whether the session has ended: nobody waits for a state of it then.
+        var isOver = false
     }
 
     private let timeline: any Timeline
@@ -65,7 +67,19 @@ final class SessionStates: Sendable {
     /// Adds a call to follow the report of the last transition.
     func add(_ call: @escaping @Sendable () -> Void) { news.add(call) }
 
-    private func askWaiters(about new: SessionState) {
+    /// The session begins, perhaps again.
+    func begin() { state.withLock { $0.isOver = false } }
+
+    /// The session has ended: who waits for a state of it, now or later, is told.
+    func end() {
+        state.withLock { state in
+            state.isOver = true
+            news.add { self.askWaiters(about: nil) }
+        }
+        news.make()
+    }
+
+    private func askWaiters(about new: SessionState?) {
         for (id, isWhatItWaitsFor) in state.withLock({ $0.waiters.numbered }) where isWhatItWaitsFor(new) {
             _ = state.withLock { $0.waiters.remove(id) }
         }
@@ -82,10 +96,10 @@ final class SessionStates: Sendable {
     }
 
     /// Calls the closure with the present state, and with each following one until it returns true, or until the
-    /// returned closure is called.
-    func wait(for isWhatItWaitsFor: @escaping @Sendable (SessionState) -> Bool) -> @Sendable () -> Void {
+    /// returned closure is called; with `nil` if the session has ended.
+    func wait(for isWhatItWaitsFor: @escaping @Sendable (SessionState?) -> Bool) -> @Sendable () -> Void {
         let (id, now) = state.withLock { state in
-            (state.waiters.add(isWhatItWaitsFor), state.machine.state)
+            (state.waiters.add(isWhatItWaitsFor), state.isOver ? nil : state.machine.state)
         }
         let remove: @Sendable () -> Void = { _ = self.state.withLock { $0.waiters.remove(id) } }
         if isWhatItWaitsFor(now) { remove() }

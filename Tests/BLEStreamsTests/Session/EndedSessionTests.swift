@@ -1,0 +1,89 @@
+import BLESimulator
+import BLEStreams
+import Testing
+
+/// Who waits for a session that ends, or uses one that has ended.
+@Suite(.timeLimit(.minutes(10))) struct EndedSessionTests {
+    /// Everything that waits for a session, each with how it ends.
+    private static func waitInEveryWay(for session: Session) async -> [String] {
+        await withTaskGroup(of: String.self) { group in
+            group.addTask { await outcome("read") { _ = try await session.read(Bench.readable) } }
+            group.addTask { await outcome("write") { try await session.write([1], to: Bench.readable) } }
+            group.addTask { await outcome("ready") { try await session.ready() } }
+            group.addTask { await outcome("link") { try await session.withLink { _ in } } }
+            group.addTask { await outcome("run") { try await session.queue.run(.read(Bench.readable)) } }
+            group.addTask {
+                await outcome("values") { for try await _ in session.values(of: Bench.notifying) {} }
+            }
+            group.addTask {
+                await outcome("notifications") { for try await _ in session.notifications(of: Bench.notifying) {} }
+            }
+            group.addTask { await outcome("contents") { for try await _ in session.queue.contents {} } }
+            return await group.reduce(into: []) { $0.append($1) }.sorted()
+        }
+    }
+
+    private static func outcome(_ name: String, _ body: () async throws -> Void) async -> String {
+        do {
+            try await body()
+            return "\(name): done"
+        } catch let error as BLEError {
+            return "\(name): \(error.code)"
+        } catch {
+            return "\(name): \(type(of: error))"
+        }
+    }
+
+    private static let ends = [
+        "contents: done", "link: ended", "notifications: done", "read: ended", "ready: ended", "run: ended",
+        "values: done", "write: ended",
+    ]
+
+    @Test(arguments: 1...4 as ClosedRange<UInt64>)
+    func `one that is removed from its fleet ends what waits for it, then and later`(seed: UInt64) async throws {
+        try await Bench.run(seed: seed, centrals: 0) { bench in
+            try await bench.central.withFleet { fleet in
+                let session = fleet.add(Session.Plan(bench.peripheral).subscribing(to: Bench.notifying))
+                async let meanwhile = Self.waitInEveryWay(for: session)
+                try await bench.time.sleep(for: .seconds(5))
+                await fleet.remove(session)
+                #expect(await meanwhile == Self.ends)
+                #expect(await Self.waitInEveryWay(for: session) == Self.ends)
+            }
+        }
+    }
+
+    @Test func `one that is stopped before it is run ends what waits for it, then and later`() async throws {
+        try await Bench.run { bench in
+            let session = bench.central.session(Session.Plan(bench.peripheral).subscribing(to: Bench.notifying))
+            async let meanwhile = Self.waitInEveryWay(for: session)
+            let enqueued = session.queue.enqueue(.read(Bench.readable))
+            try await bench.time.sleep(for: .seconds(5))
+            session.stop()
+            #expect(await meanwhile == Self.ends)
+            try await session.run()
+            #expect(await Self.waitInEveryWay(for: session) == Self.ends)
+            await #expect(throws: CancellationError.self) { _ = try await enqueued.value }
+        }
+    }
+
+    @Test func `one whose task was cancelled begins again with the next`() async throws {
+        try await Bench.run(serve: Bench.sendForEver) { bench in
+            let session = bench.central.session(Session.Plan(bench.peripheral).subscribing(to: Bench.notifying))
+            for _ in 0..<2 {
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    group.addTask { try await session.run() }
+                    // The end has disconnected it.
+                    try? session.connect()
+                    _ = try await session.notifications(of: Bench.notifying).first()
+                    let value = try await session.queue.run(.read(Bench.readable))
+                    #expect(value.bytes == [1, 2, 3])
+                    group.cancelAll()
+                    while await group.nextResult() != nil {}
+                }
+                let late = try await session.notifications(of: Bench.notifying).collect()
+                #expect(late.isEmpty && bench.centralAdapter.activity.links.isEmpty)
+            }
+        }
+    }
+}
