@@ -9,6 +9,8 @@ final class RepeatedReading: Sendable {
         var number = 0
         /// Whether the value was read on the present link; earlier notifications are superseded by it.
         var hasRead = false
+        /// Whether the consumer has had a value: no gap comes before the first one.
+        var hasBegun = false
         var cancel: (@Sendable () -> Void)?
     }
 
@@ -28,7 +30,7 @@ final class RepeatedReading: Sendable {
         SessionConsumer(
             put: { [self] values in state.withLock({ $0.hasRead }) && mailbox.put(burst: values).mustWake },
             lost: { [self] count in state.withLock({ $0.hasRead }) && mailbox.put(lost: count) },
-            interrupted: { [mailbox] in mailbox.put($0) },
+            interrupted: { [self] gap in state.withLock({ $0.hasBegun }) && mailbox.put(gap) },
             wake: { [mailbox] in mailbox.wake() },
             switchedOn: { [self] in read() },
             finish: { [mailbox] in mailbox.finish(throwing: $0) }
@@ -51,7 +53,10 @@ final class RepeatedReading: Sendable {
                 switch outcome {
                 case .success(let octets):
                     mailbox.send(CharacteristicValue(bytes: octets[...], time: link.timeline.wallTime))
-                    state.withLock { $0.hasRead = true }
+                    state.withLock { state in
+                        state.hasRead = true
+                        state.hasBegun = true
+                    }
                 // It is read again on the next link.
                 case .failure(let error) where error.code == .disconnected: break
                 case .failure(let error): mailbox.finish(throwing: error)

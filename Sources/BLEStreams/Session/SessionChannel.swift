@@ -42,6 +42,13 @@ struct SessionChannel {
         var interruption: (start: Duration, reason: any Error)?
     }
 
+    /// A value buffered for the first consumer.
+    private struct Kept {
+        let value: CharacteristicValue
+        /// The gap before it.
+        let gap: StreamGap?
+    }
+
     /// The values buffered for the first consumer of a planned subscription.
     private static let backlogLimit = 1024
 
@@ -51,8 +58,11 @@ struct SessionChannel {
     var isOn = false
 
     private var consumers = Observers<Consumer>()
-    private var backlog = Ring<CharacteristicValue>()
+    private var backlog = Ring<Kept>()
     private var dropped = 0
+    /// The gap behind the last buffered value, and one that goes on.
+    private var gap: StreamGap?
+    private var interruption: (start: Duration, reason: any Error)?
 
     init(isPlanned: Bool) { self.isPlanned = isPlanned }
 
@@ -63,14 +73,31 @@ struct SessionChannel {
     ///
     /// - Returns: its number, and whether it has to be woken.
     mutating func add(_ consumer: SessionConsumer) -> (id: Int, mustWake: Bool) {
-        var mustWake = false
+        var (entry, mustWake) = (Consumer(consumer: consumer), false)
         if consumers.isEmpty {
-            mustWake = consumer.lost(dropped)
-            mustWake = consumer.put(backlog.elements) || mustWake
-            backlog = Ring()
-            dropped = 0
+            mustWake = giveBacklog(to: consumer)
+            entry.interruption = interruption.take()
         }
-        return (consumers.add(Consumer(consumer: consumer)), mustWake)
+        return (consumers.add(entry), mustWake)
+    }
+
+    /// - Returns: whether the consumer has to be woken.
+    private mutating func giveBacklog(to consumer: SessionConsumer) -> Bool {
+        var mustWake = consumer.lost(dropped)
+        var run: [CharacteristicValue] = []
+        for kept in backlog.elements {
+            if let gap = kept.gap {
+                mustWake = consumer.put(run) || mustWake
+                mustWake = consumer.interrupted(gap) || mustWake
+                run = []
+            }
+            run.append(kept.value)
+        }
+        mustWake = consumer.put(run) || mustWake
+        if let gap = gap.take() { mustWake = consumer.interrupted(gap) || mustWake }
+        backlog = Ring()
+        dropped = 0
+        return mustWake
     }
 
     /// Removes a consumer, to be released outside the lock.
@@ -79,7 +106,7 @@ struct SessionChannel {
     /// - Returns: whom to wake, without a lock.
     mutating func deliver(_ values: [CharacteristicValue], now: Duration) -> Few<Wake> {
         guard !consumers.isEmpty else {
-            for value in values { keep(value) }
+            for value in values { keep(value, now: now) }
             return []
         }
         var woken = showGaps(now: now)
@@ -87,12 +114,19 @@ struct SessionChannel {
         return woken
     }
 
-    private mutating func keep(_ value: CharacteristicValue) {
+    private mutating func keep(_ value: CharacteristicValue, now: Duration) {
         if backlog.count == Self.backlogLimit {
             _ = backlog.popFirst()
             dropped += 1
         }
-        backlog.append(value)
+        endInterruption(now: now)
+        backlog.append(Kept(value: value, gap: gap.take()))
+    }
+
+    private mutating func endInterruption(now: Duration) {
+        guard let (start, reason) = interruption.take() else { return }
+        let next = StreamGap(reason: reason, duration: now - start)
+        gap = gap?.merged(with: next) ?? next
     }
 
     /// Values were dropped before they arrived here. The first consumer is told before its buffered values.
@@ -110,6 +144,7 @@ struct SessionChannel {
     /// - Returns: whom to wake, and the consumers, to be told without a lock.
     mutating func switchedOn(now: Duration) -> (woken: Few<Wake>, consumers: [SessionConsumer]) {
         isOn = true
+        endInterruption(now: now)
         return (showGaps(now: now), consumers.all.map(\.consumer))
     }
 
@@ -118,6 +153,7 @@ struct SessionChannel {
         cancel = nil
         guard isOn else { return }
         isOn = false
+        if !backlog.isEmpty, interruption == nil { interruption = (now, reason) }
         consumers.updateEach { entry in if entry.interruption == nil { entry.interruption = (now, reason) } }
     }
 
