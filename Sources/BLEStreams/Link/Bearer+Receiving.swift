@@ -31,12 +31,22 @@ extension Bearer: ATTLinkReceiver {
         }
     }
 
-    /// Takes PDUs that are not all of one characteristic.
+    /// Takes PDUs that are not all of one characteristic, each time up to one that ends an operation: within a step,
+    /// values are delivered before callers are told, and those behind a response must come after it.
     private func takeEach(_ pdus: ReceivedPDUs) {
+        var (index, security): (Int, ATTSecurity?) = (0, nil)
+        while index < pdus.count { (index, security) = take(pdus, from: index, security) }
+    }
+
+    /// Takes PDUs from this one on, until an operation has ended.
+    ///
+    /// - Parameter security: the security of the link, if it is known already.
+    /// - Returns: the number of the next one, and the security of the link if it was asked for.
+    private func take(_ pdus: ReceivedPDUs, from first: Int, _ security: ATTSecurity?) -> (Int, ATTSecurity?) {
         step { machine, output in
-            var security: ATTSecurity?
-            var index = 0
-            while index < pdus.count, machine.end == nil {
+            var (index, security) = (first, security)
+            while index < pdus.count, output.finished.isEmpty {
+                guard machine.end == nil else { return (pdus.count, security) }
                 if let run = pdus.notifications(from: index) {
                     machine.received(pdus.values(index..<run.end), of: run.handle, &output)
                     index = run.end
@@ -52,6 +62,7 @@ extension Bearer: ATTLinkReceiver {
                 security = current
                 database.withLock { machine.served(octets, security: current, database: &$0, &output) }
             }
+            return (index, security)
         }
     }
 

@@ -12,6 +12,7 @@ final class AnsweringLink: ATTLink {
         var withheld: [[UInt8]] = []
         var withholdsAnswers = false
         var afterSubscription: [[UInt8]] = []
+        var behindReading: [[UInt8]] = []
         var sent: [[UInt8]] = []
     }
 
@@ -39,6 +40,9 @@ final class AnsweringLink: ATTLink {
     /// What comes behind the answer to the next subscription.
     func subscribed(_ pdus: [[UInt8]]) { state.withLock { $0.afterSubscription = pdus } }
 
+    /// What one wake-up brings with the answer to the next reading.
+    func read(_ pdus: [[UInt8]]) { state.withLock { $0.behindReading = pdus } }
+
     /// Hands PDUs to the library, as one wake-up brings them.
     func bring(_ pdus: [[UInt8]]) {
         let time = ReceptionTime(sinceEpoch: .seconds(1_700_000_000), source: .simulation)
@@ -57,7 +61,8 @@ final class AnsweringLink: ATTLink {
             if state.withholdsAnswers, let answer { state.withheld.append(answer) }
             return !state.withholdsAnswers
         }
-        if mustAnswer, let answer { bring([answer]) }
+        let behind = pdu.first == 0x0A ? state.withLock { $0.behindReading } : []
+        if mustAnswer, let answer { bring([answer] + behind) }
         if pdu.first == 0x12 { bring(state.withLock { $0.afterSubscription }) }
         return .sent
     }
