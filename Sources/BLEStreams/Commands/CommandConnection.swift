@@ -87,15 +87,19 @@ final class CommandConnection: Sendable {
     /// Why the link has ended; `nil` if there never was one.
     var end: DisconnectReason? { state.withLock { $0.link?.bearer.end } }
 
+    /// How long the link may be idle; `nil`: as long as it likes. It is for the present link only.
     var idleLimit: Duration? {
         get { state.withLock { $0.idleLimit } }
-        set { state.withLock { $0.idleLimit = newValue } }
+        set { state.withLock { $0.idleLimit = $0.link == nil ? nil : newValue } }
     }
 
     /// Records the link in use.
     func adopt(_ link: Link) {
         state.withLock { state in
-            if state.link?.bearer !== link.bearer { state.number += 1 }
+            if state.link?.bearer !== link.bearer {
+                state.number += 1
+                state.idleLimit = nil
+            }
             state.link = link
         }
     }

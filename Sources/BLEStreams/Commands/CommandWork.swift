@@ -18,8 +18,8 @@ final class CommandWork: Sendable {
         var isAuthorizing = false
         /// The number of requests for a link: an attempt that has made one gets another link next time.
         var requests = 0
-        /// Whether the link ends after the command.
-        var disconnects = false
+        /// What happens to the link after the command; `nil`: what the commands before it want.
+        var after: CommandQueue.LinkAfterCommand?
         /// The watchers of new links.
         var linkWatchers = Observers<@Sendable (LinkStage) -> Void>()
         /// Hears the progress, besides the queue.
@@ -118,9 +118,15 @@ final class CommandWork: Sendable {
     /// - Throws: the reason, if another command has replaced this one.
     func check() throws { if let reason = replacement.reason { throw reason } }
 
-    /// Ends the link if a decorator of the queue asks for that, and releases the hold.
+    /// Ends the link if a decorator of the queue asks for that, at once or when it is idle, and releases the hold.
     func finish() async {
-        if connection.makesLinks, state.withLock({ $0.disconnects }) { try? await disconnect() }
+        switch state.withLock({ $0.after }) {
+        case .disconnect? where connection.makesLinks: try? await disconnect()
+        // Only now: the command may have made several links, one after the other.
+        case .disconnectWhenIdle(let limit)?: connection.idleLimit = limit
+        case .stay?: connection.idleLimit = nil
+        case .disconnect?, nil: break
+        }
         end()
     }
 

@@ -2,7 +2,7 @@ import BLEProtocol
 import Synchronization
 
 extension CommandQueue {
-    /// What happens to the link after a command of ``CommandQueue/connecting(timeout:then:)``.
+    /// What happens to the link after a command of ``CommandQueue/connecting(timeout:then:)``; the last command decides.
     public enum LinkAfterCommand: Hashable, Sendable {
         /// It is ended once no command has run for this long.
         case disconnectWhenIdle(Duration)
@@ -112,8 +112,7 @@ private struct ConnectDecorator: CommandQueue.Decorator {
     let after: CommandQueue.LinkAfterCommand
 
     func run<C: Command>(_ command: C, in context: CommandContext) async throws -> C.Output {
-        if case .disconnectWhenIdle(let limit) = after { context.work.connection.idleLimit = limit }
-        if after == .disconnect { context.work.state.withLock { $0.disconnects = true } }
+        context.work.state.withLock { $0.after = after }
         return try await context.work.preparing(.link(timeout: timeout)) { try await command.run(in: context) }
     }
 }
