@@ -88,7 +88,7 @@ extension PeripheralServer {
         _ choose: @escaping @Sendable (Event) -> Element?
     ) -> BLEStream<Element> {
         let subject = StreamSubject(operation: operation, object: name.map { "of \($0)" } ?? "")
-        return events(of: { [database] in name.map { database.handles(of: $0) } }, subject, choose)
+        return events(of: name, subject, choose)
     }
 }
 

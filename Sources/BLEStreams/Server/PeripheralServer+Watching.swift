@@ -5,8 +5,8 @@ import Synchronization
 extension PeripheralServer {
     /// A watcher of events.
     struct Watcher: Sendable {
-        /// The value handles that it watches; `nil`: all.
-        var handles: Set<UInt16>?
+        /// The characteristics that it watches, wherever they are when the services are replaced; `nil`: all.
+        var name: CharacteristicSelector?
         /// Takes an event, if it watches for that kind.
         var take: @Sendable (Event) -> Taken
         var finish: @Sendable (BLEError?) -> Void
@@ -74,16 +74,14 @@ extension PeripheralServer {
     }
 
     /// The chosen events of some characteristics or all; each central's share of the waiting ones is bounded.
-    ///
-    /// - Parameter handles: called when an iteration begins.
     func events<Element: Sendable>(
-        of handles: @escaping @Sendable () -> Set<UInt16>?,
+        of name: CharacteristicSelector?,
         _ subject: StreamSubject,
         _ choose: @escaping @Sendable (Event) -> Element?
     ) -> BLEStream<Element> {
         let stream = BLEStream<Waiting<Element>>(subject, timeline: radio.timeline, buffer: .unbounded) { mailbox in
             let allowance = Allowance()
-            return self.watch(handles(), finish: { mailbox.finish(throwing: $0) }) { event in
+            return self.watch(name, finish: { mailbox.finish(throwing: $0) }) { event in
                 guard let element = choose(event) else { return .no }
                 guard let place = allowance.place(for: event.central.id) else {
                     mailbox.lost(1)
@@ -98,11 +96,11 @@ extension PeripheralServer {
 
     /// Watches until the returned closure is called, or the server ends.
     func watch(
-        _ handles: Set<UInt16>?,
+        _ name: CharacteristicSelector?,
         finish: @escaping @Sendable (BLEError?) -> Void,
         take: @escaping @Sendable (Event) -> Taken
     ) -> () -> Void {
-        let (id, isOver, failure) = add(Watcher(handles: handles, take: take, finish: finish))
+        let (id, isOver, failure) = add(Watcher(name: name, take: take, finish: finish))
         if isOver { finish(failure) }
         return { self.removeWatcher(id) }
     }

@@ -21,8 +21,8 @@ extension [RadioActivity] {
 /// A running ``LocalPeripheral``: its connected centrals, their requests, and the values sent to them.
 public final class PeripheralServer: Sendable {
     private struct State {
-        /// The names of characteristics that are no longer offered, by value handle.
-        var formerNames: [UInt16: String] = [:]
+        /// The characteristics that are no longer offered, by value handle.
+        var former: [UInt16: DatabaseCharacteristic] = [:]
         /// The closures that answer for characteristics, by the characteristics' names.
         var closures: [String: ValueClosures] = [:]
         var centrals: [Int: ConnectedCentral] = [:]
@@ -229,7 +229,7 @@ public final class PeripheralServer: Sendable {
         contents.withLock { $0.closures = all.closures }
         guard isDifferent else { return false }
         let centrals = contents.withLock { state in
-            for characteristic in former { state.formerNames[characteristic.valueHandle] = characteristic.id }
+            for characteristic in former { state.former[characteristic.valueHandle] = characteristic }
             return Array(state.centrals.values)
         }
         for central in centrals { central.bearer.synchronize() }
@@ -237,9 +237,11 @@ public final class PeripheralServer: Sendable {
     }
 
     /// The name of a characteristic; its handle if it has no name.
-    func characteristic(at handle: UInt16) -> String {
-        database.withLock { $0.characteristic(at: handle)?.id } ?? contents.withLock { $0.formerNames[handle] }
-            ?? handle.hexadecimal
+    func characteristic(at handle: UInt16) -> String { declared(at: handle)?.id ?? handle.hexadecimal }
+
+    /// The characteristic with this value handle, also one that has been replaced; `nil` if there was never one.
+    private func declared(at handle: UInt16) -> DatabaseCharacteristic? {
+        database.withLock { $0.characteristic(at: handle) } ?? contents.withLock { $0.former[handle] }
     }
 
     /// The closures that answer for the characteristic with this value handle; `nil`: none.
@@ -290,11 +292,12 @@ public final class PeripheralServer: Sendable {
 
     /// The watchers of a characteristic's events, the oldest first.
     func watchers(of handle: UInt16?) -> [Watcher] {
-        contents.withLock { state in
-            state.watchers.all.filter { watcher in
-                guard let handles = watcher.handles else { return true }
-                return handle.map { handles.contains($0) } ?? false
-            }
+        let all = contents.withLock { $0.watchers.all }
+        guard all.contains(where: { $0.name != nil }) else { return all }
+        let characteristic = handle.flatMap { declared(at: $0) }
+        return all.filter { watcher in
+            guard let name = watcher.name else { return true }
+            return characteristic.map { name.names($0) } ?? false
         }
     }
 

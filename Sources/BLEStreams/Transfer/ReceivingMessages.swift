@@ -77,8 +77,7 @@ extension PeripheralServer {
         return BLEStream(subject, timeline: radio.timeline, buffer: .unbounded) { mailbox in
             let allowance = Allowance()
             let broken = Mutex<Set<Int>>([])
-            let handles = self.database.handles(of: name)
-            return self.watch(handles, finish: { mailbox.finish(throwing: $0) }) { event in
+            return self.watch(name, finish: { mailbox.finish(throwing: $0) }) { event in
                 guard case .write(let request) = event else { return .no }
                 guard let place = allowance.place(for: request.central.id) else {
                     let isFirst = broken.withLock { $0.insert(request.central.id).inserted }

@@ -1,0 +1,92 @@
+import BLESimulator
+import BLEStreams
+import Testing
+
+/// Streams of a server that go on while its services are replaced.
+@Suite(.timeLimit(.minutes(10))) struct ReplacedServicesTests {
+    private static let trigger = BluetoothUUID(0xB001)
+    private static let late = BluetoothUUID(0xC001)
+
+    /// A service that stays as it is, so that the next one can move.
+    private static let control = LocalService(BluetoothUUID(0xB000)) {
+        LocalCharacteristic(trigger, [.write], value: .stored([0]))
+    }
+
+    /// The characteristics of the bench that matter here, at the same handles or behind another one.
+    private static func service(isMoved: Bool) -> LocalService {
+        LocalService(BluetoothUUID(0xA000)) {
+            if isMoved { LocalCharacteristic(Bench.readOnly, [.read], value: .stored([7])) }
+            LocalCharacteristic(Bench.dynamic, [.read, .write], value: .dynamic)
+            LocalCharacteristic(Bench.notifying, [.notify])
+            LocalCharacteristic(Bench.long, [.write], value: .dynamic)
+        }
+    }
+
+    private static let description = LocalPeripheral(name: "Moving") {
+        control
+        service(isMoved: false)
+    }
+
+    private static let after = [
+        control, service(isMoved: true),
+        LocalService(BluetoothUUID(0xC000)) { LocalCharacteristic(late, [.write], value: .dynamic) },
+    ]
+
+    @Test(arguments: 1...4 as ClosedRange<UInt64>)
+    func `reads, writes, messages and subscriptions reach the streams that were begun before`(
+        seed: UInt64
+    ) async throws {
+        let (log, warnings) = (Recorder<String>(), Recorder<BLEError>())
+        let serve: @Sendable (PeripheralServer, Bench) async throws -> Void = { server, _ in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    for try await _ in server.writes(to: Self.trigger) { try server.replaceServices(Self.after) }
+                }
+                group.addTask {
+                    for try await read in server.reads(of: Bench.dynamic) { try read.respond([UInt8(5)]) }
+                }
+                for (name, key) in [("dynamic", Bench.dynamic), ("late", Self.late)] {
+                    group.addTask {
+                        for try await write in server.writes(to: key) {
+                            write.accept()
+                            log.add("\(name) \(write.value)")
+                        }
+                    }
+                }
+                group.addTask {
+                    for try await message in server.messages(to: Bench.long) { log.add("message \(message.octets)") }
+                }
+                group.addTask {
+                    for try await change in server.subscriptions(of: Bench.notifying) {
+                        log.add("subscribed \(change.isSubscribed)")
+                    }
+                }
+                try await group.next()
+                group.cancelAll()
+            }
+        }
+        try await Bench.run(seed: seed, description: Self.description, warnings: warnings, serve: serve) { bench in
+            try await bench.peripheral.withLink { link in
+                let before = try #require(try await link.discover().characteristic(Bench.dynamic)?.valueHandle)
+                try await Self.use(link)
+                try await link.write([1], to: Self.trigger)
+                try await bench.time.sleep(for: .seconds(1))
+                try await Self.use(link)
+                try await link.write([9], to: Self.late)
+                let now = try #require(try await link.discover().characteristic(Bench.dynamic)?.valueHandle)
+                #expect(now != before)
+            }
+            let once = ["dynamic [4]", "message [1, 2]", "subscribed false", "subscribed true"]
+            #expect(log.all.sorted() == (once + once + ["late [9]"]).sorted(), "\(log.all)")
+            #expect(warnings.all.isEmpty, "\(warnings.all)")
+        }
+    }
+
+    private static func use(_ link: Link) async throws {
+        try await link.write([4], to: Bench.dynamic)
+        try await link.expect(Bench.dynamic, reads: [5])
+        try await link.send([1, 2], to: Bench.long)
+        let values = try await link.notifications(of: Bench.notifying).prefix(for: .seconds(1)).collect()
+        #expect(values.isEmpty)
+    }
+}
