@@ -6,6 +6,7 @@ extension BLEStream {
     /// - Parameter quiet: how long no element may follow; counted from when the consumer's task sees the element.
     /// - End: with the upstream; the last element is then delivered immediately.
     /// - Throw: an error of the upstream passes, after the last element.
+    /// - A gap comes behind the elements that came before it, also behind one that is held.
     /// - Cancellation and an early `break` close the upstream at once and stop the timer.
     public func debounce(for quiet: Duration) -> BLEStream<Element> {
         let timeline = timeline
@@ -13,7 +14,7 @@ extension BLEStream {
             let held = HeldElement(upstream, timeline: timeline, waker: waker)
             return held.cursor {
                 while let element = try held.next() {
-                    held.hold(element, until: timeline.now + quiet)
+                    if let gap = held.hold(element, until: timeline.now + quiet) { return .gap(gap) }
                     if Task.isCancelled { return .pending }
                 }
                 return try held.release()

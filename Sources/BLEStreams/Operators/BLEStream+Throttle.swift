@@ -9,6 +9,7 @@ extension BLEStream {
     /// - Parameter interval: the least time between two elements.
     /// - End: with the upstream; a held element is then delivered immediately.
     /// - Throw: an error of the upstream passes, after a held element.
+    /// - A gap comes behind the elements that came before it, also behind one that is held.
     /// - Cancellation and an early `break` close the upstream at once and stop the timer.
     public func throttle(for interval: Duration) -> BLEStream<Element> {
         let timeline = timeline
@@ -18,12 +19,12 @@ extension BLEStream {
             return held.cursor {
                 while let element = try held.next() {
                     let now = timeline.now
+                    if let gap = held.hold(element, until: isFree) { return .gap(gap) }
                     if now >= isFree {
                         held.drop()
                         isFree = now + interval
                         return .element(element)
                     }
-                    held.hold(element, until: isFree)
                     if Task.isCancelled { return .pending }
                 }
                 let released = try held.release()

@@ -6,7 +6,9 @@ final class HeldElement<Element: Sendable> {
     private let timeline: any Timeline
     private let alarm: Alarm
     private var held: (element: Element, due: Duration)?
-    /// The upstream's last answer that was not an element.
+    /// A gap that the upstream has reported: behind the held element, if there is one.
+    private var gap: StreamGap?
+    /// The upstream's last answer that was not a gap.
     private var state = Polled<Element>.pending
     private var failure: (any Error)?
 
@@ -18,28 +20,42 @@ final class HeldElement<Element: Sendable> {
 
     /// The next element of the upstream; `nil` if there is none now: then call `release`.
     func next() throws -> Element? {
-        if failure != nil { return nil }
         if case .end = state { return nil }
-        do {
-            state = try upstream.poll()
-        } catch {
-            failure = error
-            state = .end
-        }
-        guard case .element(let element) = state else { return nil }
-        return element
+        repeat {
+            do {
+                switch try upstream.poll() {
+                case .gap(let next): gap = gap?.merged(with: next) ?? next
+                case let polled:
+                    state = polled
+                    guard case .element(let element) = polled else { return nil }
+                    return element
+                }
+            } catch {
+                failure = error
+                state = .end
+                return nil
+            }
+        } while held != nil && !Task.isCancelled
+        return nil
     }
 
     /// Holds an element, in place of the former one.
-    func hold(_ element: Element, until due: Duration) { held = (element, due) }
+    ///
+    /// - Returns: the gap between the two, to be delivered before this one; `nil` if there is none.
+    func hold(_ element: Element, until due: Duration) -> StreamGap? {
+        held = (element, due)
+        return gap.take()
+    }
 
     /// Drops the held element.
     func drop() { held = nil }
 
-    /// The held element, once it is due or nothing can follow it; otherwise the upstream's answer.
+    /// The held element, once it is due or nothing can follow it, and then the gap behind it; otherwise the upstream's
+    /// answer.
     func release() throws -> Polled<Element> {
+        if held == nil, let gap = gap.take() { return .gap(gap) }
         switch state {
-        case .pending, .element:
+        case .pending, .element, .gap:
             guard let (element, due) = held else { return .pending }
             let now = timeline.now
             guard now >= due else {
@@ -48,7 +64,6 @@ final class HeldElement<Element: Sendable> {
             }
             held = nil
             return .element(element)
-        case .gap: return state
         case .end:
             if let element = held.take()?.element { return .element(element) }
             if let failure { throw failure }

@@ -43,9 +43,11 @@ import Testing
         #expect(played.output == "--|")
     }
 
-    @Test func `gaps pass at once`() async throws {
-        let played = try await play { $0.source("a~-----|").debounce(for: .seconds(4)).withGaps() }
-        #expect(played.output == "-~--a--|")
+    @Test func `a gap stays behind what came before it`() async throws {
+        let held = try await play { $0.source("a~-----|").debounce(for: .seconds(4)).withGaps() }
+        #expect(held.output == "----(a~)--|")
+        let replaced = try await play { $0.source("a~b----|").debounce(for: .seconds(3)).withGaps() }
+        #expect(replaced.output == "--~--b-|")
     }
 
     @Test func `a source that never pauses can be left`() async throws {

@@ -49,9 +49,17 @@ import Testing
         #expect(played.closings == [1])
     }
 
-    @Test func `gaps pass at once`() async throws {
-        let played = try await play { $0.source("ab~----|").throttle(for: .seconds(4)).withGaps() }
-        #expect(played.output == "a-~-b--|")
+    @Test func `a gap stays behind what came before it`() async throws {
+        let held = try await play { $0.source("ab~----|").throttle(for: .seconds(4)).withGaps() }
+        #expect(held.output == "a---(b~)--|")
+        let replaced = try await play { $0.source("ab~c---|").throttle(for: .seconds(5)).withGaps() }
+        #expect(replaced.output == "a--~-c-|")
+        let busy = try await play(Consumer(isBusyFor: 4)) {
+            $0.source("ab~c----d|").throttle(for: .seconds(2)).withGaps()
+        }
+        #expect(busy.output.filter { $0 != "-" } == "ab~cd|")
+        let ended = try await play { $0.source("ab~|").throttle(for: .seconds(9)).withGaps() }
+        #expect(ended.output == "a--(b~|)")
     }
 
     @Test func `stopped, it hands out what it holds`() async throws {
