@@ -1,0 +1,48 @@
+// swift-tools-version: 6.2
+
+import PackageDescription
+
+// Carries what Bluetooth Low Energy sensors send to an MQTT 5 broker. This is a package of its own, so that BLEStreams
+// needs neither libmosquitto nor Foundation.
+let settings: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+]
+
+let package = Package(
+    name: "Gateway",
+    products: [
+        .executable(name: "ble-gateway", targets: ["ble-gateway"])
+    ],
+    dependencies: [
+        .package(name: "BLEStreams", path: "../..")
+    ],
+    targets: [
+        // The gateway: sensors, a spool on disk, a broker.
+        .systemLibrary(
+            name: "CMosquitto", pkgConfig: "libmosquitto", providers: [.apt(["libmosquitto-dev", "pkg-config"])]),
+        .target(name: "MQTT", dependencies: ["CMosquitto"]),
+        .target(name: "Spool"),
+        .target(
+            name: "Gateway",
+            dependencies: [
+                "MQTT", "Spool",
+                .product(name: "BLEDevices", package: "BLEStreams"),
+                .product(name: "BLESimulator", package: "BLEStreams"),
+                .product(name: "BLEStreams", package: "BLEStreams"),
+            ]
+        ),
+        .executableTarget(name: "ble-gateway", dependencies: ["Gateway"]),
+        // A mosquitto for tests.
+        .target(name: "TestBroker", path: "Tests/TestBroker"),
+        .testTarget(name: "SpoolTests", dependencies: ["Spool"]),
+        .testTarget(name: "MQTTTests", dependencies: ["MQTT", "Spool", "TestBroker"]),
+        .testTarget(
+            name: "GatewayTests", dependencies: ["ble-gateway", "Gateway", "MQTT", "Spool", "TestBroker"]),
+    ]
+)
+
+for target in package.targets where target.type != .system { target.swiftSettings = settings }

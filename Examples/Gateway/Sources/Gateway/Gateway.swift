@@ -1,0 +1,3 @@
+import BLEStreams
+import BLEDevices
+import BLESimulator

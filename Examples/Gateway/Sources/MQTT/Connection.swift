@@ -1,0 +1,176 @@
+import CMosquitto
+import Glibc
+
+/// One connection to a broker, from the first octet to the last. A new connection is a new one of these, so nothing of
+/// an old one is repeated behind the outbox's back.
+struct Connection: ~Copyable {
+    private let client: OpaquePointer
+    private let inbox: CallbackInbox
+    private let broker: String
+    private(set) var subscriptions: [Int32: String] = [:]
+
+    /// Begins to connect. Looking up the broker's name blocks; everything after doesn't.
+    static func open(_ settings: MQTTSettings) throws(MQTTError) -> Connection {
+        let (broker, inbox) = ("\(settings.host):\(settings.port)", CallbackInbox())
+        Library.prepare()
+        guard let client = mosquitto_new(settings.clientID, true, Unmanaged.passUnretained(inbox).toOpaque()) else {
+            throw MQTTError(
+                code: .invalidSettings, operation: "connect", object: broker, cause: String(cString: strerror(errno)),
+                remedy: "Check the client's name."
+            )
+        }
+        // From here on, releasing the connection releases the client.
+        let connection = Connection(client: client, inbox: inbox, broker: broker)
+        CallbackInbox.listen(to: client)
+        try configure(client, settings, broker)
+        let seconds = Int32(clamping: max(5, settings.keepAlive.components.seconds))
+        let port = Int32(clamping: settings.port)
+        try check(mosquitto_connect_bind_async(client, settings.host, port, seconds, nil), "connect", broker)
+        return connection
+    }
+
+    private init(client: OpaquePointer, inbox: CallbackInbox, broker: String) {
+        self.client = client
+        self.inbox = inbox
+        self.broker = broker
+    }
+
+    deinit { mosquitto_destroy(client) }
+
+    private static func configure(
+        _ client: OpaquePointer, _ settings: MQTTSettings, _ broker: String
+    ) throws(MQTTError) {
+        let options: [(mosq_opt_t, Int32)] = [
+            (MOSQ_OPT_PROTOCOL_VERSION, Int32(MQTT_PROTOCOL_V5)), (MOSQ_OPT_TCP_NODELAY, 1),
+            (MOSQ_OPT_RECEIVE_MAXIMUM, Int32(clamping: settings.receiveMaximum)),
+            (MOSQ_OPT_SEND_MAXIMUM, Int32(clamping: settings.inFlight)),
+        ]
+        for (option, value) in options { try check(mosquitto_int_option(client, option, value), "configure", broker) }
+        if let login = settings.login {
+            try check(mosquitto_username_pw_set(client, login.user, login.password), "configure", broker)
+        }
+        if let will = settings.will {
+            let result = mosquitto_will_set_v5(
+                client, will.topic, Int32(will.payload.count), will.payload, 1, will.isRetained, nil
+            )
+            try check(result, "configure", "the last will on \(will.topic)")
+        }
+        if let files = settings.security {
+            for path in [files.authorities, files.certificate, files.key].compactMap(\.self) where access(path, R_OK) != 0 {
+                throw MQTTError(
+                    code: .security, operation: "configure TLS", object: path, cause: String(cString: strerror(errno)),
+                    remedy: "Check the path, and that this program may read the file."
+                )
+            }
+            let result = mosquitto_tls_set(client, files.authorities, nil, files.certificate, files.key, nil)
+            try check(result, "configure TLS", files.authorities)
+        }
+    }
+
+    // MARK: - The event loop's side
+
+    /// The socket; `nil` if there is none.
+    var socket: Int32? {
+        let descriptor = mosquitto_socket(client)
+        return descriptor < 0 ? nil : descriptor
+    }
+
+    /// Whether something waits to be written.
+    var wantsToWrite: Bool { mosquitto_want_write(client) }
+
+    func read() throws(MQTTError) { try Self.check(mosquitto_loop_read(client, 1), "receive", broker) }
+    func write() throws(MQTTError) { try Self.check(mosquitto_loop_write(client, 1), "send", broker) }
+
+    /// Keeps the connection alive, and notices if it is not.
+    func tick() throws(MQTTError) { try Self.check(mosquitto_loop_misc(client), "keep alive", broker) }
+
+    /// Does something with it.
+    func perform(_ call: (borrowing Connection) throws(MQTTError) -> Void) throws(MQTTError) { try call(self) }
+
+    /// What was reported during the calls so far.
+    func reports() -> [CallbackInbox.Report] { inbox.take() }
+
+    // MARK: - Requests
+
+    /// Sends a message at QoS 1.
+    ///
+    /// - Returns: the identifier that its acknowledgement carries.
+    func publish(_ message: MQTTMessage) throws(MQTTError) -> Int32 {
+        var properties: OpaquePointer?
+        defer { mosquitto_property_free_all(&properties) }
+        try Self.add(message, to: &properties)
+        var identifier: Int32 = 0
+        let result = mosquitto_publish_v5(
+            client, &identifier, message.topic, Int32(message.payload.count), message.payload, 1, message.isRetained,
+            properties
+        )
+        try Self.check(result, "publish", message.topic)
+        return identifier
+    }
+
+    private static func add(_ message: MQTTMessage, to properties: inout OpaquePointer?) throws(MQTTError) {
+        if let type = message.contentType {
+            let property = Int32(MQTT_PROP_CONTENT_TYPE.rawValue)
+            try check(mosquitto_property_add_string(&properties, property, type), "publish", message.topic)
+        }
+        if let topic = message.responseTopic {
+            let property = Int32(MQTT_PROP_RESPONSE_TOPIC.rawValue)
+            try check(mosquitto_property_add_string(&properties, property, topic), "publish", message.topic)
+        }
+        if let data = message.correlationData, let count = UInt16(exactly: data.count) {
+            let property = Int32(MQTT_PROP_CORRELATION_DATA.rawValue)
+            try check(mosquitto_property_add_binary(&properties, property, data, count), "publish", message.topic)
+        }
+    }
+
+    mutating func subscribe(to topic: String) throws(MQTTError) {
+        var identifier: Int32 = 0
+        try Self.check(mosquitto_subscribe_v5(client, &identifier, topic, 1, 0, nil), "subscribe", topic)
+        subscriptions[identifier] = topic
+    }
+
+    /// Says farewell; the broker then doesn't publish the last will.
+    func disconnect() throws(MQTTError) {
+        try Self.check(mosquitto_disconnect_v5(client, 0, nil), "disconnect", broker)
+    }
+}
+
+extension Connection {
+    /// The error of a call of libmosquitto, if it failed.
+    private static func check(_ result: Int32, _ operation: String, _ object: String) throws(MQTTError) {
+        guard result != MOSQ_ERR_SUCCESS.rawValue else { return }
+        let number = errno
+        let code: MQTTError.Code
+        var cause = String(cString: mosquitto_strerror(result))
+        var remedy = "The client connects again."
+        switch mosq_err_t(result) {
+        case MOSQ_ERR_ERRNO:
+            (code, cause) = (.unreachable, String(cString: strerror(number)))
+            remedy = "Check that the broker is running, and its address; the client tries again."
+        case MOSQ_ERR_EAI, MOSQ_ERR_LOOKUP:
+            (code, remedy) = (.unreachable, "Check the broker's name; the client tries again.")
+        case MOSQ_ERR_NO_CONN, MOSQ_ERR_CONN_LOST, MOSQ_ERR_KEEPALIVE, MOSQ_ERR_CONN_REFUSED: code = .unreachable
+        case MOSQ_ERR_TLS, MOSQ_ERR_TLS_HANDSHAKE:
+            (code, remedy) = (.security, "Check the certificates of both sides, and that the port expects TLS.")
+        case MOSQ_ERR_OVERSIZE_PACKET, MOSQ_ERR_PAYLOAD_SIZE, MOSQ_ERR_MALFORMED_UTF8, MOSQ_ERR_QOS_NOT_SUPPORTED,
+            MOSQ_ERR_RETAIN_NOT_SUPPORTED:
+            (code, remedy) = (.invalidMessage, "Check the topic and the size of the message, and the broker's limits.")
+        case MOSQ_ERR_INVAL:
+            code = operation == "publish" || operation == "subscribe" ? .invalidMessage : .invalidSettings
+            remedy = "Check the topic, or the settings."
+        default: code = .failed
+        }
+        throw MQTTError(code: code, operation: operation, object: object, cause: cause, remedy: remedy)
+    }
+}
+
+/// What libmosquitto needs once in a process.
+private enum Library {
+    private static let isPrepared: Bool = {
+        // OpenSSL writes to sockets that the broker has closed; the signal would end the program.
+        signal(SIGPIPE, SIG_IGN)
+        return mosquitto_lib_init() == MOSQ_ERR_SUCCESS.rawValue
+    }()
+
+    static func prepare() { _ = isPrepared }
+}

@@ -1,0 +1,154 @@
+@preconcurrency import Dispatch
+
+/// The driver: calls libmosquitto, handles what it reports, and sends what may be sent.
+extension MQTTClient {
+    /// Does something with the connection, and everything that follows.
+    func serve(
+        _ state: inout ClientState,
+        isWriting: Bool = false,
+        _ call: (borrowing Connection) throws(MQTTError) -> Void
+    ) {
+        do throws(MQTTError) {
+            guard state.connection != nil else { return }
+            let failure = attempt(&state, call)
+            try handleReports(&state)
+            if let failure { throw failure }
+            try sendWhatMayBeSent(&state)
+            try watchSocket(&state, wasWriting: isWriting)
+        } catch {
+            lost(&state, error)
+        }
+    }
+
+    private func attempt(
+        _ state: inout ClientState, _ call: (borrowing Connection) throws(MQTTError) -> Void
+    ) -> MQTTError? {
+        do throws(MQTTError) {
+            try state.connection?.perform(call)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    private func watchSocket(_ state: inout ClientState, wasWriting: Bool) throws(MQTTError) {
+        guard let socket = state.connection?.socket, let wantsToWrite = state.connection?.wantsToWrite else {
+            // The farewell has left, or the broker has closed the connection.
+            throw gone("the connection is closed")
+        }
+        if state.watch?.socket != socket {
+            state.watch = SocketWatch(
+                socket, on: queue,
+                read: { [weak self] in
+                    self?.now { $0.serve(&$1) { connection throws(MQTTError) in try connection.read() } }
+                },
+                write: { [weak self] in
+                    self?.now {
+                        $0.serve(&$1, isWriting: true) { connection throws(MQTTError) in try connection.write() }
+                    }
+                }
+            )
+            if state.watch == nil { throw gone("the process has no file descriptor left") }
+        }
+        // While TLS is negotiated, the socket has room, and libmosquitto waits for the broker.
+        let isNegotiating = settings.security != nil && !state.isAccepted
+        state.watch?.wantsToWrite(wantsToWrite && !(isNegotiating && wasWriting))
+    }
+
+    func gone(_ cause: String) -> MQTTError {
+        MQTTError(
+            code: .unreachable, operation: "receive", object: "\(settings.host):\(settings.port)", cause: cause,
+            remedy: "The client connects again."
+        )
+    }
+
+    // MARK: - Reports
+
+    private func handleReports(_ state: inout ClientState) throws(MQTTError) {
+        for report in state.connection?.reports() ?? [] {
+            switch report {
+            case .connected(let reason, let receiveMaximum): try accepted(&state, reason, receiveMaximum)
+            case .acknowledged(let identifier, let reason): try settled(&state, identifier, reason)
+            case .subscribed(let identifier, let reasons): subscribed(&state, identifier, reasons)
+            case .received(let message): receive(&state, message)
+            case .disconnected(let reason) where reason >= 0x80:
+                throw MQTTError(
+                    code: .refused(reason: Int(reason)), operation: "receive",
+                    object: "\(settings.host):\(settings.port)", cause: Self.words(reason),
+                    remedy: "Check the log of the broker; the client connects again."
+                )
+            case .disconnected: break
+            }
+        }
+    }
+
+    private func accepted(_ state: inout ClientState, _ reason: Int32, _ receiveMaximum: Int) throws(MQTTError) {
+        guard reason == 0 else {
+            throw MQTTError(
+                code: .refused(reason: Int(reason)), operation: "connect", object: "\(settings.host):\(settings.port)",
+                cause: Self.words(reason),
+                remedy: "Check the name, the password and the certificate; the client tries again."
+            )
+        }
+        state.isAccepted = true
+        state.window = SendWindow(limit: max(1, min(settings.inFlight, receiveMaximum)))
+        state.counts.connections += 1
+        for topic in settings.subscriptions { try state.connection?.subscribe(to: topic) }
+        outbox.connected()
+        happened.yield(.connected(inFlight: state.window.limit))
+    }
+
+    private func settled(_ state: inout ClientState, _ identifier: Int32, _ reason: Int32) throws(MQTTError) {
+        guard let token = state.window.settle(identifier) else { return }
+        guard reason >= 0x80 else {
+            state.counts.acknowledged += 1
+            state.backoff.reset()
+            return outbox.acknowledged(token)
+        }
+        let error = MQTTError(
+            code: .rejected(reason: Int(reason)), operation: "publish", object: "message \(token)",
+            cause: Self.words(reason), remedy: "Check what the broker allows this client."
+        )
+        // Not authorised, topic name invalid, packet too large, payload format invalid: nothing that passes.
+        guard [0x87, 0x90, 0x95, 0x99].contains(reason) else { throw error }
+        state.counts.refused += 1
+        outbox.refused(token, error)
+    }
+
+    private func subscribed(_ state: inout ClientState, _ identifier: Int32, _ reasons: [Int32]) {
+        for reason in reasons where reason >= 0x80 {
+            let error = MQTTError(
+                code: .rejected(reason: Int(reason)), operation: "subscribe",
+                object: state.connection?.subscriptions[identifier] ?? "a topic", cause: Self.words(reason),
+                remedy: "Check what the broker allows this client."
+            )
+            happened.yield(.subscriptionRefused(error))
+        }
+    }
+
+    private func receive(_ state: inout ClientState, _ message: MQTTMessage) {
+        state.counts.received += 1
+        if case .dropped = received.yield(message) { state.counts.dropped += 1 }
+    }
+
+    // MARK: - Sending
+
+    private func sendWhatMayBeSent(_ state: inout ClientState) throws(MQTTError) {
+        guard state.isAccepted else { return }
+        while state.window.hasRoom, let item = outbox.next() {
+            do throws(MQTTError) {
+                guard let identifier = try state.connection?.publish(item.message) else { return }
+                state.window.sent(item.token, as: identifier)
+                state.counts.sent += 1
+            } catch {
+                guard error.code == .invalidMessage else { throw error }
+                state.counts.refused += 1
+                outbox.refused(item.token, error)
+            }
+        }
+        if case .ending = state.phase, state.window.isEmpty {
+            state.phase = .leaving
+            try state.connection?.disconnect()
+        }
+    }
+}

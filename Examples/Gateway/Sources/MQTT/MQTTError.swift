@@ -1,0 +1,35 @@
+/// The error of a client: the operation, its object, the cause, and the remedy.
+public struct MQTTError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The kind of an error.
+    public enum Code: Hashable, Sendable {
+        /// The broker can't be reached, or the connection broke.
+        case unreachable
+        /// The broker refused the connection, for the MQTT reason given.
+        case refused(reason: Int)
+        /// TLS failed: a certificate is missing, unreadable or not trusted.
+        case security
+        /// No answer came in time.
+        case timedOut
+        /// The broker refused a message or a subscription, for the MQTT reason given.
+        case rejected(reason: Int)
+        /// The message can't be sent: it is too large, or its topic is not valid.
+        case invalidMessage
+        /// The settings make no sense.
+        case invalidSettings
+        /// The broker's packets can't be understood, or libmosquitto failed otherwise.
+        case failed
+    }
+
+    /// The kind of the error.
+    public var code: Code
+    /// What was being done: `connect`.
+    public var operation: String
+    /// The broker, the topic or the file.
+    public var object: String
+    /// Why it failed.
+    public var cause: String
+    /// What to do about it.
+    public var remedy: String
+
+    public var description: String { "\(operation): \(object): \(cause). \(remedy)" }
+}

@@ -1,0 +1,117 @@
+import Glibc
+
+/// What a spool knows besides its segments, as it is kept on disk.
+struct Position: Hashable {
+    /// Records below were acknowledged or dropped.
+    var head: UInt64 = 1
+    /// How many of the records below `head` were dropped.
+    var dropped: UInt64 = 0
+    /// How many records found no room, in all.
+    var refused: UInt64 = 0
+    /// The number that the next record gets, at least.
+    var next: UInt64 = 1
+    /// Records from here on were never handed out.
+    var offered: UInt64 = 1
+    /// How often the spool was opened.
+    var epoch: UInt64 = 0
+    /// How many of the last records found no room; they are part of a loss already.
+    var tailHole: UInt64 = 0
+    /// Losses that nobody was told of.
+    var losses: [SpoolLoss] = []
+
+    /// More losses are merged with the last one.
+    static let lossLimit = 64
+
+    /// Records a loss.
+    mutating func lost(_ first: UInt64, _ last: UInt64, _ count: Int) {
+        guard count > 0 else { return }
+        if let end = losses.indices.last, losses[end].last + 1 == first || losses.count == Self.lossLimit {
+            losses[end].first = min(losses[end].first, first)
+            losses[end].last = max(losses[end].last, last)
+            losses[end].count += count
+        } else {
+            losses.append(SpoolLoss(first: first, last: last, count: count))
+        }
+    }
+}
+
+extension Position {
+    private static let magic: UInt64 = 0x3130_5350_454C_4231
+    static let size = 8 * (10 + 3 * lossLimit) + 4
+
+    /// The position as octets with a checksum.
+    func encoded(generation: UInt64) -> [UInt8] {
+        var writer = OctetWriter()
+        let numbers = [head, dropped, refused, next, offered, epoch, tailHole, UInt64(losses.count)]
+        for number in [Self.magic, generation] + numbers { writer.add(number) }
+        for index in 0..<Self.lossLimit {
+            let loss = index < losses.count ? losses[index] : SpoolLoss(first: 0, last: 0, count: 0)
+            writer.add(loss.first)
+            writer.add(loss.last)
+            writer.add(UInt64(loss.count))
+        }
+        writer.add(CRC32C.checksum(writer.octets))
+        return writer.octets
+    }
+
+    /// A position and its generation; `nil` if the octets are not a whole position.
+    static func decoded(_ octets: [UInt8]) -> (generation: UInt64, position: Position)? {
+        guard octets.count == size else { return nil }
+        return octets.withUnsafeBytes { octets in
+            let body = UnsafeRawBufferPointer(rebasing: octets[..<(size - 4)])
+            guard CRC32C.checksum(body) == octets.uint32(at: size - 4), octets.uint64(at: 0) == magic else { return nil }
+            let numbers = (0..<10).map { octets.uint64(at: 8 * $0) }
+            let losses = (0..<Int(min(numbers[9], UInt64(lossLimit)))).map { index in
+                let offset = 8 * (10 + 3 * index)
+                return SpoolLoss(
+                    first: octets.uint64(at: offset),
+                    last: octets.uint64(at: offset + 8),
+                    count: Int(clamping: octets.uint64(at: offset + 16))
+                )
+            }
+            let position = Position(
+                head: numbers[2], dropped: numbers[3], refused: numbers[4], next: numbers[5], offered: numbers[6],
+                epoch: numbers[7], tailHole: numbers[8], losses: losses
+            )
+            return (numbers[1], position)
+        }
+    }
+}
+
+/// The file of the position: two places that are written in turn, so that a torn write leaves the other one. The
+/// places exist from the start, so a full disk doesn't keep the position from being written.
+struct PositionFile {
+    private static let distance = 4096
+
+    private let file: File
+    private let disk: Disk
+    private var generation: UInt64 = 0
+
+    /// Opens the file, and creates it if needed; the position is `nil` if none can be read.
+    static func open(in folder: String, _ disk: Disk) throws(SpoolError) -> (PositionFile, Position?) {
+        var result = PositionFile(file: try File("\(folder)/position", O_RDWR | O_CREAT), disk: disk)
+        var newest: (generation: UInt64, position: Position)?
+        for place in 0..<2 {
+            let octets = try result.file.read(Position.size, at: place * distance)
+            guard let found = Position.decoded(octets), found.generation > newest?.generation ?? 0 else { continue }
+            newest = found
+        }
+        result.generation = newest?.generation ?? 0
+        // Both places: from now on there is always one to fall back to.
+        for _ in 0..<2 where newest == nil { try result.write(Position()) }
+        return (result, newest?.position)
+    }
+
+    private init(file: File, disk: Disk) {
+        self.file = file
+        self.disk = disk
+    }
+
+    /// Writes the position; a loss of power can lose it until it is synchronised.
+    mutating func write(_ position: Position, synchronised: Bool = false) throws(SpoolError) {
+        let octets = position.encoded(generation: generation + 1)
+        try disk.writeAll(octets, to: file.descriptor, at: Int(generation % 2) * Self.distance, file.path)
+        generation += 1
+        if synchronised { try disk.synchronise(file.descriptor, file.path) }
+    }
+}

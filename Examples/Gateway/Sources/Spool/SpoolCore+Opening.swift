@@ -1,0 +1,141 @@
+import Glibc
+
+extension SpoolCore {
+    /// Opens the spool in a folder, and recovers what is in it.
+    static func open(_ settings: SpoolSettings, _ disk: Disk) throws(SpoolError) -> SpoolCore {
+        try settings.check()
+        if mkdir(settings.folder, 0o700) != 0, errno != EEXIST {
+            throw SpoolError("create the folder", settings.folder, errno: errno)
+        }
+        let lock = try File("\(settings.folder)/lock", O_RDWR | O_CREAT)
+        guard flock(lock.descriptor, LOCK_EX | LOCK_NB) == 0 else {
+            throw SpoolError(
+                code: .inUse, operation: "open", object: settings.folder, cause: "another program has the spool open",
+                remedy: "End that program, or use another folder."
+            )
+        }
+        let (positionFile, known) = try PositionFile.open(in: settings.folder, disk)
+        var core = SpoolCore(settings, disk, lock, positionFile, known ?? Position())
+        try core.recoverSegments(isPositionLost: known == nil)
+        core.cursor = core.position.head
+        core.position.epoch += 1
+        try core.writePosition(synchronised: true)
+        return core
+    }
+
+    private init(
+        _ settings: SpoolSettings, _ disk: Disk, _ lock: File, _ positionFile: PositionFile, _ position: Position
+    ) {
+        self.settings = settings
+        self.disk = disk
+        self.lock = lock
+        self.positionFile = positionFile
+        self.position = position
+        cursor = position.head
+        handedOut = position.offered
+    }
+
+    /// Finds the segments, and counts what is missing.
+    private mutating func recoverSegments(isPositionLost: Bool) throws(SpoolError) {
+        for first in try settings.segmentNumbers() {
+            let path = "\(settings.folder)/\(Segment.name(first))"
+            if let segment = try Segment(reading: try File(path, O_RDONLY), first: first) {
+                // The records of a file end where the next file begins.
+                if let last = segments.indices.last {
+                    segments[last].end = max(segments[last].first, first - min(segment.hole, first))
+                }
+                if segment.hole > 0 { holes.append((first - min(segment.hole, first))..<first) }
+                segments.append(segment)
+            } else {
+                unlink(path)
+            }
+        }
+        if let last = segments.indices.last { try recoverTail(last) }
+        if isPositionLost { recoverPosition() }
+        position.epoch = max(position.epoch, segments.map(\.epoch).max() ?? 0)
+        let recovered = segments.last?.end ?? 1
+        position.next = max(position.next, recovered, position.head)
+        recoverHoles(from: max(recovered, position.head))
+        // Numbers beyond were never given away.
+        handedOut = min(handedOut, position.next)
+        settle()
+        removeFinished()
+    }
+
+    /// Numbers that were given away and have no record: they found no room, or a loss of power took them.
+    private mutating func recoverHoles(from recovered: UInt64) {
+        let known = holes
+        holes = []
+        for hole in known where hole.upperBound > position.head {
+            addHole(max(hole.lowerBound, position.head)..<hole.upperBound)
+        }
+        if let first = segments.first.map({ $0.first - min($0.hole, $0.first) }), first > position.head {
+            position.lost(position.head, first - 1, Int(first - position.head))
+            addHole(position.head..<first)
+        }
+        if recovered >= position.next { position.tailHole = 0 }
+        let reported = position.next - min(position.tailHole, position.next - recovered)
+        if recovered < reported { position.lost(recovered, reported - 1, Int(reported - recovered)) }
+        addHole(recovered..<position.next)
+    }
+
+    /// The last segment may end with a record that is not whole.
+    private mutating func recoverTail(_ index: Int) throws(SpoolError) {
+        var reader = try SegmentReader(segments[index], in: settings.folder)
+        while try reader.next() != nil {}
+        segments[index].end = reader.sequence
+        if reader.offset < segments[index].size {
+            truncate(path(of: segments[index]), off_t(reader.offset))
+            segments[index].size = reader.offset
+        }
+        if segments[index].first == segments[index].end {
+            // Nothing is behind the gap before it, which is then found as the end of all.
+            if segments[index].hole > 0 { holes.removeLast() }
+            position.tailHole = max(position.tailHole, segments[index].hole)
+            unlink(path(of: segments[index]))
+            segments.remove(at: index)
+        }
+    }
+
+    /// The position can't be read: whatever is there is handed out again.
+    private mutating func recoverPosition() {
+        guard let first = segments.first, let last = segments.last else { return }
+        position.head = first.first
+        position.dropped = min(first.dropped, first.first - 1)
+        position.offered = last.end
+        handedOut = last.end
+    }
+}
+
+extension SpoolSettings {
+    fileprivate func check() throws(SpoolError) {
+        let cause: String? =
+            if folder.isEmpty {
+                "no folder is given"
+            } else if limit < Self.smallestLimit {
+                "\(limit) octets are less than \(Self.smallestLimit)"
+            } else if recordsPerSync < 1 {
+                "records can't be synchronised every \(recordsPerSync) records"
+            } else {
+                nil
+            }
+        guard let cause else { return }
+        throw SpoolError(
+            code: .invalidSettings, operation: "open", object: folder, cause: cause, remedy: "Correct the settings."
+        )
+    }
+
+    /// The numbers by which the files of segments are named, in order.
+    fileprivate func segmentNumbers() throws(SpoolError) -> [UInt64] {
+        guard let directory = opendir(folder) else { throw SpoolError("list", folder, errno: errno) }
+        defer { closedir(directory) }
+        var numbers: [UInt64] = []
+        while let entry = readdir(directory) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) { name in
+                name.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            if let number = Segment.first(name: name) { numbers.append(number) }
+        }
+        return numbers.sorted()
+    }
+}

@@ -1,0 +1,85 @@
+/// Handing out records.
+extension SpoolCore {
+    mutating func next() throws(SpoolError) -> SpoolRecord? {
+        while max(cursor, position.head) < position.next {
+            cursor = max(cursor, position.head)
+            if let hole = holes.first(where: { $0.contains(cursor) }) {
+                cursor = hole.upperBound
+            } else if acknowledged.contains(cursor) {
+                cursor += 1
+            } else if let segment = segments.first(where: { $0.first <= cursor && cursor < $0.end }) {
+                if let payload = try read(segment) { return try handOut(payload, segment.epoch) }
+            } else {
+                missing(cursor..<(segments.first { $0.first > cursor }?.first ?? position.next))
+            }
+        }
+        return nil
+    }
+
+    /// The record at the cursor; `nil` if it can't be read, in which case it and the rest of its segment are lost.
+    private mutating func read(_ segment: Segment) throws(SpoolError) -> [UInt8]? {
+        if reader == nil || reader?.first != segment.first || cursor < reader?.sequence ?? 0 {
+            reader = try SegmentReader(segment, in: settings.folder)
+        }
+        while let sequence = reader?.sequence, sequence <= cursor {
+            guard let payload = try reader?.next() else {
+                // Those before the cursor were whole when they were read first.
+                missing(max(sequence, position.head)..<segment.end)
+                return nil
+            }
+            if sequence == cursor { return payload }
+        }
+        return nil
+    }
+
+    private mutating func handOut(_ payload: [UInt8], _ epoch: UInt64) throws(SpoolError) -> SpoolRecord {
+        let isRedelivered = cursor < handedOut
+        if cursor >= position.offered {
+            // On disk before the record leaves: after a loss of power it must be marked.
+            position.offered = cursor + Self.reserved
+            try writePosition(synchronised: true)
+        }
+        defer {
+            cursor += 1
+            handedOut = max(handedOut, cursor)
+        }
+        return SpoolRecord(sequence: cursor, epoch: epoch, isRedelivered: isRedelivered, payload: payload)
+    }
+
+    /// Records that should be there and are not.
+    private mutating func missing(_ range: Range<UInt64>) {
+        var start = range.lowerBound
+        for number in range where acknowledged.contains(number) || holes.contains(where: { $0.contains(number) }) {
+            lost(start..<number)
+            start = number + 1
+        }
+        if start < range.upperBound { lost(start..<range.upperBound) }
+        if let index = segments.firstIndex(where: { $0.first <= range.lowerBound && range.lowerBound < $0.end }) {
+            segments[index].end = range.lowerBound
+            // What is appended to a damaged file could not be read again.
+            if index == segments.indices.last { writer = nil }
+        }
+        reader = nil
+        settle()
+        try? writePosition()
+    }
+
+    private mutating func lost(_ range: Range<UInt64>) {
+        guard !range.isEmpty else { return }
+        position.lost(range.lowerBound, range.upperBound - 1, range.count)
+        addHole(range)
+    }
+
+    /// No acknowledgement comes any more for records that were dropped after they had been handed out.
+    mutating func giveUpLate() {
+        if let first = late.min(), let last = late.max() { position.lost(first, last, late.count) }
+        late = []
+    }
+
+    /// The records that are not acknowledged are handed out again.
+    mutating func rewind() {
+        cursor = position.head
+        giveUpLate()
+        reader = nil
+    }
+}

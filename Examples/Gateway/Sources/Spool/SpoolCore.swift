@@ -1,0 +1,171 @@
+import Glibc
+
+/// A spool without its lock.
+struct SpoolCore: ~Copyable, Sendable {
+    let settings: SpoolSettings
+    let disk: Disk
+    /// Locked for as long as the spool is open.
+    let lock: File
+    var positionFile: PositionFile
+    var position: Position
+
+    /// The segments, the oldest first.
+    var segments: [Segment] = []
+    /// Writes to the last segment; `nil` if the next record begins a new one.
+    var writer: SegmentWriter?
+    var unsynchronised = 0
+
+    /// Records from `head` on that are acknowledged already.
+    var acknowledged: Set<UInt64> = []
+    /// Records from `head` on that are no longer there.
+    var holes: [Range<UInt64>] = []
+    /// The record that is handed out next.
+    var cursor: UInt64
+    var reader: SegmentReader?
+    /// Records below were handed out, in this run or an earlier one.
+    var handedOut: UInt64
+    /// Records that were dropped after they had been handed out; an acknowledgement can still come.
+    var late: Set<UInt64> = []
+    /// How many records were settled since the position was written.
+    var unwritten = 0
+    var isClosed = false
+
+    static let settledPerWrite = 64
+    static let reserved: UInt64 = 256
+
+    /// Counts everything.
+    var counts: SpoolCounts {
+        let inHoles = holes.reduce(0) { $0 + $1.count }
+        let dropped = Int(position.dropped) + inHoles
+        let below = Int(position.head - 1)
+        return SpoolCounts(
+            appended: Int(position.next - 1),
+            acknowledged: below - Int(position.dropped) + acknowledged.count,
+            spooled: Int(position.next - position.head) - acknowledged.count - inHoles,
+            dropped: dropped,
+            refused: Int(position.refused),
+            octets: segments.reduce(0) { $0 + $1.occupied }
+        )
+    }
+
+    // MARK: - Appending
+
+    mutating func append(_ payload: [UInt8]) throws(SpoolError) -> UInt64 {
+        let sequence = position.next
+        position.next += 1
+        do {
+            let record = try framed(payload)
+            try prepareSegment(for: record.count, sequence)
+            guard let writer, let last = segments.indices.last else { return sequence }
+            try writer.write(record, at: segments[last].size)
+            segments[last].size += record.count
+            segments[last].end = sequence + 1
+        } catch {
+            refused(sequence)
+            throw error
+        }
+        unsynchronised += 1
+        // The record is stored: `flush` reports what keeps it from being synchronised.
+        if unsynchronised >= settings.recordsPerSync { try? synchronise() }
+        return sequence
+    }
+
+    private func framed(_ payload: [UInt8]) throws(SpoolError) -> [UInt8] {
+        guard payload.count <= Spool.largestRecord else {
+            throw SpoolError(
+                code: .recordTooLarge, operation: "append", object: "a record of \(payload.count) octets",
+                cause: "a record has at most \(Spool.largestRecord) octets", remedy: "Divide it."
+            )
+        }
+        return Segment.framed(payload)
+    }
+
+    /// Makes room for a record, and begins a segment for it if the last one is full.
+    private mutating func prepareSegment(for count: Int, _ sequence: UInt64) throws(SpoolError) {
+        if writer != nil, let last = segments.last, last.size + count > settings.segmentSize { try finishSegment() }
+        let added = writer == nil ? max(Segment.headerSize + count, Segment.smallestFile) : count
+        while segments.count > (writer == nil ? 0 : 1),
+            segments.reduce(added, { $0 + $1.occupied }) > settings.limit
+        {
+            try dropOldest()
+        }
+        guard writer == nil else { return }
+        let segment = Segment(
+            first: sequence, end: sequence, epoch: position.epoch, dropped: UInt64(counts.dropped),
+            hole: position.tailHole, size: Segment.headerSize
+        )
+        writer = try SegmentWriter(segment, in: settings.folder, disk)
+        segments.append(segment)
+        position.tailHole = 0
+        try? disk.synchroniseFolder(settings.folder)
+    }
+
+    private mutating func finishSegment() throws(SpoolError) {
+        try synchronise()
+        writer = nil
+        removeFinished()
+    }
+
+    /// A record found no room.
+    private mutating func refused(_ sequence: UInt64) {
+        // The numbers of a file's records follow each other, so the next record begins a new file.
+        try? synchronise()
+        if writer != nil, let last = segments.last, last.first == last.end {
+            position.tailHole += last.hole
+            unlink(path(of: last))
+            segments.removeLast()
+        }
+        writer = nil
+        position.refused += 1
+        position.tailHole += 1
+        position.lost(sequence, sequence, 1)
+        addHole(sequence..<(sequence + 1))
+        settle()
+        try? writePosition()
+    }
+
+    mutating func synchronise() throws(SpoolError) {
+        guard unsynchronised > 0 else { return }
+        try writer?.synchronise()
+        unsynchronised = 0
+    }
+
+    // MARK: - Dropping
+
+    /// Drops the oldest segment, with whatever in it is not acknowledged.
+    private mutating func dropOldest() throws(SpoolError) {
+        let oldest = segments[0]
+        if oldest.end > position.head {
+            let range = max(position.head, oldest.first)..<oldest.end
+            let open = range.filter { number in
+                !acknowledged.contains(number) && !holes.contains { $0.contains(number) }
+            }
+            // What was handed out may have arrived: it is lost when the connection is.
+            let unsent = open.filter { $0 >= cursor }
+            if let first = unsent.first, let last = unsent.last { position.lost(first, last, unsent.count) }
+            late.formUnion(open.filter { $0 < cursor })
+            position.dropped += UInt64(open.count)
+            let settled = Set(open)
+            settle { settled.contains($0) }
+        }
+        try writePosition(synchronised: true)
+        if segments.count == 1 { writer = nil }
+        unlink(path(of: oldest))
+        segments.removeFirst()
+        if reader?.first == oldest.first { reader = nil }
+        cursor = max(cursor, position.head)
+    }
+
+    /// Records that are not there; they pass when those before them are settled.
+    mutating func addHole(_ range: Range<UInt64>) {
+        guard !range.isEmpty else { return }
+        if let last = holes.indices.last, holes[last].upperBound == range.lowerBound {
+            holes[last] = holes[last].lowerBound..<range.upperBound
+        } else {
+            holes.append(range)
+            holes.sort { $0.lowerBound < $1.lowerBound }
+        }
+    }
+
+    func path(of segment: Segment) -> String { "\(settings.folder)/\(Segment.name(segment.first))" }
+}

@@ -1,0 +1,159 @@
+import Foundation
+import Testing
+
+@testable import Spool
+
+@Suite("A spool that was cut off")
+struct CrashTests {
+    @Test("has all whole records, wherever its last file ends")
+    func everyOctet() throws {
+        let folder = try SpoolFolder()
+        do {
+            let spool = try Spool(folder.settings())
+            for number in 1...12 { try spool.append([UInt8](repeating: UInt8(number), count: number)) }
+        }
+        let last = try #require(folder.segments.last)
+        let ends = (1...12).reduce(into: [Segment.headerSize]) { $0.append(($0.last ?? 0) + 8 + $1) }
+        for size in 0...folder.size(of: last) {
+            let copy = try folder.copy()
+            truncate(copy.segments[0], off_t(size))
+            let spool = try Spool(copy.settings())
+            let whole = max(0, (ends.lastIndex { $0 <= size } ?? 0))
+            #expect(try spool.drain().map(\.payload.count) == Array(1...12).prefix(whole).map { $0 })
+            #expect(spool.counts.addUp)
+            #expect(try spool.append([99]) == spool.nextSequence - 1)
+            #expect(try spool.drain().map(\.payload) == [[99]])
+        }
+    }
+
+    @Test("hands everything out again, marked, if its position is damaged")
+    func position() throws {
+        let folder = try SpoolFolder()
+        do {
+            let spool = try Spool(folder.settings())
+            for number in 1...12 { try spool.append([UInt8(number)]) }
+            for _ in 1...4 { try spool.acknowledge(spool.next()?.sequence ?? 0) }
+            try spool.close()
+        }
+        for size in stride(from: 0, through: folder.size(of: "\(folder.path)/position"), by: 7) {
+            let copy = try folder.copy()
+            truncate("\(copy.path)/position", off_t(size))
+            let spool = try Spool(copy.settings())
+            let records = try spool.drain()
+            #expect(records.suffix(8).map(\.payload) == (5...12).map { [$0] })
+            #expect(spool.counts.addUp)
+            #expect(spool.counts.acknowledged == 12)
+        }
+    }
+
+    @Test("loses nothing and counts exactly, compared with a naive model", arguments: seeds)
+    func model(_ seed: UInt64) throws {
+        var model = try Model(seed)
+        for _ in 0..<40 { try model.live() }
+        try model.finish()
+    }
+
+    static let seeds = Array(0..<(ProcessInfo.processInfo.environment["SPOOL_SEEDS"].flatMap(UInt64.init) ?? 60))
+}
+
+/// What a spool was given and has handed out, and the crashes between.
+private struct Model {
+    /// A record's identity.
+    struct Key: Hashable {
+        var epoch: UInt64
+        var sequence: UInt64
+    }
+
+    let folder: SpoolFolder
+    let seed: UInt64
+    var random: Seeded
+    var stored: [Key: [UInt8]] = [:]
+    var arrived: Set<Key> = []
+    var reported = 0
+    var reportedNumbers: Set<UInt64> = []
+    /// Numbers that a torn file has taken away.
+    var torn: Set<UInt64> = []
+    var epoch: UInt64 = 0
+
+    init(_ seed: UInt64) throws {
+        self.seed = seed
+        random = Seeded(seed)
+        folder = try SpoolFolder()
+    }
+
+    /// One life of the process, and its end.
+    mutating func live() throws {
+        let spool = try Spool(folder.settings(recordsPerSync: 4))
+        epoch += 1
+        var inFlight: [SpoolRecord] = []
+        for _ in 0..<Int.random(in: 0...150, using: &random) {
+            switch Int.random(in: 0..<20, using: &random) {
+            case 0..<9: try append(to: spool)
+            case 9..<13: if inFlight.count < 20, let record = try take(spool) { inFlight.append(record) }
+            case 13..<18:
+                guard let index = inFlight.indices.randomElement(using: &random) else { continue }
+                try spool.acknowledge(inFlight.remove(at: index).sequence)
+            case 18: report(try spool.losses())
+            default:
+                spool.rewind()
+                inFlight = []
+            }
+            #expect(spool.counts.addUp, "seed \(seed)")
+        }
+        #expect(spool.counts.octets <= SpoolSettings.smallestLimit)
+        switch Int.random(in: 0..<4, using: &random) {
+        case 0: try spool.close()
+        case 1: try tear(spool)
+        default: break
+        }
+    }
+
+    private mutating func append(to spool: Spool) throws {
+        let payload = (0..<Int.random(in: 0...900, using: &random)).map { _ in UInt8.random(in: 0...255, using: &random) }
+        stored[Key(epoch: epoch, sequence: try spool.append(payload))] = payload
+    }
+
+    private mutating func take(_ spool: Spool) throws -> SpoolRecord? {
+        guard let record = try spool.next() else { return nil }
+        let key = Key(epoch: record.epoch, sequence: record.sequence)
+        #expect(stored[key] == record.payload, "seed \(seed), record \(record.sequence)")
+        // What comes twice is marked.
+        if !arrived.insert(key).inserted { #expect(record.isRedelivered, "seed \(seed), record \(record.sequence)") }
+        return record
+    }
+
+    private mutating func report(_ losses: [SpoolLoss]) {
+        for loss in losses {
+            reported += loss.count
+            reportedNumbers.formUnion(loss.first...loss.last)
+        }
+    }
+
+    /// The last file loses its end, as in a loss of power.
+    private mutating func tear(_ spool: Spool) throws {
+        try spool.flush()
+        let next = spool.nextSequence
+        try spool.close()
+        guard let last = folder.segments.last else { return }
+        truncate(last, off_t(Int.random(in: 0...folder.size(of: last), using: &random)))
+        guard let first = Segment.first(name: String(last.split(separator: "/").last ?? "")) else { return }
+        torn.formUnion(first..<max(first, next))
+    }
+
+    /// Every record has arrived, or its loss was reported.
+    mutating func finish() throws {
+        let spool = try Spool(folder.settings())
+        epoch += 1
+        while let record = try take(spool) { try spool.acknowledge(record.sequence) }
+        report(try spool.losses())
+        #expect(spool.counts.spooled == 0)
+        #expect(spool.counts.addUp)
+        #expect(Set(stored.keys.map(\.epoch)).count <= 41)
+        for key in stored.keys where !arrived.contains(key) {
+            #expect(
+                reportedNumbers.contains(key.sequence) || torn.contains(key.sequence), "seed \(seed), \(key) is missing"
+            )
+        }
+        #expect(spool.counts.appended == Int(stored.keys.map(\.sequence).max() ?? 0), "seed \(seed)")
+    }
+}

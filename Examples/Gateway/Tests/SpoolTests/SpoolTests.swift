@@ -1,0 +1,179 @@
+import Foundation
+import Synchronization
+import Testing
+
+@testable import Spool
+
+@Suite("A spool")
+struct SpoolTests {
+    @Test("uses CRC-32C")
+    func checksum() {
+        // Source: RFC 3720, appendix B.4, and the check value of the catalogue of parametrised CRC algorithms.
+        #expect(CRC32C.checksum(Array("123456789".utf8)) == 0xE306_9283)
+        #expect(CRC32C.checksum([UInt8](repeating: 0, count: 32)) == 0x8A91_36AA)
+    }
+
+    @Test("hands out records in order, and each once")
+    func order() throws {
+        let folder = try SpoolFolder()
+        let spool = try Spool(folder.settings())
+        for number in 0..<100 { try spool.append(Array("\(number)".utf8)) }
+        let records = try spool.drain()
+        #expect(records.map { String(decoding: $0.payload, as: UTF8.self) } == (0..<100).map { "\($0)" })
+        #expect(records.map(\.sequence) == Array(1...100))
+        #expect(!records.contains { $0.isRedelivered })
+        #expect(spool.counts.acknowledged == 100)
+        #expect(spool.counts.addUp)
+    }
+
+    @Test("marks what it hands out again after the connection or the process was lost, and nothing else")
+    func redelivery() throws {
+        let folder = try SpoolFolder()
+        do {
+            let spool = try Spool(folder.settings())
+            for number in 1...10 { try spool.append([UInt8(number)]) }
+            for _ in 1...3 { _ = try spool.next() }
+            try spool.acknowledge(1)
+            spool.rewind()
+            #expect(try spool.next() == SpoolRecord(sequence: 2, epoch: 1, isRedelivered: true, payload: [2]))
+            #expect(try spool.next()?.isRedelivered == true)
+            #expect(try spool.next()?.isRedelivered == false)
+            try spool.close()
+            #expect(throws: SpoolError.self) { try spool.append([1]) }
+        }
+        let spool = try Spool(folder.settings())
+        try spool.append([11])
+        let records = try spool.drain()
+        #expect(records.map(\.sequence) == Array(2...11))
+        #expect(records.filter(\.isRedelivered).map(\.sequence) == [2, 3, 4])
+        #expect(records.last?.epoch == 2)
+    }
+
+    @Test("drops the oldest segment when it is full, and counts and reports to the record, also over restarts")
+    func full() throws {
+        let folder = try SpoolFolder()
+        var appended = 0
+        for _ in 1...5 {
+            let spool = try Spool(folder.settings())
+            for _ in 0..<300 {
+                try spool.append([UInt8](repeating: UInt8(appended % 251), count: 200))
+                appended += 1
+            }
+            #expect(spool.counts.octets <= SpoolSettings.smallestLimit)
+            #expect(spool.counts.appended == appended)
+            #expect(spool.counts.addUp)
+        }
+        let spool = try Spool(folder.settings())
+        let (records, losses) = (try spool.drain(), try spool.losses())
+        #expect(records.count + losses.reduce(0) { $0 + $1.count } == appended)
+        #expect(losses.map(\.first) == [1])
+        #expect(losses.last.map { $0.last + 1 } == records.first?.sequence)
+        for record in records { #expect(record.payload.first == UInt8((record.sequence - 1) % 251)) }
+        #expect(spool.counts.dropped == losses.reduce(0) { $0 + $1.count })
+        #expect(spool.counts.acknowledged == records.count)
+    }
+
+    @Test("counts a record as acknowledged if the acknowledgement comes after the record was dropped")
+    func late() throws {
+        let folder = try SpoolFolder()
+        let spool = try Spool(folder.settings())
+        try spool.append([1])
+        try spool.append([2])
+        _ = try spool.next()
+        _ = try spool.next()
+        for _ in 0..<400 { try spool.append([UInt8](repeating: 0, count: 200)) }
+        let dropped = spool.counts.dropped
+        try spool.acknowledge(1)
+        #expect(spool.counts.dropped == dropped - 1)
+        #expect(spool.counts.acknowledged == 1)
+        #expect(spool.counts.addUp)
+        spool.rewind()
+        let losses = try spool.losses()
+        #expect(losses.reduce(0) { $0 + $1.count } == spool.counts.dropped)
+        #expect(losses.contains { $0.first == 2 })
+    }
+
+    @Test("counts what a full disk has no room for, and goes on when there is room again")
+    func diskFull() throws {
+        let folder = try SpoolFolder()
+        let isFull = Mutex(false)
+        var disk = Disk()
+        disk.write = { file, octets, offset in
+            // The place of the position exists already; a full disk writes a part of a record.
+            let isNew = offset + octets.count > 2 * 4096 || octets.count != Position.size
+            guard isFull.withLock({ $0 }), isNew else {
+                return pwrite(file, octets.baseAddress, octets.count, off_t(offset))
+            }
+            if octets.count > 20 { return pwrite(file, octets.baseAddress, 10, off_t(offset)) }
+            errno = ENOSPC
+            return -1
+        }
+        var stored: [UInt64] = []
+        for round in 0..<3 {
+            let spool = try Spool(folder.settings(), disk)
+            for number in 0..<30 {
+                isFull.withLock { $0 = number % 10 >= 7 }
+                do {
+                    stored.append(try spool.append([UInt8](repeating: UInt8(number), count: 100)))
+                } catch {
+                    #expect(error.code == .diskFull)
+                    #expect(error.remedy.contains("space"))
+                }
+            }
+            isFull.withLock { $0 = false }
+            #expect(spool.counts.refused == 9 * (round + 1))
+            #expect(spool.counts.addUp)
+        }
+        let spool = try Spool(folder.settings(), disk)
+        #expect(spool.counts.appended == 90)
+        #expect(spool.counts.dropped == 27)
+        #expect(spool.counts.spooled == 63)
+        #expect(try spool.drain().map(\.sequence) == stored)
+        let lost = try spool.losses().flatMap { Array($0.first...$0.last) }
+        #expect(Set(lost).isDisjoint(with: stored))
+        #expect(lost.count == 27)
+        #expect(spool.counts.acknowledged == 63)
+    }
+
+    @Test("reports exactly the records of a damaged file")
+    func damage() throws {
+        let folder = try SpoolFolder()
+        do {
+            let spool = try Spool(folder.settings())
+            for number in 0..<200 { try spool.append([UInt8](repeating: UInt8(number), count: 200)) }
+        }
+        #expect(folder.segments.count == 3)
+        let file = try FileHandle(forUpdating: URL(fileURLWithPath: folder.segments[1]))
+        try file.seek(toOffset: UInt64(Segment.headerSize + 208 * 10 + 50))
+        try file.write(contentsOf: [0xFF])
+        try file.close()
+        let spool = try Spool(folder.settings())
+        let (records, losses) = (try spool.drain(), try spool.losses())
+        let loss = try #require(losses.first)
+        #expect(losses.count == 1)
+        #expect(records.count + loss.count == 200)
+        #expect(!records.contains { loss.first...loss.last ~= $0.sequence })
+        #expect(spool.counts.addUp)
+        #expect(spool.counts.dropped == loss.count)
+    }
+
+    @Test("is for one program at a time")
+    func inUse() throws {
+        let folder = try SpoolFolder()
+        let spool = try Spool(folder.settings())
+        let error = #expect(throws: SpoolError.self) { try Spool(folder.settings()) }
+        #expect(error?.code == .inUse)
+        try spool.close()
+    }
+
+    @Test("refuses a record that is too large, and counts it")
+    func tooLarge() throws {
+        let folder = try SpoolFolder()
+        let spool = try Spool(folder.settings())
+        let error = #expect(throws: SpoolError.self) {
+            try spool.append([UInt8](repeating: 0, count: Spool.largestRecord + 1))
+        }
+        #expect(error?.code == .recordTooLarge)
+        #expect(spool.counts == SpoolCounts(appended: 1, dropped: 1, refused: 1))
+    }
+}
