@@ -118,6 +118,9 @@ public struct MQTTCounts: Hashable, Sendable {
     public var received = 0
     /// Of the received ones, those that were dropped because too many waited.
     public var dropped = 0
+
+    /// All zero.
+    public init() {}
 }
 
 /// The state of a client, changed on its queue only.

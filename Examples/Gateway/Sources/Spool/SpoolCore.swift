@@ -38,14 +38,14 @@ struct SpoolCore: ~Copyable, Sendable {
         let inHoles = holes.reduce(0) { $0 + $1.count }
         let dropped = Int(position.dropped) + inHoles
         let below = Int(position.head - 1)
-        return SpoolCounts(
-            appended: Int(position.next - 1),
-            acknowledged: below - Int(position.dropped) + acknowledged.count,
-            spooled: Int(position.next - position.head) - acknowledged.count - inHoles,
-            dropped: dropped,
-            refused: Int(position.refused),
-            octets: segments.reduce(0) { $0 + $1.occupied }
-        )
+        var counts = SpoolCounts()
+        counts.appended = Int(position.next - 1)
+        counts.acknowledged = below - Int(position.dropped) + acknowledged.count
+        counts.spooled = Int(position.next - position.head) - acknowledged.count - inHoles
+        counts.dropped = dropped
+        counts.refused = Int(position.refused)
+        counts.octets = segments.reduce(0) { $0 + $1.occupied }
+        return counts
     }
 
     // MARK: - Appending

@@ -14,6 +14,9 @@ public struct SpoolCounts: Hashable, Sendable {
     public var refused = 0
     /// The octets of all segments.
     public var octets = 0
+
+    /// All zero.
+    public init() {}
 }
 
 /// A record that a spool hands out.

@@ -1,1 +1,69 @@
+// Carries what Bluetooth Low Energy sensors send to an MQTT 5 broker.
+//
+//   ble-gateway CONFIGURATION                  runs with the configuration in this file
+//   ble-gateway --check CONFIGURATION          says whether the file is right, and ends
+//   ble-gateway --simulated [CONFIGURATION]    runs with simulated sensors, without an adapter
+//   --interval MILLISECONDS                    how often a simulated sensor sends; 1000 by default
+//
+// SIGHUP reads the file again. SIGTERM and Ctrl-C end the program in order.
+
+import Dispatch
+import Foundation
 import Gateway
+
+func say(_ line: String) { FileHandle.standardError.write(Data("\(line)\n".utf8)) }
+
+func fail(_ message: String) -> Never {
+    say(message)
+    exit(1)
+}
+
+func configuration(_ invocation: Invocation) throws -> Configuration {
+    if let file = invocation.file { return try Configuration(file: file) }
+    let folder = NSTemporaryDirectory() + "/ble-gateway-spool"
+    say("Without a configuration: the broker is localhost:1883, and the spool is in \(folder).")
+    return SimulatedSensors.configuration(spool: folder)
+}
+
+let invocation: Invocation
+do {
+    invocation = try Invocation(Array(CommandLine.arguments.dropFirst()))
+} catch {
+    fail("\(error)")
+}
+
+let (orders, control) = AsyncStream<Order>.makeStream(bufferingPolicy: .bufferingNewest(16))
+let signals = Signals { number in
+    guard number == SIGHUP else {
+        control.yield(.stop)
+        return
+    }
+    do {
+        guard let file = invocation.file else { return say("There is no file to read again.") }
+        control.yield(.reload(try Configuration(file: file)))
+    } catch {
+        say("\(error) The old configuration stays in force.")
+    }
+}
+
+do {
+    let configuration = try configuration(invocation)
+    if invocation.isCheck {
+        say("\(invocation.file ?? "") is right.")
+        exit(0)
+    }
+    guard invocation.isSimulated else {
+        try await Gateway(configuration, orders: orders, report: say).run()
+        exit(0)
+    }
+    say("This is a simulation. With a Bluetooth adapter: ble-gateway CONFIGURATION.")
+    let sensors = SimulatedSensors(every: invocation.interval)
+    try await withThrowingTaskGroup(of: Void.self) { group in
+        group.addTask { try await sensors.run() }
+        defer { group.cancelAll() }
+        try await Gateway(configuration, orders: orders, radio: sensors.radio, report: say).run()
+    }
+    exit(0)
+} catch {
+    fail("\(error)")
+}

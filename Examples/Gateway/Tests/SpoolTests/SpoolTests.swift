@@ -174,6 +174,6 @@ struct SpoolTests {
             try spool.append([UInt8](repeating: 0, count: Spool.largestRecord + 1))
         }
         #expect(error?.code == .recordTooLarge)
-        #expect(spool.counts == SpoolCounts(appended: 1, dropped: 1, refused: 1))
+        #expect(spool.counts.appended == 1 && spool.counts.dropped == 1 && spool.counts.refused == 1)
     }
 }

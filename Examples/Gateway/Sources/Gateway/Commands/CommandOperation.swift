@@ -1,0 +1,9 @@
+/// What a command can ask for.
+enum CommandOperation: String, CaseIterable, Sendable {
+    /// Reads a characteristic; the reply has the value.
+    case read
+    /// Writes a characteristic, and waits for the peripheral's answer.
+    case write
+    /// Writes a characteristic without an answer of the peripheral.
+    case writeWithoutResponse
+}

@@ -1,0 +1,98 @@
+import BLEStreams
+import MQTT
+
+/// Carries out commands from the broker, as far as the configuration permits them.
+struct Commands {
+    /// The most commands at once; for more, the reply is that the gateway is busy.
+    private static let limit = 8
+    /// How long a command waits for the peripheral.
+    private static let timeout = Duration.seconds(30)
+
+    let settings: Settings
+    let sessions: Sessions
+    let publisher: Publisher
+
+    /// Carries out the commands that come, until the stream ends.
+    func run(_ messages: AsyncStream<MQTTMessage>) async {
+        await withTaskGroup(of: Void.self) { group in
+            var running = 0
+            for await message in messages {
+                // Waits for the oldest only when there is no place left; the client's inbox is bounded.
+                if running == Self.limit {
+                    await group.next()
+                    running -= 1
+                }
+                running += 1
+                group.addTask { await answer(message) }
+            }
+        }
+    }
+
+    private func answer(_ message: MQTTMessage) async {
+        var reply: [(String, JSONText)]
+        // A command that was retained is of an earlier time, perhaps of one in which it made sense.
+        guard !message.isRetained else { return publisher.report("command: a retained command was ignored") }
+        do {
+            let command = try Command(message.payload)
+            reply = command.id.map { [("id", $0)] } ?? []
+            reply += await result(of: command)
+        } catch {
+            reply = error.id.map { [("id", $0)] } ?? []
+            reply += Self.failure("refused", error.cause, error.remedy)
+        }
+        guard let topic = message.responseTopic, !topic.contains(where: { $0 == "+" || $0 == "#" }) else { return }
+        var answer = MQTTMessage.json(topic, JSONText.object(reply).octets)
+        answer.correlationData = message.correlationData
+        publisher.reply(answer)
+    }
+
+    private static func failure(_ code: String, _ cause: String, _ remedy: String) -> [(String, JSONText)] {
+        [
+            ("ok", .bool(false)),
+            ("error", .object(("code", .string(code)), ("cause", .string(cause)), ("remedy", .string(remedy)))),
+        ]
+    }
+
+    private func result(of command: Command) async -> [(String, JSONText)] {
+        let isPermitted = settings.current.permissions.contains { permission in
+            permission.peripheral == command.peripheral
+                && permission.operations.contains(command.operation.rawValue)
+                && permission.characteristics.contains(command.characteristic)
+        }
+        guard isPermitted else {
+            return Self.failure(
+                "notPermitted", "the configuration doesn't permit this operation",
+                "Add the peripheral, the operation and the characteristic to 'commands' in the configuration."
+            )
+        }
+        guard let session = sessions[command.peripheral] else {
+            return Self.failure("notFound", "the peripheral is not followed at present", "Try again later.")
+        }
+        do {
+            return [("ok", .bool(true))] + (try await perform(command, session))
+        } catch let error as BLEError {
+            return Self.failure("\(error.code)", "\(error)", "See the cause.")
+        } catch {
+            return Self.failure("failed", "\(error)", "Try again later.")
+        }
+    }
+
+    private func perform(_ command: Command, _ session: Session) async throws -> [(String, JSONText)] {
+        switch command.operation {
+        case .read:
+            let value = try await session.read(command.characteristic, timeout: Self.timeout)
+            var members: [(String, JSONText)] = [("value", .hex(value))]
+            if let decoded = Decoders.decode(value, of: command.characteristic) {
+                members.append(("decoded", decoded.json))
+            }
+            return members + value.time.members
+        case .write:
+            try await session.write(command.value, to: command.characteristic, timeout: Self.timeout)
+        case .writeWithoutResponse:
+            try await session.write(
+                command.value, to: command.characteristic, .withoutResponse, timeout: Self.timeout
+            )
+        }
+        return []
+    }
+}

@@ -1,0 +1,221 @@
+import BLEStreams
+import Foundation
+
+extension Configuration {
+    /// The largest file.
+    private static let sizeLimit = 1 << 20
+
+    /// Reads a file.
+    ///
+    /// - Throws: ``ConfigurationError``, which names the field and the remedy.
+    public init(file: String) throws(ConfigurationError) {
+        guard let data = FileManager.default.contents(atPath: file) else {
+            throw ConfigurationError(
+                field: "", cause: "\(file) can't be read", remedy: "Check the path, and that this program may read it."
+            )
+        }
+        guard data.count <= Self.sizeLimit else {
+            throw ConfigurationError(field: "", cause: "\(file) has more than 1 MiB", remedy: "Check the path.")
+        }
+        try self.init(json: Array(data))
+    }
+
+    /// Reads the text of a file.
+    ///
+    /// - Throws: ``ConfigurationError``, which names the field and the remedy.
+    public init(json octets: [UInt8]) throws(ConfigurationError) {
+        let value: JSONValue
+        do {
+            value = try .reading(octets)
+        } catch {
+            throw ConfigurationError(field: "", cause: "it is not JSON: \(Self.reason(error))", remedy: "Correct it.")
+        }
+        self = try ConfigurationFields.read(value, "") { fields throws(ConfigurationError) in try Configuration(&fields) }
+    }
+
+    private static func reason(_ error: any Error) -> String {
+        guard case DecodingError.dataCorrupted(let context) = error else { return "\(error)" }
+        let cause = context.underlyingError.map { "\($0)" } ?? context.debugDescription
+        return cause.replacing("\n", with: " ")
+    }
+
+    private init(_ fields: inout ConfigurationFields) throws(ConfigurationError) {
+        let spool = try fields.object("spool") { fields throws(ConfigurationError) in try SpoolFolder(&fields) }
+        guard let spool else {
+            throw ConfigurationError(
+                field: "spool", cause: "it is missing", remedy: #"Write { "folder": "/var/lib/ble-gateway/spool" }."#
+            )
+        }
+        self.init(spool: spool)
+        broker = try fields.object("broker") { fields throws(ConfigurationError) in try Broker(&fields) } ?? Broker()
+        prefix = try fields.topic("prefix") ?? prefix
+        adapters = try fields.strings("adapters", #"Write a list of names: [ "hci0" ]."#)
+        peripherals = try fields.objects("peripherals") { fields throws(ConfigurationError) in try Peripheral(&fields) }
+        advertisements = try fields.object("advertisements") { fields throws(ConfigurationError) in
+            Advertisements(
+                window: try fields.number("windowSeconds", in: 0...86_400, default: 60),
+                services: try fields.uuids("services")
+            )
+        }
+        metricsPort = try fields.object("metrics") { fields throws(ConfigurationError) in
+            try fields.whole("port", in: 1...65_535, default: 9464)
+        }
+        homeAssistantPrefix = try fields.object("homeAssistant") { fields throws(ConfigurationError) in
+            try fields.topic("prefix") ?? "homeassistant"
+        }
+        permissions = try fields.objects("commands") { fields throws(ConfigurationError) in try Permission(&fields) }
+        try checkLabels()
+    }
+
+    private func checkLabels() throws(ConfigurationError) {
+        var labels: Set<String> = []
+        for (index, peripheral) in peripherals.enumerated() where !labels.insert(peripheral.label).inserted {
+            throw ConfigurationError(
+                field: "peripherals[\(index)].label", cause: "'\(peripheral.label)' is given twice",
+                remedy: "Give each peripheral a label of its own."
+            )
+        }
+        for (index, permission) in permissions.enumerated() where !labels.contains(permission.peripheral) {
+            throw ConfigurationError(
+                field: "commands[\(index)].peripheral", cause: "no peripheral has the label '\(permission.peripheral)'",
+                remedy: "Write the label of one of the peripherals: \(labels.sorted().joined(separator: ", "))."
+            )
+        }
+    }
+}
+
+extension Configuration.Broker {
+    fileprivate init(_ fields: inout ConfigurationFields) throws(ConfigurationError) {
+        host = try fields.optionalString("host") ?? host
+        clientID = try fields.optionalString("clientID") ?? clientID
+        user = try fields.optionalString("user")
+        let file = try fields.optionalString("passwordFile")
+        inFlight = try fields.whole("inFlight", in: 1...1000, default: inFlight)
+        keepAlive = try fields.whole("keepAliveSeconds", in: 5...65_535, default: keepAlive)
+        let security = try fields.object("tls") { fields throws(ConfigurationError) in
+            (
+                try fields.string("authorities", "Write the path of a file in PEM."),
+                try fields.optionalString("certificate"), try fields.optionalString("key")
+            )
+        }
+        port = try fields.whole("port", in: 1...65_535, default: security == nil ? 1883 : 8883)
+        if let security {
+            guard (security.1 == nil) == (security.2 == nil) else {
+                throw ConfigurationError(
+                    field: fields.name("tls"), cause: "a certificate needs a key, and a key a certificate",
+                    remedy: "Write both, or none."
+                )
+            }
+            (authorities, certificate, key) = security
+        }
+        guard let file else { return }
+        guard user != nil else {
+            throw ConfigurationError(
+                field: fields.name("passwordFile"), cause: "there is no user", remedy: "Write the user, too."
+            )
+        }
+        guard let text = try? String(contentsOfFile: file, encoding: .utf8) else {
+            throw ConfigurationError(
+                field: fields.name("passwordFile"), cause: "\(file) can't be read",
+                remedy: "Check the path, and that this program may read it."
+            )
+        }
+        password = text.trimmingCharacters(in: .newlines)
+    }
+}
+
+extension Configuration.SpoolFolder {
+    fileprivate init(_ fields: inout ConfigurationFields) throws(ConfigurationError) {
+        folder = try fields.string("folder", "Write the path of a folder for the spool alone.")
+        megabytes = try fields.whole("megabytes", in: 1...65_536, default: 64)
+        recordsPerSync = try fields.whole("recordsPerSync", in: 1...65_536, default: 256)
+    }
+}
+
+extension Configuration.Peripheral {
+    fileprivate init(_ fields: inout ConfigurationFields) throws(ConfigurationError) {
+        address = try fields.optionalString("address")
+        name = try fields.optionalString("name")
+        if let address, BluetoothAddress.candidates(for: address).isEmpty {
+            throw ConfigurationError(
+                field: fields.name("address"), cause: "'\(address)' is not an address",
+                remedy: "Write it like C4:F2:17:1A:1D:BB, followed by /public or /random if you know the kind."
+            )
+        }
+        guard (address == nil) != (name == nil) else {
+            throw ConfigurationError(
+                field: fields.name("address"), cause: address == nil ? "it is missing" : "there is a name as well",
+                remedy: "Write the address of the peripheral, or the name that it advertises."
+            )
+        }
+        label = try fields.topic("label", levels: 1) ?? Self.plain(address ?? name ?? "")
+        subscriptions = try fields.objects("characteristics") { fields throws(ConfigurationError) in
+            guard let uuid = try fields.uuid("uuid") else {
+                throw ConfigurationError(
+                    field: fields.name("uuid"), cause: "it is missing", remedy: #"Write a UUID: "2A6E"."#
+                )
+            }
+            return Configuration.Subscription(characteristic: uuid, service: try fields.uuid("service"))
+        }
+    }
+
+    /// A name for topics, made of one that may have any characters.
+    private static func plain(_ text: String) -> String {
+        let text = text.split(separator: "/").first ?? ""
+        return String(text.map { $0.isLetter || $0.isNumber || $0 == ":" ? $0 : "-" })
+    }
+}
+
+extension Configuration.Permission {
+    fileprivate init(_ fields: inout ConfigurationFields) throws(ConfigurationError) {
+        peripheral = try fields.string("peripheral", "Write the label of a peripheral.")
+        operations = try fields.strings("operations", #"Write a list: [ "read", "write" ]."#)
+        characteristics = try fields.uuids("characteristics")
+        for (index, operation) in operations.enumerated() where CommandOperation(rawValue: operation) == nil {
+            let known = CommandOperation.allCases.map(\.rawValue).joined(separator: ", ")
+            throw ConfigurationError(
+                field: fields.name("operations[\(index)]"), cause: "there is no operation '\(operation)'",
+                remedy: "The operations are: \(known)."
+            )
+        }
+    }
+}
+
+extension ConfigurationFields {
+    /// A topic, or the beginning of one.
+    fileprivate mutating func topic(_ field: String, levels: Int = 8) throws(ConfigurationError) -> String? {
+        guard let topic = try optionalString(field) else { return nil }
+        let isPlain = !topic.contains { $0 == "+" || $0 == "#" || $0 == "\0" || $0 == "$" }
+        let parts = topic.split(separator: "/", omittingEmptySubsequences: false)
+        guard isPlain, topic.utf8.count <= 256, parts.count <= levels, !parts.contains("") else {
+            throw ConfigurationError(
+                field: name(field), cause: "'\(topic)' can't be used in a topic",
+                remedy: "Write at most \(levels) levels, without +, # and $, like \(levels == 1 ? "kitchen" : "home/ble")."
+            )
+        }
+        return topic
+    }
+
+    fileprivate mutating func uuid(_ field: String) throws(ConfigurationError) -> BluetoothUUID? {
+        guard let text = try optionalString(field) else { return nil }
+        return try Self.uuid(text, name(field))
+    }
+
+    fileprivate mutating func uuids(_ field: String) throws(ConfigurationError) -> [BluetoothUUID] {
+        var uuids: [BluetoothUUID] = []
+        for (index, text) in try strings(field, #"Write a list of UUIDs: [ "2A6E" ]."#).enumerated() {
+            uuids.append(try Self.uuid(text, name("\(field)[\(index)]")))
+        }
+        return uuids
+    }
+
+    private static func uuid(_ text: String, _ field: String) throws(ConfigurationError) -> BluetoothUUID {
+        guard let uuid = BluetoothUUID(text) else {
+            throw ConfigurationError(
+                field: field, cause: "'\(text)' is not a UUID",
+                remedy: "Write four, eight or 32 hexadecimal digits: 2A6E, or 12345678-1234-1234-1234-123456789ABC."
+            )
+        }
+        return uuid
+    }
+}

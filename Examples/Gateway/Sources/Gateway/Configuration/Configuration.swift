@@ -1,0 +1,70 @@
+public import BLEStreams
+
+/// What a gateway does, as one file says it.
+public struct Configuration: Hashable, Sendable {
+    /// The most entries of a list.
+    static let listLimit = 1000
+
+    /// The broker.
+    public struct Broker: Hashable, Sendable {
+        public var host = "localhost"
+        public var port = 1883
+        public var clientID = "ble-gateway"
+        public var user: String?
+        public var password: String?
+        public var inFlight = 64
+        public var keepAlive = 30
+        public var authorities: String?
+        public var certificate: String?
+        public var key: String?
+    }
+
+    /// A characteristic whose values are published.
+    public struct Subscription: Hashable, Sendable {
+        public var characteristic: BluetoothUUID
+        public var service: BluetoothUUID?
+    }
+
+    /// A peripheral that is followed.
+    public struct Peripheral: Hashable, Sendable {
+        /// Its name in topics and commands.
+        public var label: String
+        public var address: String?
+        public var name: String?
+        public var subscriptions: [Subscription] = []
+    }
+
+    /// The advertisements that are published.
+    public struct Advertisements: Hashable, Sendable {
+        /// For how long the same advertisement is not published again, in seconds.
+        public var window = 60.0
+        /// Only those of these services; none: all.
+        public var services: [BluetoothUUID] = []
+    }
+
+    /// Where values wait for the broker.
+    public struct SpoolFolder: Hashable, Sendable {
+        public var folder: String
+        public var megabytes = 64
+        public var recordsPerSync = 256
+    }
+
+    /// What commands may do.
+    public struct Permission: Hashable, Sendable {
+        public var peripheral: String
+        public var operations: [String]
+        public var characteristics: [BluetoothUUID]
+    }
+
+    public var broker = Broker()
+    public var prefix = "ble"
+    public var adapters: [String] = []
+    public var peripherals: [Peripheral] = []
+    public var advertisements: Advertisements?
+    public var spool: SpoolFolder
+    /// The port of the page for Prometheus, on 127.0.0.1.
+    public var metricsPort: Int?
+    /// The prefix of Home Assistant's discovery.
+    public var homeAssistantPrefix: String?
+    public var permissions: [Permission] = []
+}

@@ -1,3 +1,0 @@
-import BLEStreams
-import BLEDevices
-import BLESimulator

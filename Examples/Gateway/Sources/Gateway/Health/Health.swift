@@ -1,0 +1,74 @@
+import BLEStreams
+import Foundation
+import MQTT
+import Spool
+import Synchronization
+
+/// What is known about the gateway itself.
+final class Health: Sendable {
+    let page = MetricsPage()
+    private let spool: Spool
+    private let outbox: Outbox
+    private let sessions: Sessions
+    private let began = ContinuousClock.now
+    private let client = Mutex<MQTTClient?>(nil)
+
+    init(_ spool: Spool, _ outbox: Outbox, _ sessions: Sessions) {
+        self.spool = spool
+        self.outbox = outbox
+        self.sessions = sessions
+    }
+
+    func use(_ client: MQTTClient) { self.client.withLock { $0 = client } }
+
+    /// The record that is published.
+    var record: JSONText {
+        let counts = spool.counts
+        let broker = client.withLock { $0 }?.counts ?? MQTTCounts()
+        return .object(
+            ("time", .plain((Date().timeIntervalSince1970 * 1000).rounded() / 1000)),
+            ("uptime", .number(Int((ContinuousClock.now - began).components.seconds))),
+            ("records", .object(counts.members)),
+            (
+                "broker",
+                .object(
+                    ("connections", .number(broker.connections)), ("sent", .number(broker.sent)),
+                    ("acknowledged", .number(broker.acknowledged)), ("refused", .number(broker.refused)),
+                    ("received", .number(broker.received)), ("dropped", .number(broker.dropped))
+                )
+            ),
+            ("peripherals", .object(sessions.states.map { ($0.label, .string($0.state)) }))
+        )
+    }
+
+    /// The page for Prometheus.
+    var text: String {
+        let counts = spool.counts
+        let broker = client.withLock { $0 }?.counts ?? MQTTCounts()
+        var text = page.text
+        func add(_ name: String, _ type: String, _ help: String, _ value: Int) {
+            text += "# HELP \(name) \(help)\n# TYPE \(name) \(type)\n\(name) \(value)\n"
+        }
+        add("gateway_records_total", "counter", "Records that came.", counts.appended)
+        add("gateway_records_acknowledged_total", "counter", "Records that a broker has.", counts.acknowledged)
+        add("gateway_records_dropped_total", "counter", "Records that were dropped.", counts.dropped)
+        add("gateway_records_refused_total", "counter", "Records that found no room on the disk.", counts.refused)
+        add("gateway_records_spooled", "gauge", "Records that wait, or are in flight.", counts.spooled)
+        add("gateway_spool_bytes", "gauge", "The size of the spool.", counts.octets)
+        add("gateway_broker_up", "gauge", "Whether there is a connection to the broker.", outbox.isConnected ? 1 : 0)
+        add("gateway_broker_connections_total", "counter", "Connections to the broker.", broker.connections)
+        add("gateway_messages_refused_total", "counter", "Messages that the broker refused.", outbox.counts.refused)
+        add("gateway_replies_dropped_total", "counter", "Replies and states that were dropped.", outbox.counts.dropped)
+        return text
+    }
+}
+
+extension SpoolCounts {
+    /// The counts as members of an object.
+    fileprivate var members: [(String, JSONText)] {
+        [
+            ("appended", .number(appended)), ("acknowledged", .number(acknowledged)), ("spooled", .number(spooled)),
+            ("dropped", .number(dropped)), ("refused", .number(refused)), ("octets", .number(octets)),
+        ]
+    }
+}

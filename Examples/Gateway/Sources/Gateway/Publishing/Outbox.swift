@@ -1,0 +1,196 @@
+import MQTT
+import Spool
+import Synchronization
+
+/// What the gateway has for the broker: replies and retained messages at once, then the spool in order.
+///
+/// A retained message is state: the newest of a topic is enough, and all are sent again on each connection. A reply is
+/// for who asked: if the connection is lost, it is dropped. Everything else is in the spool.
+final class Outbox: MQTTOutbox {
+    /// The most retained topics, and the most replies that wait.
+    static let limit = 1024
+
+    private struct State {
+        var retained: [String: MQTTMessage] = [:]
+        var pending: [MQTTMessage] = []
+        var flights = 0
+        var losses: [UInt64: SpoolLoss] = [:]
+        var reportedLoss: SpoolLoss?
+        /// What has a lower number was not published when it came.
+        var liveFrom: UInt64 = 0
+        var isConnected = false
+        var isOver = false
+        var counts = OutboxCounts()
+    }
+
+    let spool: Spool
+    private let prefix: String
+    private let report: @Sendable (String) -> Void
+    private let state = Mutex(State())
+
+    /// - Parameters:
+    ///   - prefix: of the topics.
+    ///   - report: is told of errors.
+    init(_ spool: Spool, prefix: String, report: @escaping @Sendable (String) -> Void) {
+        self.spool = spool
+        self.prefix = prefix
+        self.report = report
+    }
+
+    var counts: OutboxCounts { state.withLock { $0.counts } }
+    var isConnected: Bool { state.withLock { $0.isConnected } }
+
+    // MARK: - The gateway's side
+
+    /// Sets the state of a topic.
+    func retain(_ message: MQTTMessage) {
+        state.withLock { state in
+            guard state.retained[message.topic] != nil || state.retained.count < Self.limit else {
+                state.counts.dropped += 1
+                return
+            }
+            state.retained[message.topic] = message
+            if state.isConnected { state.pending.append(message) }
+            // A topic that changes faster than the broker takes it: the newest is enough.
+            if state.pending.count > Self.limit { state.pending = Array(state.retained.values) }
+        }
+    }
+
+    /// Sends a reply, unless there is no connection or too many wait.
+    func reply(_ message: MQTTMessage) {
+        state.withLock { state in
+            if state.isConnected, state.pending.count < Self.limit {
+                state.pending.append(message)
+            } else {
+                state.counts.dropped += 1
+            }
+        }
+    }
+
+    /// Sends no more from the spool; the last message is this one.
+    func end(with message: MQTTMessage) {
+        state.withLock { state in
+            state.isOver = true
+            state.retained = [message.topic: message]
+            state.pending.append(message)
+        }
+    }
+
+    // MARK: - The client's side
+
+    func connected() {
+        spool.rewind()
+        state.withLock { state in
+            state.isConnected = true
+            state.liveFrom = spool.nextSequence
+            state.pending = Array(state.retained.values)
+        }
+    }
+
+    func interrupted() {
+        state.withLock { state in
+            state.isConnected = false
+            state.pending = []
+            state.losses = [:]
+            state.reportedLoss = nil
+        }
+    }
+
+    func next() -> MQTTOutgoing? {
+        let isOver: Bool
+        switch state.withLock({ Self.takePending(&$0) }) {
+        case .send(let item): return item
+        case .over: isOver = true
+        case .none: isOver = false
+        }
+        if isOver { return nil }
+        if let loss = nextLoss() { return loss }
+        do {
+            while let record = try spool.next() {
+                if let item = outgoing(record) { return item }
+                try spool.drop(record.sequence)
+            }
+        } catch {
+            report("\(error)")
+        }
+        return nil
+    }
+
+    private enum Pending {
+        case send(MQTTOutgoing)
+        case over
+        case none
+    }
+
+    private static func takePending(_ state: inout State) -> Pending {
+        guard !state.pending.isEmpty else { return state.isOver ? .over : .none }
+        state.flights += 1
+        // Odd numbers are for these, even ones for the spool.
+        return .send(MQTTOutgoing(UInt64(state.flights) << 1 | 1, state.pending.removeFirst()))
+    }
+
+    /// Dropped records, as a message of their own.
+    private func nextLoss() -> MQTTOutgoing? {
+        guard let loss = spool.loss else { return nil }
+        return state.withLock { state in
+            guard state.reportedLoss == nil else { return nil }
+            state.reportedLoss = loss
+            state.flights += 1
+            let token = UInt64(state.flights) << 1 | 1
+            state.losses[token] = loss
+            let members = JSONText.object(
+                ("first", .number(Int(loss.first))), ("last", .number(Int(loss.last))), ("count", .number(loss.count))
+            )
+            return MQTTOutgoing(token, .json("\(prefix)/lost", members.octets))
+        }
+    }
+
+    private func outgoing(_ record: SpoolRecord) -> MQTTOutgoing? {
+        let isHistory = state.withLock { record.sequence < $0.liveFrom }
+        var members: [(String, JSONText)] = [
+            ("sequence", .number(Int(record.sequence))), ("epoch", .number(Int(record.epoch))),
+        ]
+        if record.isRedelivered { members.append(("redelivered", .bool(true))) }
+        if isHistory { members.append(("history", .bool(true))) }
+        guard let (topic, payload) = Entry.decoded(record.payload, adding: members) else { return nil }
+        return MQTTOutgoing(record.sequence << 1, .json(topic, payload))
+    }
+
+    func acknowledged(_ token: UInt64) {
+        do {
+            if token & 1 == 0 { return try spool.acknowledge(token >> 1) }
+            let loss = state.withLock { state in
+                let loss = state.losses.removeValue(forKey: token)
+                if loss != nil { state.reportedLoss = nil }
+                return loss
+            }
+            if let loss { try spool.acknowledge(loss) }
+        } catch {
+            report("\(error)")
+        }
+    }
+
+    func refused(_ token: UInt64, _ error: MQTTError) {
+        report("\(error)")
+        state.withLock { $0.counts.refused += 1 }
+        if token & 1 == 1 { return acknowledged(token) }
+        do { try spool.drop(token >> 1) } catch { report("\(error)") }
+    }
+}
+
+/// What an outbox could not send.
+struct OutboxCounts: Hashable {
+    /// Messages that the broker refused.
+    var refused = 0
+    /// Replies and states that were dropped: there was no connection, or no room.
+    var dropped = 0
+}
+
+extension MQTTMessage {
+    /// A message with a JSON object.
+    static func json(_ topic: String, _ octets: [UInt8], isRetained: Bool = false) -> MQTTMessage {
+        var message = MQTTMessage(topic, octets, isRetained: isRetained)
+        message.contentType = "application/json"
+        return message
+    }
+}

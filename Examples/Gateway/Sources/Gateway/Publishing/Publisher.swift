@@ -1,0 +1,55 @@
+import Foundation
+import MQTT
+import Spool
+import Synchronization
+
+/// Takes what the sensors send: to the spool, and from there to the broker.
+final class Publisher: Sendable {
+    let spool: Spool
+    let prefix: String
+    let report: @Sendable (String) -> Void
+    private let link = Mutex<(outbox: Outbox, client: MQTTClient)?>(nil)
+    /// Whether the last record was refused; each full disk is reported once.
+    private let isRefusing = Mutex(false)
+
+    init(_ spool: Spool, prefix: String, report: @escaping @Sendable (String) -> Void) {
+        self.spool = spool
+        self.prefix = prefix
+        self.report = report
+    }
+
+    /// The client in use.
+    func use(_ outbox: Outbox, _ client: MQTTClient) { link.withLock { $0 = (outbox, client) } }
+
+    /// Publishes an object, at once or whenever the broker is there.
+    func publish(_ topic: String, _ members: JSONText) {
+        do throws(SpoolError) {
+            try spool.append(Entry(topic: "\(prefix)/\(topic)", members: members).encoded)
+            isRefusing.withLock { $0 = false }
+        } catch {
+            let isFirst = isRefusing.withLock { isRefusing in
+                defer { isRefusing = true }
+                return !isRefusing
+            }
+            if isFirst { report("\(error)") }
+        }
+        link.withLock { $0?.client }?.wake()
+    }
+
+    /// Sets the state of a topic.
+    func retain(_ topic: String, _ octets: [UInt8]) { retain(absolute: "\(prefix)/\(topic)", octets) }
+
+    /// Sets the state of a topic that doesn't begin with the prefix.
+    func retain(absolute topic: String, _ octets: [UInt8]) {
+        guard let (outbox, client) = link.withLock({ $0 }) else { return }
+        outbox.retain(.json(topic, octets, isRetained: true))
+        client.wake()
+    }
+
+    /// Sends a reply.
+    func reply(_ message: MQTTMessage) {
+        guard let (outbox, client) = link.withLock({ $0 }) else { return }
+        outbox.reply(message)
+        client.wake()
+    }
+}

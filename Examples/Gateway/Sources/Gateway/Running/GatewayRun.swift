@@ -1,0 +1,194 @@
+import BLEStreams
+import MQTT
+import Spool
+
+/// A gateway from one beginning to the end, or to a configuration that needs a new beginning.
+struct GatewayRun {
+    /// How often the health record is published, and the spool written to disk at the latest.
+    private static let healthInterval = Duration.seconds(60)
+    private static let flushInterval = Duration.seconds(5)
+
+    private let settings: Settings
+    private let adapter: AdapterChoice
+    private let report: @Sendable (String) -> Void
+    private let spool: Spool
+    private let outbox: Outbox
+    private let publisher: Publisher
+    private let sessions = Sessions()
+    private let health: Health
+    private let discovery: HomeAssistant?
+
+    init(
+        _ configuration: Configuration, _ adapter: AdapterChoice, _ report: @escaping @Sendable (String) -> Void
+    ) throws {
+        settings = Settings(configuration)
+        spool = try Spool(
+            SpoolSettings(
+                folder: configuration.spool.folder, limit: configuration.spool.megabytes << 20,
+                recordsPerSync: configuration.spool.recordsPerSync
+            )
+        )
+        self.report = report
+        outbox = Outbox(spool, prefix: configuration.prefix, report: report)
+        let publisher = Publisher(spool, prefix: configuration.prefix, report: report)
+        self.publisher = publisher
+        health = Health(spool, outbox, sessions)
+        discovery = configuration.homeAssistantPrefix.map { HomeAssistant(prefix: $0, publisher) }
+        self.adapter = adapter.reporting(to: health.page)
+    }
+
+    /// Runs until an order ends it.
+    ///
+    /// - Returns: the configuration to begin again with; `nil`: the end.
+    func run(_ orders: AsyncStream<Order>) async throws -> Configuration? {
+        let health = health
+        let server = try settings.current.metricsPort.map { try MetricsServer(port: $0) { health.text } }
+        outbox.retain(status("online"))
+        let next = try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { await talkToBrokers() }
+            group.addTask { await repeatedly(every: Self.healthInterval) { publisher.retain("health", $0) } }
+            group.addTask { await flushRepeatedly() }
+            let result = await Result { try await follow(orders) }
+            // The links are down, and what came is in the spool. Now the broker is told, and then left.
+            flush()
+            outbox.end(with: status("offline"))
+            group.cancelAll()
+            for try await _ in group {}
+            return try result.get()
+        }
+        withExtendedLifetime(server) {}
+        do { try spool.close() } catch { report("\(error)") }
+        return next
+    }
+
+    private func status(_ word: String) -> MQTTMessage {
+        MQTTMessage("\(publisher.prefix)/status", Array(word.utf8), isRetained: true)
+    }
+
+    // MARK: - Sensors
+
+    /// Follows the sensors until an order ends that.
+    private func follow(_ orders: AsyncStream<Order>) async throws -> Configuration? {
+        enum Outcome {
+            case radio
+            case order(Configuration?)
+        }
+        return try await withThrowingTaskGroup(of: Outcome.self) { group in
+            group.addTask {
+                try await useRadio()
+                return .radio
+            }
+            group.addTask { .order(await obey(orders)) }
+            defer { group.cancelAll() }
+            while let outcome = try await group.next() {
+                if case .order(let next) = outcome { return next }
+            }
+            return nil
+        }
+    }
+
+    /// Applies configurations; returns when one needs a new beginning, or at the end.
+    private func obey(_ orders: AsyncStream<Order>) async -> Configuration? {
+        for await order in orders {
+            switch order {
+            case .stop: return nil
+            case .reload(let configuration):
+                if configuration.needsNewBeginning(after: settings.current) { return configuration }
+                settings.set(configuration)
+                report("configuration: applied")
+            }
+        }
+        return nil
+    }
+
+    private func useRadio() async throws {
+        try await Central.with(adapter, waitingFor: nil) { central in
+            try await central.withFleet { fleet in
+                await withTaskGroup(of: Void.self) { group in
+                    group.addTask {
+                        await runEach(settings.changes.map { $0.advertisements.map { [$0] } ?? [] }) { settings in
+                            await Advertisements(settings: settings, publisher: publisher).run(central)
+                        }
+                    }
+                    group.addTask {
+                        await runEach(settings.changes.map(\.peripherals)) { peripheral in
+                            let follower = Follower(
+                                peripheral: peripheral, publisher: publisher, sessions: sessions, discovery: discovery
+                            )
+                            await follower.run(central, fleet)
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    // MARK: - The broker
+
+    /// Keeps a client for the configured broker.
+    private func talkToBrokers() async {
+        await runEach(settings.changes.map { [$0.broker] }) { broker in await talk(to: broker) }
+    }
+
+    private func talk(to broker: Configuration.Broker) async {
+        var settings = MQTTSettings(broker)
+        settings.will = status("offline")
+        settings.subscriptions = ["\(publisher.prefix)/command"]
+        let client = MQTTClient(settings, outbox: outbox)
+        publisher.use(outbox, client)
+        health.use(client)
+        publisher.retain("health", health.record.octets)
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { await client.run() }
+            group.addTask { await tell(client.events) }
+            let commands = Commands(settings: self.settings, sessions: sessions, publisher: publisher)
+            group.addTask { await commands.run(client.messages) }
+        }
+    }
+
+    private func tell(_ events: AsyncStream<MQTTEvent>) async {
+        for await event in events {
+            switch event {
+            case .connected(let inFlight): report("broker: connected; at most \(inFlight) messages in flight")
+            case .disconnected(let error, let pause):
+                report("broker: \(error) Next attempt in \((pause.seconds * 10).rounded() / 10) s.")
+            case .subscriptionRefused(let error): report("broker: \(error)")
+            case .ended: break
+            }
+        }
+    }
+
+    // MARK: - From time to time
+
+    private func repeatedly(every interval: Duration, _ publish: ([UInt8]) -> Void) async {
+        while (try? await Task.sleep(for: interval)) != nil { publish(health.record.octets) }
+    }
+
+    private func flushRepeatedly() async {
+        while (try? await Task.sleep(for: Self.flushInterval)) != nil { flush() }
+    }
+
+    private func flush() {
+        do { try spool.flush() } catch { report("\(error)") }
+    }
+}
+
+extension MQTTSettings {
+    /// The broker of a configuration.
+    fileprivate init(_ broker: Configuration.Broker) {
+        self.init(host: broker.host, port: broker.port, clientID: broker.clientID)
+        inFlight = broker.inFlight
+        keepAlive = .seconds(broker.keepAlive)
+        if let user = broker.user { login = MQTTLogin(user: user, password: broker.password) }
+        if let authorities = broker.authorities {
+            security = MQTTSecurity(authorities: authorities, certificate: broker.certificate, key: broker.key)
+        }
+    }
+}
+
+extension Result where Failure == any Error {
+    /// The outcome of some work.
+    fileprivate init(_ work: () async throws -> Success) async {
+        do { self = .success(try await work()) } catch { self = .failure(error) }
+    }
+}

@@ -1,0 +1,123 @@
+import BLEStreams
+
+/// Follows one peripheral: keeps a session, and publishes what it sends.
+struct Follower {
+    /// The most values of a characteristic that wait to be written; older ones are dropped, counted and published as a
+    /// gap.
+    private static let buffer = 8192
+    /// The pauses after a session has failed.
+    private static let pauses = (first: 2, most: 60)
+
+    let peripheral: Configuration.Peripheral
+    let publisher: Publisher
+    let sessions: Sessions
+    let discovery: HomeAssistant?
+
+    /// Follows it until the task is cancelled.
+    func run(_ central: Central, _ fleet: Fleet) async {
+        let session: Session
+        do {
+            session = fleet.add(try plan(central))
+        } catch {
+            return publisher.report("\(peripheral.label): \(error)")
+        }
+        sessions[peripheral.label] = session
+        var pause = Self.pauses.first
+        while !Task.isCancelled {
+            do {
+                try await publishAll(session)
+                break
+            } catch is CancellationError {
+                break
+            } catch {
+                publisher.report("\(peripheral.label): \(error)")
+                guard (try? await Task.sleep(for: .seconds(pause))) != nil else { break }
+                pause = session.state.isReady ? Self.pauses.first : min(pause * 2, Self.pauses.most)
+                try? session.reset()
+            }
+        }
+        sessions[peripheral.label] = nil
+        await fleet.remove(session)
+    }
+
+    private func plan(_ central: Central) throws -> Session.Plan {
+        var plan: Session.Plan
+        if let address = peripheral.address {
+            plan = Session.Plan(try central.peripheral(address))
+        } else {
+            plan = Session.Plan(finding: .name(peripheral.name ?? ""), .connectable)
+            plan.limits.search = nil
+        }
+        for subscription in peripheral.subscriptions {
+            plan = plan.subscribing(to: .uuid(subscription.characteristic, in: subscription.service))
+        }
+        return plan
+    }
+
+    private func publishAll(_ session: Session) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for subscription in peripheral.subscriptions {
+                group.addTask { try await publish(subscription, of: session) }
+            }
+            group.addTask {
+                for try await change in session.states { publish(change) }
+            }
+            try await group.next()
+            group.cancelAll()
+        }
+    }
+
+    // MARK: - What is published
+
+    private func publish(_ subscription: Configuration.Subscription, of session: Session) async throws {
+        let uuid = subscription.characteristic
+        let key = CharacteristicReference.uuid(uuid, in: subscription.service)
+        var last: ReceptionTime?
+        for try await item in session.notifications(of: key, buffer: .newest(Self.buffer)).withGaps() {
+            switch item {
+            case .value(let value):
+                publish(value, uuid, session)
+                last = value.time
+            case .gap(let gap): publish(gap, uuid, session, after: last)
+            }
+        }
+    }
+
+    private func publish(_ value: CharacteristicValue, _ uuid: BluetoothUUID, _ session: Session) {
+        let decoded = Decoders.decode(value, of: uuid)
+        var members = about(uuid, session)
+        members.append(("value", .hex(value)))
+        if let decoded { members.append(("decoded", decoded.json)) }
+        members += value.time.members
+        if value.isIndication { members.append(("indication", .bool(true))) }
+        let topic = "value/\(peripheral.label)/\(uuid)"
+        publisher.publish(topic, .object(members))
+        if let decoded { discovery?.announce(decoded, of: uuid, from: peripheral.label, on: topic) }
+    }
+
+    private func publish(_ gap: StreamGap, _ uuid: BluetoothUUID, _ session: Session, after last: ReceptionTime?) {
+        var members = about(uuid, session)
+        members.append(("dropped", .number(gap.dropped)))
+        members.append(("seconds", .plain(gap.duration.seconds)))
+        if let reason = gap.reason { members.append(("reason", .string("\(reason)"))) }
+        if let last { members.append(("after", .plain(last.sinceEpoch.seconds))) }
+        publisher.publish("gap/\(peripheral.label)/\(uuid)", .object(members))
+    }
+
+    private func publish(_ change: Session.Transition) {
+        publisher.retain(
+            "state/\(peripheral.label)",
+            JSONText.object(
+                ("peripheral", .string(peripheral.label)), ("state", .string("\(change.state)")),
+                ("ready", .bool(change.state.isReady)), ("cause", .text(change.cause.map { "\($0)" }))
+            ).octets
+        )
+    }
+
+    private func about(_ uuid: BluetoothUUID, _ session: Session) -> [(String, JSONText)] {
+        var members: [(String, JSONText)] = [("peripheral", .string(peripheral.label))]
+        if let address = session.peripheral?.address { members.append(("address", .string("\(address)"))) }
+        members.append(("characteristic", .string("\(uuid)")))
+        return members
+    }
+}

@@ -1,0 +1,24 @@
+@preconcurrency import Dispatch
+import Glibc
+
+/// Handles SIGINT, SIGTERM and SIGHUP as events, for as long as this exists.
+final class Signals {
+    private let sources: [any DispatchSourceSignal]
+
+    init(_ handle: @escaping @Sendable (Int32) -> Void) {
+        let queue = DispatchQueue(label: "signals")
+        let numbers = [SIGINT, SIGTERM, SIGHUP]
+        // Blocked for this thread and all threads that it starts, so that only the sources receive them.
+        var set = sigset_t()
+        sigemptyset(&set)
+        for number in numbers { sigaddset(&set, number) }
+        pthread_sigmask(SIG_BLOCK, &set, nil)
+        sources = numbers.map { DispatchSource.makeSignalSource(signal: $0, queue: queue) }
+        for (number, source) in zip(numbers, sources) {
+            source.setEventHandler { handle(number) }
+            source.activate()
+        }
+    }
+
+    deinit { for source in sources { source.cancel() } }
+}
