@@ -28,7 +28,7 @@ struct Disk: Sendable {
     /// Synchronises a folder, so that new names survive a loss of power.
     func synchroniseFolder(_ path: String) throws(SpoolError) {
         let folder = try File(path, O_RDONLY | O_DIRECTORY)
-        guard fsync(folder.descriptor) == 0 else { throw SpoolError("fsync", path, errno: errno) }
+        try synchronise(folder.descriptor, path)
     }
 }
 

@@ -9,7 +9,7 @@ struct CrashTests {
     func everyOctet() throws {
         let folder = try SpoolFolder()
         do {
-            let spool = try Spool(folder.settings())
+            let spool = try folder.spool()
             for number in 1...12 { try spool.append([UInt8](repeating: UInt8(number), count: number)) }
         }
         let last = try #require(folder.segments.last)
@@ -17,7 +17,7 @@ struct CrashTests {
         for size in 0...folder.size(of: last) {
             let copy = try folder.copy()
             truncate(copy.segments[0], off_t(size))
-            let spool = try Spool(copy.settings())
+            let spool = try copy.spool()
             let whole = max(0, (ends.lastIndex { $0 <= size } ?? 0))
             #expect(try spool.drain().map(\.payload.count) == Array(1...12).prefix(whole).map { $0 })
             #expect(spool.counts.addUp)
@@ -30,7 +30,7 @@ struct CrashTests {
     func position() throws {
         let folder = try SpoolFolder()
         do {
-            let spool = try Spool(folder.settings())
+            let spool = try folder.spool()
             for number in 1...12 { try spool.append([UInt8(number)]) }
             for _ in 1...4 { try spool.acknowledge(spool.next()?.sequence ?? 0) }
             try spool.close()
@@ -38,7 +38,7 @@ struct CrashTests {
         for size in stride(from: 0, through: folder.size(of: "\(folder.path)/position"), by: 7) {
             let copy = try folder.copy()
             truncate("\(copy.path)/position", off_t(size))
-            let spool = try Spool(copy.settings())
+            let spool = try copy.spool()
             let records = try spool.drain()
             #expect(records.suffix(8).map(\.payload) == (5...12).map { [$0] })
             #expect(spool.counts.addUp)
@@ -53,7 +53,7 @@ struct CrashTests {
         try model.finish()
     }
 
-    static let seeds = Array(0..<(ProcessInfo.processInfo.environment["SPOOL_SEEDS"].flatMap(UInt64.init) ?? 60))
+    static let seeds = Array(0..<(ProcessInfo.processInfo.environment["SPOOL_SEEDS"].flatMap(UInt64.init) ?? 20))
 }
 
 /// What a spool was given and has handed out, and the crashes between.
@@ -83,7 +83,7 @@ private struct Model {
 
     /// One life of the process, and its end.
     mutating func live() throws {
-        let spool = try Spool(folder.settings(recordsPerSync: 4))
+        let spool = try folder.spool(recordsPerSync: 4)
         epoch += 1
         var inFlight: [SpoolRecord] = []
         for _ in 0..<Int.random(in: 0...150, using: &random) {
@@ -142,7 +142,7 @@ private struct Model {
 
     /// Every record has arrived, or its loss was reported.
     mutating func finish() throws {
-        let spool = try Spool(folder.settings())
+        let spool = try folder.spool()
         epoch += 1
         while let record = try take(spool) { try spool.acknowledge(record.sequence) }
         report(try spool.losses())

@@ -17,6 +17,13 @@ final class SpoolFolder: Sendable {
         SpoolSettings(folder: path, limit: limit, recordsPerSync: recordsPerSync)
     }
 
+    /// Opens the spool, without waiting for the disk: nothing here loses power.
+    func spool(recordsPerSync: Int = 16) throws -> Spool {
+        var disk = Disk()
+        disk.synchronise = { _ in 0 }
+        return try Spool(settings(recordsPerSync: recordsPerSync), disk)
+    }
+
     /// The files of the segments, the oldest first.
     var segments: [String] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []

@@ -16,7 +16,7 @@ struct SpoolTests {
     @Test("hands out records in order, and each once")
     func order() throws {
         let folder = try SpoolFolder()
-        let spool = try Spool(folder.settings())
+        let spool = try folder.spool()
         for number in 0..<100 { try spool.append(Array("\(number)".utf8)) }
         let records = try spool.drain()
         #expect(records.map { String(decoding: $0.payload, as: UTF8.self) } == (0..<100).map { "\($0)" })
@@ -30,7 +30,7 @@ struct SpoolTests {
     func redelivery() throws {
         let folder = try SpoolFolder()
         do {
-            let spool = try Spool(folder.settings())
+            let spool = try folder.spool()
             for number in 1...10 { try spool.append([UInt8(number)]) }
             for _ in 1...3 { _ = try spool.next() }
             try spool.acknowledge(1)
@@ -41,7 +41,7 @@ struct SpoolTests {
             try spool.close()
             #expect(throws: SpoolError.self) { try spool.append([1]) }
         }
-        let spool = try Spool(folder.settings())
+        let spool = try folder.spool()
         try spool.append([11])
         let records = try spool.drain()
         #expect(records.map(\.sequence) == Array(2...11))
@@ -54,7 +54,7 @@ struct SpoolTests {
         let folder = try SpoolFolder()
         var appended = 0
         for _ in 1...5 {
-            let spool = try Spool(folder.settings())
+            let spool = try folder.spool()
             for _ in 0..<300 {
                 try spool.append([UInt8](repeating: UInt8(appended % 251), count: 200))
                 appended += 1
@@ -63,7 +63,7 @@ struct SpoolTests {
             #expect(spool.counts.appended == appended)
             #expect(spool.counts.addUp)
         }
-        let spool = try Spool(folder.settings())
+        let spool = try folder.spool()
         let (records, losses) = (try spool.drain(), try spool.losses())
         #expect(records.count + losses.reduce(0) { $0 + $1.count } == appended)
         #expect(losses.map(\.first) == [1])
@@ -76,7 +76,7 @@ struct SpoolTests {
     @Test("counts a record as acknowledged if the acknowledgement comes after the record was dropped")
     func late() throws {
         let folder = try SpoolFolder()
-        let spool = try Spool(folder.settings())
+        let spool = try folder.spool()
         try spool.append([1])
         try spool.append([2])
         _ = try spool.next()
@@ -98,6 +98,7 @@ struct SpoolTests {
         let folder = try SpoolFolder()
         let isFull = Mutex(false)
         var disk = Disk()
+        disk.synchronise = { _ in 0 }
         disk.write = { file, octets, offset in
             // The place of the position exists already; a full disk writes a part of a record.
             let isNew = offset + octets.count > 2 * 4096 || octets.count != Position.size
@@ -139,7 +140,7 @@ struct SpoolTests {
     func damage() throws {
         let folder = try SpoolFolder()
         do {
-            let spool = try Spool(folder.settings())
+            let spool = try folder.spool()
             for number in 0..<200 { try spool.append([UInt8](repeating: UInt8(number), count: 200)) }
         }
         #expect(folder.segments.count == 3)
@@ -147,7 +148,7 @@ struct SpoolTests {
         try file.seek(toOffset: UInt64(Segment.headerSize + 208 * 10 + 50))
         try file.write(contentsOf: [0xFF])
         try file.close()
-        let spool = try Spool(folder.settings())
+        let spool = try folder.spool()
         let (records, losses) = (try spool.drain(), try spool.losses())
         let loss = try #require(losses.first)
         #expect(losses.count == 1)
@@ -160,8 +161,8 @@ struct SpoolTests {
     @Test("is for one program at a time")
     func inUse() throws {
         let folder = try SpoolFolder()
-        let spool = try Spool(folder.settings())
-        let error = #expect(throws: SpoolError.self) { try Spool(folder.settings()) }
+        let spool = try folder.spool()
+        let error = #expect(throws: SpoolError.self) { try folder.spool() }
         #expect(error?.code == .inUse)
         try spool.close()
     }
@@ -169,7 +170,7 @@ struct SpoolTests {
     @Test("refuses a record that is too large, and counts it")
     func tooLarge() throws {
         let folder = try SpoolFolder()
-        let spool = try Spool(folder.settings())
+        let spool = try folder.spool()
         let error = #expect(throws: SpoolError.self) {
             try spool.append([UInt8](repeating: 0, count: Spool.largestRecord + 1))
         }

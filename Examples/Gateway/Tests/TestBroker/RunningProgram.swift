@@ -31,6 +31,11 @@ public final class RunningProgram: Sendable {
             process.standardInput = FileHandle.nullDevice
             process.standardOutput = pipe
             process.standardError = pipe
+            // A program inherits the blocked signals of the thread that starts it, and threads of pools block all.
+            var (none, before) = (sigset_t(), sigset_t())
+            sigemptyset(&none)
+            pthread_sigmask(SIG_SETMASK, &none, &before)
+            defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
             try process.run()
             return process.processIdentifier
         }

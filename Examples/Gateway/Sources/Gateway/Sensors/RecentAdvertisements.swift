@@ -14,6 +14,9 @@ struct RecentAdvertisements {
     /// When each was published last, and how many were left out since.
     private var seen: [Key: (time: Double, repeats: Int)] = [:]
 
+    /// How many are remembered.
+    var count: Int { seen.count }
+
     init(window: Double) { self.window = window }
 
     /// Whether an advertisement is to be published.

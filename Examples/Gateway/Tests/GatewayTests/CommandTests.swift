@@ -1,0 +1,56 @@
+import BLEStreams
+import Testing
+
+@testable import Gateway
+
+@Suite("A command")
+struct CommandTests {
+    @Test("is read from JSON")
+    func reading() throws {
+        let text = #"{ "id": 7, "peripheral": "p", "op": "write", "characteristic": "2A6E", "value": "00Ff" }"#
+        let command = try Command(Array(text.utf8))
+        #expect(command.id?.text == "7")
+        #expect(command.operation == .write)
+        #expect(command.characteristic == BluetoothUUID(0x2A6E))
+        #expect(command.value == [0, 255])
+    }
+
+    @Test(
+        "is refused with the reason",
+        arguments: [
+            ("x", "JSON"), ("[]", "JSON"), (#"{"peripheral":"p"}"#, "'op'"),
+            (#"{"peripheral":"p","op":"erase"}"#, "operation"),
+            (#"{"peripheral":"p","op":"read","characteristic":"?"}"#, "UUID"),
+            (#"{"peripheral":"p","op":"write","characteristic":"2A6E","value":"0"}"#, "hexadecimal"),
+            (#"{"peripheral":"p","op":"write","characteristic":"2A6E"}"#, "'value'"),
+        ]
+    )
+    func refusal(_ text: String, _ cause: String) {
+        let error = #expect(throws: Command.Refusal.self) { try Command(Array(text.utf8)) }
+        #expect(error?.cause.contains(cause) == true)
+    }
+}
+
+@Suite("Advertisements")
+struct RecentAdvertisementsTests {
+    private let address = BluetoothAddress(rawValue: 1, kind: .public)
+
+    @Test("are published once in a window, by address and payload, with the count of those left out")
+    func window() {
+        var recent = RecentAdvertisements(window: 10)
+        #expect(recent.take(address, [1], at: 0) == 0)
+        #expect(recent.take(address, [1], at: 9) == nil)
+        #expect(recent.take(address, [2], at: 9) == 0)
+        #expect(recent.take(BluetoothAddress(rawValue: 2, kind: .public), [1], at: 9) == 0)
+        #expect(recent.take(address, [1], at: 10) == 1)
+        #expect(recent.take(address, [1], at: 11) == nil)
+    }
+
+    @Test("are forgotten when there are too many")
+    func bound() {
+        var recent = RecentAdvertisements(window: 1e9)
+        for number in 0..<20_000 { #expect(recent.take(address, Array("\(number)".utf8), at: Double(number)) == 0) }
+        #expect(recent.count <= RecentAdvertisements.limit)
+        #expect(recent.take(address, Array("19999".utf8), at: 20_000) == nil)
+    }
+}

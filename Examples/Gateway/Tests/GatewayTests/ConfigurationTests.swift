@@ -1,0 +1,101 @@
+import Testing
+
+@testable import Gateway
+
+@Suite("A configuration")
+struct ConfigurationTests {
+    private func read(_ text: String) throws(ConfigurationError) -> Configuration {
+        try Configuration(json: Array(text.utf8))
+    }
+
+    @Test("has sensible values for what is not written")
+    func defaults() throws {
+        let configuration = try read(#"{ "spool": { "folder": "/tmp/x" } }"#)
+        #expect(configuration.broker == Configuration.Broker())
+        #expect(configuration.permissions.isEmpty)
+        #expect(configuration.advertisements == nil)
+        #expect(configuration.metricsPort == nil)
+    }
+
+    @Test("is read whole")
+    func whole() throws {
+        let configuration = try read(
+            #"""
+            {
+                "broker": { "host": "b", "clientID": "c", "inFlight": 10, "tls": { "authorities": "/ca.pem" } },
+                "prefix": "home/ble", "adapters": ["hci0", "hci1"],
+                "peripherals": [
+                    { "address": "C4:F2:17:1A:1D:BB", "label": "kitchen",
+                      "characteristics": [{ "uuid": "2A6E", "service": "181A" }] },
+                    { "name": "Heart / 1" }
+                ],
+                "advertisements": { "windowSeconds": 5, "services": ["181A"] },
+                "spool": { "folder": "/tmp/x", "megabytes": 8 },
+                "metrics": {}, "homeAssistant": {},
+                "commands": [{ "peripheral": "kitchen", "operations": ["read"], "characteristics": ["2A6E"] }]
+            }
+            """#
+        )
+        #expect(configuration.broker.port == 8883)
+        #expect(configuration.peripherals.map(\.label) == ["kitchen", "Heart-"])
+        #expect(configuration.metricsPort == 9464)
+        #expect(configuration.homeAssistantPrefix == "homeassistant")
+        #expect(configuration.advertisements?.window == 5)
+    }
+
+    @Test(
+        "names the field and the remedy if something is wrong",
+        arguments: [
+            ("{", "", "Correct it."),
+            ("{}", "spool", "folder"),
+            (#"{ "spool": {} }"#, "spool.folder", "path of a folder"),
+            (#"{ "spool": { "folder": "/x", "megabytes": 0 } }"#, "spool.megabytes", "from 1 to 65536"),
+            (#"{ "spool": { "folder": "/x", "megabytes": 1.5 } }"#, "spool.megabytes", "whole number"),
+            (#"{ "spool": { "folder": "/x" }, "prefix": "a/#" }"#, "prefix", "without +, # and $"),
+            (#"{ "spool": { "folder": "/x" }, "brokr": {} }"#, "brokr", "broker, prefix"),
+            (#"{ "spool": { "folder": "/x" }, "broker": { "port": "1" } }"#, "broker.port", "a number"),
+            (#"{ "spool": { "folder": "/x" }, "broker": 1 }"#, "broker", "an object"),
+            (
+                #"{ "spool": { "folder": "/x" }, "broker": { "tls": { "authorities": "a", "key": "k" } } }"#,
+                "broker.tls", "both, or none"
+            ),
+            (#"{ "spool": { "folder": "/x" }, "peripherals": [{}] }"#, "peripherals[0].address", "the address"),
+            (
+                #"{ "spool": { "folder": "/x" }, "peripherals": [{ "address": "C4" }] }"#, "peripherals[0].address",
+                "C4:F2:17"
+            ),
+            (
+                #"{ "spool": { "folder": "/x" }, "peripherals": [{ "name": "a", "characteristics": [{ "uuid": "x" }] }] }"#,
+                "peripherals[0].characteristics[0].uuid", "2A6E"
+            ),
+            (
+                #"{ "spool": { "folder": "/x" }, "peripherals": [{ "name": "a" }, { "name": "a" }] }"#,
+                "peripherals[1].label", "label of its own"
+            ),
+            (
+                #"{ "spool": { "folder": "/x" }, "peripherals": [{ "name": "a" }], "commands": [{ "peripheral": "a", "operations": ["erase"] }] }"#,
+                "commands[0].operations[0]", "read, write"
+            ),
+            (
+                #"{ "spool": { "folder": "/x" }, "commands": [{ "peripheral": "b", "operations": [] }] }"#,
+                "commands[0].peripheral", "label"
+            ),
+        ]
+    )
+    func wrong(_ text: String, _ field: String, _ remedy: String) {
+        let error = #expect(throws: ConfigurationError.self) { try read(text) }
+        #expect(error?.field == field)
+        #expect(error?.remedy.contains(remedy) == true, "\(error?.remedy ?? "")")
+    }
+
+    @Test("never traps on damaged text")
+    func damaged() {
+        let text = Array(#"{ "spool": { "folder": "/x", "megabytes": 7 }, "peripherals": [{ "name": "a" }] }"#.utf8)
+        for end in text.indices {
+            #expect(throws: ConfigurationError.self) { try Configuration(json: Array(text[..<end])) }
+            var changed = text
+            changed[end] = 0xFF
+            _ = try? Configuration(json: changed)
+        }
+    }
+}

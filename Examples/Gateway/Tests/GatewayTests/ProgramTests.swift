@@ -1,0 +1,122 @@
+import Foundation
+import Spool
+import TestBroker
+import Testing
+
+@testable import Gateway
+
+/// The program under test: it is built beside the tests.
+private let program: String = {
+    let tests = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
+    return URL(fileURLWithPath: tests).deletingLastPathComponent().appendingPathComponent("ble-gateway").path
+}()
+
+@Suite("The program", .enabled(if: Broker.program != nil && Collector.program != nil, "\(Broker.skipReason)"), .serialized, .timeLimit(.minutes(20)))
+struct ProgramTests {
+    /// How often the program is killed; `GATEWAY_KILLS` sets it.
+    static let kills = ProcessInfo.processInfo.environment["GATEWAY_KILLS"].flatMap(Int.init) ?? 5
+
+    private func configuration(_ broker: Broker, _ folder: String, more: String = "") -> String {
+        """
+        { "broker": { "host": "127.0.0.1", "port": \(broker.port) }, "prefix": "test",
+          "spool": { "folder": "\(folder)/spool" }\(more) }
+        """
+    }
+
+    private let counter = #"{ "name": "Counter", "characteristics": [{ "uuid": "FFF1" }] }"#
+    private let thermometer = #"{ "name": "Thermometer", "characteristics": [{ "uuid": "2A6E" }] }"#
+
+    private func start(_ folder: String, _ interval: Int = 2) throws -> RunningProgram {
+        try RunningProgram(program, ["--simulated", "--interval", "\(interval)", "\(folder)/gateway.json"])
+    }
+
+    @Test("loses nothing when it is killed at random moments, and marks what it sends twice")
+    func killed() async throws {
+        let (broker, folder) = (try await Broker(), try temporaryFolder("gateway"))
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let text = configuration(broker, folder, more: ", \"peripherals\": [\(counter)]")
+        try text.write(toFile: "\(folder)/gateway.json", atomically: true, encoding: .utf8)
+        let collector = try await Collector(on: broker, topic: "test/#")
+        var (random, arrived) = (SystemSeed(7), Arrivals())
+        for _ in 0..<Self.kills {
+            let gateway = try start(folder)
+            let goal = arrived.values + Int.random(in: 1...300, using: &random)
+            await arrived.take(from: collector) { $0.values >= goal }
+            gateway.end(SIGKILL)
+        }
+        let gateway = try start(folder)
+        let goal = arrived.values + 300
+        await arrived.take(from: collector) { $0.values >= goal }
+        #expect(gateway.end(SIGTERM) == 0)
+        await arrived.take(from: collector) { $0.status == "offline" && $0.values >= goal }
+        let spool = try Spool(SpoolSettings(folder: "\(folder)/spool"))
+        let counts = spool.counts
+        var waiting: Set<UInt64> = []
+        while let record = try spool.next() { waiting.insert(record.sequence) }
+        #expect(counts.appended == counts.acknowledged + counts.spooled + counts.dropped)
+        #expect(counts.dropped == 0)
+        #expect(arrived.sequences.union(waiting) == Set(1...UInt64(counts.appended)))
+        #expect(arrived.unmarked == 0, "something came twice and was not marked")
+        #expect(arrived.wrong == 0)
+    }
+
+    @Test("says offline at the end, and online before")
+    func ending() async throws {
+        let (broker, folder) = (try await Broker(), try temporaryFolder("gateway"))
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        try configuration(broker, folder).write(toFile: "\(folder)/gateway.json", atomically: true, encoding: .utf8)
+        let collector = try await Collector(on: broker, topic: "test/#")
+        let gateway = try start(folder)
+        var arrived = Arrivals()
+        await arrived.take(from: collector) { $0.status == "online" }
+        #expect(gateway.end(SIGTERM) == 0)
+        await arrived.take(from: collector) { $0.status == "offline" }
+    }
+
+    @Test("applies a configuration at SIGHUP, and keeps the old one if the new one is wrong")
+    func reloading() async throws {
+        let (broker, folder) = (try await Broker(), try temporaryFolder("gateway"))
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        func write(_ more: String) throws {
+            try configuration(broker, folder, more: more)
+                .write(toFile: "\(folder)/gateway.json", atomically: true, encoding: .utf8)
+        }
+        try write(", \"peripherals\": [\(counter)]")
+        let collector = try await Collector(on: broker, topic: "test/value/#")
+        let gateway = try start(folder, 50)
+        while let message = await collector.next(), message.topic != "test/value/Counter/FFF1" {}
+        try write(", \"peripherals\": [\(counter), { \"nme\": \"Thermometer\" }]")
+        gateway.signal(SIGHUP)
+        let line = try await gateway.wait { $0.contains("configuration:") }
+        #expect(line.contains("peripherals[1].address"))
+        #expect(line.contains("The old configuration stays in force."))
+        while let message = await collector.next(), message.topic != "test/value/Counter/FFF1" {}
+        try write(", \"peripherals\": [\(thermometer)]")
+        gateway.signal(SIGHUP)
+        try await gateway.wait { $0.contains("configuration: applied") }
+        while let message = await collector.next(), message.topic != "test/value/Thermometer/2A6E" {}
+        #expect(gateway.end(SIGTERM) == 0)
+    }
+
+    @Test("refuses a wrong file, and names the field")
+    func checking() async throws {
+        let folder = try temporaryFolder("gateway")
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        try #"{ "spol": {} }"#.write(toFile: "\(folder)/gateway.json", atomically: true, encoding: .utf8)
+        let gateway = try RunningProgram(program, ["--check", "\(folder)/gateway.json"])
+        #expect(gateway.waitForEnd() == 1)
+        try await gateway.wait { $0.contains("configuration: spool: it is missing") }
+    }
+}
+
+/// Random numbers from a seed.
+struct SystemSeed: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(_ seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+        return (state >> 33) ^ (state << 17)
+    }
+}

@@ -1,0 +1,124 @@
+import Foundation
+import TestBroker
+import Testing
+
+@testable import MQTT
+
+@Suite("A client with TLS", .enabled(if: Broker.program != nil && Certificates.program != nil, "\(Broker.skipReason)"), .timeLimit(.minutes(3)))
+struct SecurityTests {
+    private func broker(_ certificates: Certificates) async throws -> Broker {
+        try await Broker(
+            """
+            allow_anonymous true
+            cafile \(certificates.folder)/ca.pem
+            certfile \(certificates.folder)/broker.pem
+            keyfile \(certificates.folder)/broker.key
+            require_certificate true
+            """
+        )
+    }
+
+    private func settings(_ broker: Broker, _ security: MQTTSecurity?) -> MQTTSettings {
+        var settings = MQTTSettings(host: "127.0.0.1", port: broker.port, clientID: "client")
+        settings.security = security
+        settings.backoff = Backoff(first: .milliseconds(10), most: .milliseconds(100))
+        return settings
+    }
+
+    @Test("proves who it is by its certificate, and carries many messages")
+    func mutual() async throws {
+        let certificates = try Certificates()
+        let broker = try await broker(certificates)
+        let security = MQTTSecurity(
+            authorities: "\(certificates.folder)/ca.pem", certificate: "\(certificates.folder)/client.pem",
+            key: "\(certificates.folder)/client.key"
+        )
+        let outbox = ListOutbox((0..<500).map { MQTTMessage("n", [UInt8](repeating: UInt8($0 % 256), count: 300)) })
+        var settings = settings(broker, security)
+        settings.subscriptions = ["n"]
+        let client = MQTTClient(settings, outbox: outbox)
+        try await running(client) {
+            await outbox.wait { $0.acknowledged.count == 500 }
+            var count = 0
+            for await _ in client.messages {
+                count += 1
+                if count == 200 { break }
+            }
+        }
+        #expect(client.counts.connections == 1)
+    }
+
+    @Test("is refused without a certificate, doesn't trust a stranger, and says so", arguments: [true, false])
+    func strangers(_ lacksCertificate: Bool) async throws {
+        let certificates = try Certificates()
+        let broker = try await broker(certificates)
+        let other = try Certificates()
+        let folder = certificates.folder
+        let security =
+            lacksCertificate
+            ? MQTTSecurity(authorities: "\(folder)/ca.pem")
+            : MQTTSecurity(
+                authorities: "\(other.folder)/ca.pem", certificate: "\(folder)/client.pem", key: "\(folder)/client.key"
+            )
+        let client = MQTTClient(settings(broker, security), outbox: ListOutbox())
+        let event = try await running(client) {
+            await client.events.first { if case .disconnected = $0 { true } else { false } }
+        }
+        guard case .disconnected(let error, _) = event else {
+            Issue.record("no event")
+            return
+        }
+        if !lacksCertificate { #expect(error.code == .security) }
+        #expect(client.counts.connections == 0)
+    }
+
+    @Test("names a file that it can't read")
+    func missingFile() async throws {
+        var settings = MQTTSettings(host: "127.0.0.1", port: freePort(), clientID: "client")
+        settings.security = MQTTSecurity(authorities: "/nowhere/ca.pem")
+        let client = MQTTClient(settings, outbox: ListOutbox())
+        let event = try await running(client) {
+            await client.events.first { if case .disconnected = $0 { true } else { false } }
+        }
+        guard case .disconnected(let error, _) = event else {
+            Issue.record("no event")
+            return
+        }
+        #expect(error.code == .security)
+        #expect(error.object == "/nowhere/ca.pem")
+    }
+}
+
+/// An authority, and certificates of a broker and a client, made for the test.
+private final class Certificates {
+    static let program = ["/usr/bin/openssl"].first { FileManager.default.isExecutableFile(atPath: $0) }
+
+    let folder: String
+
+    init() throws {
+        folder = try temporaryFolder("certificates")
+        let request = ["req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj"]
+        try run(request + ["/CN=authority", "-x509", "-days", "2", "-keyout", "ca.key", "-out", "ca.pem"])
+        try "subjectAltName=IP:127.0.0.1".write(toFile: "\(folder)/names", atomically: true, encoding: .utf8)
+        for name in ["broker", "client"] {
+            try run(request + ["/CN=\(name)", "-keyout", "\(name).key", "-out", "\(name).request"])
+            try run([
+                "x509", "-req", "-in", "\(name).request", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial",
+                "-days", "2", "-extfile", "names", "-out", "\(name).pem",
+            ])
+        }
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: folder) }
+
+    private func run(_ words: [String]) throws {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: Self.program ?? "openssl")
+        process.arguments = words
+        process.currentDirectoryURL = URL(fileURLWithPath: folder)
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        process.waitUntilExit()
+        try #require(process.terminationStatus == 0)
+    }
+}
