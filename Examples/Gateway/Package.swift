@@ -23,7 +23,10 @@ let package = Package(
     targets: [
         // The gateway: sensors, a spool on disk, a broker.
         .systemLibrary(
-            name: "CMosquitto", pkgConfig: "libmosquitto", providers: [.apt(["libmosquitto-dev", "pkg-config"])]),
+            name: "CMosquitto",
+            pkgConfig: "libmosquitto",
+            providers: [.apt(["libmosquitto-dev", "pkg-config"])]
+        ),
         .target(name: "MQTT", dependencies: ["CMosquitto"]),
         .target(name: "Spool"),
         .target(
@@ -41,7 +44,9 @@ let package = Package(
         .testTarget(name: "SpoolTests", dependencies: ["Spool"]),
         .testTarget(name: "MQTTTests", dependencies: ["MQTT", "Spool", "TestBroker"]),
         .testTarget(
-            name: "GatewayTests", dependencies: ["ble-gateway", "Gateway", "MQTT", "Spool", "TestBroker"]),
+            name: "GatewayTests",
+            dependencies: ["ble-gateway", "Gateway", "MQTT", "Spool", "TestBroker"]
+        ),
     ]
 )
 

@@ -10,10 +10,15 @@ final class CallbackInbox: Sendable {
         case acknowledged(identifier: Int32, reason: Int32)
         case subscribed(identifier: Int32, reasons: [Int32])
         case received(MQTTMessage)
+        case tooLarge
         case disconnected(reason: Int32)
     }
 
+    /// Longer payloads are not copied.
+    let largestMessage: Int
     private let reports = Mutex<[Report]>([])
+
+    init(largestMessage: Int) { self.largestMessage = largestMessage }
 
     func put(_ report: Report) { reports.withLock { $0.append(report) } }
 
@@ -45,7 +50,9 @@ final class CallbackInbox: Sendable {
         }
         mosquitto_message_v5_callback_set(client) { _, object, message, properties in
             guard let message = message?.pointee, let topic = message.topic else { return }
-            CallbackInbox.of(object)?.put(.received(MQTTMessage(message, topic, properties)))
+            let inbox = CallbackInbox.of(object)
+            guard message.payloadlen <= inbox?.largestMessage ?? 0 else { return inbox?.put(.tooLarge) ?? () }
+            inbox?.put(.received(MQTTMessage(message, topic, properties)))
         }
         mosquitto_disconnect_v5_callback_set(client) { _, object, reason, _ in
             CallbackInbox.of(object)?.put(.disconnected(reason: reason))

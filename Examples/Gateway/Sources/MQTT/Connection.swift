@@ -11,11 +11,16 @@ struct Connection: ~Copyable {
 
     /// Begins to connect. Looking up the broker's name blocks; everything after doesn't.
     static func open(_ settings: MQTTSettings) throws(MQTTError) -> Connection {
-        let (broker, inbox) = ("\(settings.host):\(settings.port)", CallbackInbox())
+        let (broker, inbox) = (
+            "\(settings.host):\(settings.port)", CallbackInbox(largestMessage: settings.largestMessage)
+        )
         Library.prepare()
         guard let client = mosquitto_new(settings.clientID, true, Unmanaged.passUnretained(inbox).toOpaque()) else {
             throw MQTTError(
-                code: .invalidSettings, operation: "connect", object: broker, cause: String(cString: strerror(errno)),
+                code: .invalidSettings,
+                operation: "connect",
+                object: broker,
+                cause: String(cString: strerror(errno)),
                 remedy: "Check the client's name."
             )
         }
@@ -38,7 +43,9 @@ struct Connection: ~Copyable {
     deinit { mosquitto_destroy(client) }
 
     private static func configure(
-        _ client: OpaquePointer, _ settings: MQTTSettings, _ broker: String
+        _ client: OpaquePointer,
+        _ settings: MQTTSettings,
+        _ broker: String
     ) throws(MQTTError) {
         let options: [(mosq_opt_t, Int32)] = [
             (MOSQ_OPT_PROTOCOL_VERSION, Int32(MQTT_PROTOCOL_V5)), (MOSQ_OPT_TCP_NODELAY, 1),
@@ -51,14 +58,24 @@ struct Connection: ~Copyable {
         }
         if let will = settings.will {
             let result = mosquitto_will_set_v5(
-                client, will.topic, Int32(will.payload.count), will.payload, 1, will.isRetained, nil
+                client,
+                will.topic,
+                Int32(will.payload.count),
+                will.payload,
+                1,
+                will.isRetained,
+                nil
             )
             try check(result, "configure", "the last will on \(will.topic)")
         }
         if let files = settings.security {
-            for path in [files.authorities, files.certificate, files.key].compactMap(\.self) where access(path, R_OK) != 0 {
+            for path in [files.authorities, files.certificate, files.key].compactMap(\.self)
+            where access(path, R_OK) != 0 {
                 throw MQTTError(
-                    code: .security, operation: "configure TLS", object: path, cause: String(cString: strerror(errno)),
+                    code: .security,
+                    operation: "configure TLS",
+                    object: path,
+                    cause: String(cString: strerror(errno)),
                     remedy: "Check the path, and that this program may read the file."
                 )
             }
@@ -101,7 +118,13 @@ struct Connection: ~Copyable {
         try Self.add(message, to: &properties)
         var identifier: Int32 = 0
         let result = mosquitto_publish_v5(
-            client, &identifier, message.topic, Int32(message.payload.count), message.payload, 1, message.isRetained,
+            client,
+            &identifier,
+            message.topic,
+            Int32(message.payload.count),
+            message.payload,
+            1,
+            message.isRetained,
             properties
         )
         try Self.check(result, "publish", message.topic)

@@ -32,7 +32,9 @@ extension MQTTClient {
         }
         let broker = "\(settings.host):\(settings.port)"
         let error = MQTTError(
-            code: .timedOut, operation: "connect", object: broker,
+            code: .timedOut,
+            operation: "connect",
+            object: broker,
             cause: "the broker has not accepted the connection within \(settings.connectTimeout)",
             remedy: "Check that it is an MQTT 5 broker, and whether it expects TLS; the client tries again."
         )

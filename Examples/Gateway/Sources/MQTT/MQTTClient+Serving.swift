@@ -21,7 +21,8 @@ extension MQTTClient {
     }
 
     private func attempt(
-        _ state: inout ClientState, _ call: (borrowing Connection) throws(MQTTError) -> Void
+        _ state: inout ClientState,
+        _ call: (borrowing Connection) throws(MQTTError) -> Void
     ) -> MQTTError? {
         do throws(MQTTError) {
             try state.connection?.perform(call)
@@ -38,7 +39,8 @@ extension MQTTClient {
         }
         if state.watch?.socket != socket {
             state.watch = SocketWatch(
-                socket, on: queue,
+                socket,
+                on: queue,
                 read: { [weak self] in
                     self?.now { $0.serve(&$1) { connection throws(MQTTError) in try connection.read() } }
                 },
@@ -57,7 +59,10 @@ extension MQTTClient {
 
     func gone(_ cause: String) -> MQTTError {
         MQTTError(
-            code: .unreachable, operation: "receive", object: "\(settings.host):\(settings.port)", cause: cause,
+            code: .unreachable,
+            operation: "receive",
+            object: "\(settings.host):\(settings.port)",
+            cause: cause,
             remedy: "The client connects again."
         )
     }
@@ -71,10 +76,15 @@ extension MQTTClient {
             case .acknowledged(let identifier, let reason): try settled(&state, identifier, reason)
             case .subscribed(let identifier, let reasons): subscribed(&state, identifier, reasons)
             case .received(let message): receive(&state, message)
+            case .tooLarge:
+                state.counts.received += 1
+                state.counts.dropped += 1
             case .disconnected(let reason) where reason >= 0x80:
                 throw MQTTError(
-                    code: .refused(reason: Int(reason)), operation: "receive",
-                    object: "\(settings.host):\(settings.port)", cause: Self.words(reason),
+                    code: .refused(reason: Int(reason)),
+                    operation: "receive",
+                    object: "\(settings.host):\(settings.port)",
+                    cause: Self.words(reason),
                     remedy: "Check the log of the broker; the client connects again."
                 )
             case .disconnected: break
@@ -85,7 +95,9 @@ extension MQTTClient {
     private func accepted(_ state: inout ClientState, _ reason: Int32, _ receiveMaximum: Int) throws(MQTTError) {
         guard reason == 0 else {
             throw MQTTError(
-                code: .refused(reason: Int(reason)), operation: "connect", object: "\(settings.host):\(settings.port)",
+                code: .refused(reason: Int(reason)),
+                operation: "connect",
+                object: "\(settings.host):\(settings.port)",
                 cause: Self.words(reason),
                 remedy: "Check the name, the password and the certificate; the client tries again."
             )
@@ -106,8 +118,11 @@ extension MQTTClient {
             return outbox.acknowledged(token)
         }
         let error = MQTTError(
-            code: .rejected(reason: Int(reason)), operation: "publish", object: "message \(token)",
-            cause: Self.words(reason), remedy: "Check what the broker allows this client."
+            code: .rejected(reason: Int(reason)),
+            operation: "publish",
+            object: "message \(token)",
+            cause: Self.words(reason),
+            remedy: "Check what the broker allows this client."
         )
         // Not authorised, topic name invalid, packet too large, payload format invalid: nothing that passes.
         guard [0x87, 0x90, 0x95, 0x99].contains(reason) else { throw error }
@@ -118,8 +133,10 @@ extension MQTTClient {
     private func subscribed(_ state: inout ClientState, _ identifier: Int32, _ reasons: [Int32]) {
         for reason in reasons where reason >= 0x80 {
             let error = MQTTError(
-                code: .rejected(reason: Int(reason)), operation: "subscribe",
-                object: state.connection?.subscriptions[identifier] ?? "a topic", cause: Self.words(reason),
+                code: .rejected(reason: Int(reason)),
+                operation: "subscribe",
+                object: state.connection?.subscriptions[identifier] ?? "a topic",
+                cause: Self.words(reason),
                 remedy: "Check what the broker allows this client."
             )
             happened.yield(.subscriptionRefused(error))

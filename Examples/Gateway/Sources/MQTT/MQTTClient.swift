@@ -116,7 +116,7 @@ public struct MQTTCounts: Hashable, Sendable {
     public var refused = 0
     /// Messages that were received.
     public var received = 0
-    /// Of the received ones, those that were dropped because too many waited.
+    /// Of the received ones, those that were dropped: too many waited, or they were too large.
     public var dropped = 0
 
     /// All zero.

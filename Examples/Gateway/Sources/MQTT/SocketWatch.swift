@@ -11,7 +11,12 @@ final class SocketWatch {
     private var isWriting = false
 
     /// - Returns: `nil` if the process has no descriptor left.
-    init?(_ socket: Int32, on queue: DispatchQueue, read: @escaping @Sendable () -> Void, write: @escaping @Sendable () -> Void) {
+    init?(
+        _ socket: Int32,
+        on queue: DispatchQueue,
+        read: @escaping @Sendable () -> Void,
+        write: @escaping @Sendable () -> Void
+    ) {
         let copy = fcntl(socket, F_DUPFD_CLOEXEC, 0)
         guard copy >= 0 else { return nil }
         self.socket = socket

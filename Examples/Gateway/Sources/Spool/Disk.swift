@@ -3,7 +3,9 @@ import Glibc
 /// The system calls of a spool. Tests replace those that a full disk makes fail.
 struct Disk: Sendable {
     /// Writes at an offset. The corresponding C function is `pwrite`.
-    var write: @Sendable (Int32, UnsafeRawBufferPointer, Int) -> Int = { pwrite($0, $1.baseAddress, $1.count, off_t($2)) }
+    var write: @Sendable (Int32, UnsafeRawBufferPointer, Int) -> Int = {
+        pwrite($0, $1.baseAddress, $1.count, off_t($2))
+    }
     /// Synchronises the content. The corresponding C function is `fdatasync`.
     var synchronise: @Sendable (Int32) -> Int32 = { fdatasync($0) }
 
@@ -53,7 +55,14 @@ final class File: Sendable {
             while filled < count {
                 let room = UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(buffer)[filled...])
                 let got = pread(descriptor, room.baseAddress, room.count, off_t(offset + filled))
-                if got > 0 { filled += got } else if got == 0 { return } else if errno != EINTR { return failure = errno }
+                if got > 0 {
+                    filled += got
+                } else if got == 0 {
+                    return
+                } else if errno != EINTR {
+                    failure = errno
+                    return
+                }
             }
         }
         guard failure == 0 else { throw SpoolError("read", path, errno: failure) }

@@ -59,7 +59,9 @@ extension Position {
         guard octets.count == size else { return nil }
         return octets.withUnsafeBytes { octets in
             let body = UnsafeRawBufferPointer(rebasing: octets[..<(size - 4)])
-            guard CRC32C.checksum(body) == octets.uint32(at: size - 4), octets.uint64(at: 0) == magic else { return nil }
+            guard CRC32C.checksum(body) == octets.uint32(at: size - 4), octets.uint64(at: 0) == magic else {
+                return nil
+            }
             let numbers = (0..<10).map { octets.uint64(at: 8 * $0) }
             let losses = (0..<Int(min(numbers[9], UInt64(lossLimit)))).map { index in
                 let offset = 8 * (10 + 3 * index)
@@ -70,8 +72,14 @@ extension Position {
                 )
             }
             let position = Position(
-                head: numbers[2], dropped: numbers[3], refused: numbers[4], next: numbers[5], offered: numbers[6],
-                epoch: numbers[7], tailHole: numbers[8], losses: losses
+                head: numbers[2],
+                dropped: numbers[3],
+                refused: numbers[4],
+                next: numbers[5],
+                offered: numbers[6],
+                epoch: numbers[7],
+                tailHole: numbers[8],
+                losses: losses
             )
             return (numbers[1], position)
         }

@@ -57,7 +57,12 @@ struct Segment: Hashable {
         }
         guard let numbers, numbers[0] == Self.magic, numbers[1] == first else { return nil }
         self.init(
-            first: first, end: first, epoch: numbers[2], dropped: numbers[3], hole: numbers[4], size: try file.size()
+            first: first,
+            end: first,
+            epoch: numbers[2],
+            dropped: numbers[3],
+            hole: numbers[4],
+            size: try file.size()
         )
     }
 

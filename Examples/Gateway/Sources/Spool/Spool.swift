@@ -90,6 +90,8 @@ public final class Spool: Sendable {
     public func flush() throws(SpoolError) {
         try perform("flush") { core throws(SpoolError) in
             try core.synchronise()
+            // An idle spool doesn't wear the disk.
+            guard core.position != core.synchronised else { return }
             try core.writePosition(synchronised: true)
             core.removeFinished()
         }
@@ -116,7 +118,10 @@ public final class Spool: Sendable {
         try core.withLock { core throws(SpoolError) in
             guard !core.isClosed else {
                 throw SpoolError(
-                    code: .closed, operation: operation, object: core.settings.folder, cause: "the spool is closed",
+                    code: .closed,
+                    operation: operation,
+                    object: core.settings.folder,
+                    cause: "the spool is closed",
                     remedy: "Open it again."
                 )
             }

@@ -10,7 +10,10 @@ extension SpoolCore {
         let lock = try File("\(settings.folder)/lock", O_RDWR | O_CREAT)
         guard flock(lock.descriptor, LOCK_EX | LOCK_NB) == 0 else {
             throw SpoolError(
-                code: .inUse, operation: "open", object: settings.folder, cause: "another program has the spool open",
+                code: .inUse,
+                operation: "open",
+                object: settings.folder,
+                cause: "another program has the spool open",
                 remedy: "End that program, or use another folder."
             )
         }
@@ -24,7 +27,11 @@ extension SpoolCore {
     }
 
     private init(
-        _ settings: SpoolSettings, _ disk: Disk, _ lock: File, _ positionFile: PositionFile, _ position: Position
+        _ settings: SpoolSettings,
+        _ disk: Disk,
+        _ lock: File,
+        _ positionFile: PositionFile,
+        _ position: Position
     ) {
         self.settings = settings
         self.disk = disk
@@ -121,7 +128,11 @@ extension SpoolSettings {
             }
         guard let cause else { return }
         throw SpoolError(
-            code: .invalidSettings, operation: "open", object: folder, cause: cause, remedy: "Correct the settings."
+            code: .invalidSettings,
+            operation: "open",
+            object: folder,
+            cause: cause,
+            remedy: "Correct the settings."
         )
     }
 

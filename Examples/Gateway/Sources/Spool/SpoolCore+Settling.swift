@@ -60,6 +60,7 @@ extension SpoolCore {
     mutating func writePosition(synchronised: Bool = false) throws(SpoolError) {
         try positionFile.write(position, synchronised: synchronised)
         unwritten = 0
+        if synchronised { self.synchronised = position }
     }
 
     mutating func acknowledge(_ loss: SpoolLoss) throws(SpoolError) {

@@ -28,6 +28,8 @@ struct SpoolCore: ~Copyable, Sendable {
     var late: Set<UInt64> = []
     /// How many records were settled since the position was written.
     var unwritten = 0
+    /// The position that the disk certainly has.
+    var synchronised: Position?
     var isClosed = false
 
     static let settledPerWrite = 64
@@ -73,8 +75,11 @@ struct SpoolCore: ~Copyable, Sendable {
     private func framed(_ payload: [UInt8]) throws(SpoolError) -> [UInt8] {
         guard payload.count <= Spool.largestRecord else {
             throw SpoolError(
-                code: .recordTooLarge, operation: "append", object: "a record of \(payload.count) octets",
-                cause: "a record has at most \(Spool.largestRecord) octets", remedy: "Divide it."
+                code: .recordTooLarge,
+                operation: "append",
+                object: "a record of \(payload.count) octets",
+                cause: "a record has at most \(Spool.largestRecord) octets",
+                remedy: "Divide it."
             )
         }
         return Segment.framed(payload)
@@ -91,8 +96,12 @@ struct SpoolCore: ~Copyable, Sendable {
         }
         guard writer == nil else { return }
         let segment = Segment(
-            first: sequence, end: sequence, epoch: position.epoch, dropped: UInt64(counts.dropped),
-            hole: position.tailHole, size: Segment.headerSize
+            first: sequence,
+            end: sequence,
+            epoch: position.epoch,
+            dropped: UInt64(counts.dropped),
+            hole: position.tailHole,
+            size: Segment.headerSize
         )
         writer = try SegmentWriter(segment, in: settings.folder, disk)
         segments.append(segment)

@@ -22,7 +22,9 @@ struct Invocation {
                 }
                 interval = .milliseconds(number)
             case _ where word.hasPrefix("-"):
-                throw Wrong(description: "\(word): there is no such option. Usage: ble-gateway [--simulated] [--check] FILE")
+                throw Wrong(
+                    description: "\(word): there is no such option. Usage: ble-gateway [--simulated] [--check] FILE"
+                )
             default: file = word
             }
         }

@@ -11,7 +11,12 @@ private let program: String = {
     return URL(fileURLWithPath: tests).deletingLastPathComponent().appendingPathComponent("ble-gateway").path
 }()
 
-@Suite("The program", .enabled(if: Broker.program != nil && Collector.program != nil, "\(Broker.skipReason)"), .serialized, .timeLimit(.minutes(20)))
+@Suite(
+    "The program",
+    .enabled(if: Broker.program != nil && Collector.program != nil, "\(Broker.skipReason)"),
+    .serialized,
+    .timeLimit(.minutes(20))
+)
 struct ProgramTests {
     /// How often the program is killed; `GATEWAY_KILLS` sets it.
     static let kills = ProcessInfo.processInfo.environment["GATEWAY_KILLS"].flatMap(Int.init) ?? 5

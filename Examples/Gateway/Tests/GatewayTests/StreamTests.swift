@@ -25,7 +25,12 @@ struct Seen: Decodable {
     }
 }
 
-@Suite("A stream of values", .enabled(if: Broker.program != nil && Collector.program != nil, "\(Broker.skipReason)"), .serialized, .timeLimit(.minutes(10)))
+@Suite(
+    "A stream of values",
+    .enabled(if: Broker.program != nil && Collector.program != nil, "\(Broker.skipReason)"),
+    .serialized,
+    .timeLimit(.minutes(10))
+)
 struct StreamTests {
     /// How many values are sent; `GATEWAY_VALUES` sets it.
     static let count = ProcessInfo.processInfo.environment["GATEWAY_VALUES"].flatMap(Int.init) ?? 20_000

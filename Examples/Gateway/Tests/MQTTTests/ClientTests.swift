@@ -102,7 +102,9 @@ struct ClientTests {
         try await running(second) {
             _ = await second.events.first { if case .connected = $0 { true } else { false } }
             let third = MQTTClient(again, outbox: ListOutbox([MQTTMessage("end", [])]))
-            try await running(third) { _ = await third.events.first { if case .connected = $0 { true } else { false } } }
+            try await running(third) {
+                _ = await third.events.first { if case .connected = $0 { true } else { false } }
+            }
         }
         var topics: [String] = []
         while let message = await collector.next() {

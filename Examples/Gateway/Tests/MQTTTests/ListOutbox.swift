@@ -67,7 +67,8 @@ final class ListOutbox: MQTTOutbox {
 
 /// Runs a client while the closure runs.
 func running<Output: Sendable>(
-    _ client: MQTTClient, _ body: @Sendable @escaping () async throws -> Output
+    _ client: MQTTClient,
+    _ body: @Sendable @escaping () async throws -> Output
 ) async throws -> Output {
     try await withThrowingTaskGroup(of: Output?.self) { group in
         group.addTask {

@@ -4,7 +4,11 @@ import Testing
 
 @testable import MQTT
 
-@Suite("A client with TLS", .enabled(if: Broker.program != nil && Certificates.program != nil, "\(Broker.skipReason)"), .timeLimit(.minutes(3)))
+@Suite(
+    "A client with TLS",
+    .enabled(if: Broker.program != nil && Certificates.program != nil, "\(Broker.skipReason)"),
+    .timeLimit(.minutes(3))
+)
 struct SecurityTests {
     private func broker(_ certificates: Certificates) async throws -> Broker {
         try await Broker(
@@ -30,7 +34,8 @@ struct SecurityTests {
         let certificates = try Certificates()
         let broker = try await broker(certificates)
         let security = MQTTSecurity(
-            authorities: "\(certificates.folder)/ca.pem", certificate: "\(certificates.folder)/client.pem",
+            authorities: "\(certificates.folder)/ca.pem",
+            certificate: "\(certificates.folder)/client.pem",
             key: "\(certificates.folder)/client.key"
         )
         let outbox = ListOutbox((0..<500).map { MQTTMessage("n", [UInt8](repeating: UInt8($0 % 256), count: 300)) })
@@ -58,7 +63,9 @@ struct SecurityTests {
             lacksCertificate
             ? MQTTSecurity(authorities: "\(folder)/ca.pem")
             : MQTTSecurity(
-                authorities: "\(other.folder)/ca.pem", certificate: "\(folder)/client.pem", key: "\(folder)/client.key"
+                authorities: "\(other.folder)/ca.pem",
+                certificate: "\(folder)/client.pem",
+                key: "\(folder)/client.key"
             )
         let client = MQTTClient(settings(broker, security), outbox: ListOutbox())
         let event = try await running(client) {

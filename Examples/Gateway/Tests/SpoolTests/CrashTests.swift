@@ -109,7 +109,8 @@ private struct Model {
     }
 
     private mutating func append(to spool: Spool) throws {
-        let payload = (0..<Int.random(in: 0...900, using: &random)).map { _ in UInt8.random(in: 0...255, using: &random) }
+        let payload = (0..<Int.random(in: 0...900, using: &random)).map { _ in UInt8.random(in: 0...255, using: &random)
+        }
         stored[Key(epoch: epoch, sequence: try spool.append(payload))] = payload
     }
 
@@ -151,7 +152,8 @@ private struct Model {
         #expect(Set(stored.keys.map(\.epoch)).count <= 41)
         for key in stored.keys where !arrived.contains(key) {
             #expect(
-                reportedNumbers.contains(key.sequence) || torn.contains(key.sequence), "seed \(seed), \(key) is missing"
+                reportedNumbers.contains(key.sequence) || torn.contains(key.sequence),
+                "seed \(seed), \(key) is missing"
             )
         }
         #expect(spool.counts.appended == Int(stored.keys.map(\.sequence).max() ?? 0), "seed \(seed)")

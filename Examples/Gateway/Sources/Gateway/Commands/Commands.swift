@@ -61,7 +61,8 @@ struct Commands {
         }
         guard isPermitted else {
             return Self.failure(
-                "notPermitted", "the configuration doesn't permit this operation",
+                "notPermitted",
+                "the configuration doesn't permit this operation",
                 "Add the peripheral, the operation and the characteristic to 'commands' in the configuration."
             )
         }
@@ -90,7 +91,10 @@ struct Commands {
             try await session.write(command.value, to: command.characteristic, timeout: Self.timeout)
         case .writeWithoutResponse:
             try await session.write(
-                command.value, to: command.characteristic, .withoutResponse, timeout: Self.timeout
+                command.value,
+                to: command.characteristic,
+                .withoutResponse,
+                timeout: Self.timeout
             )
         }
         return []

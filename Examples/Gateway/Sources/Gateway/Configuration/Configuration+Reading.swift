@@ -11,7 +11,9 @@ extension Configuration {
     public init(file: String) throws(ConfigurationError) {
         guard let data = FileManager.default.contents(atPath: file) else {
             throw ConfigurationError(
-                field: "", cause: "\(file) can't be read", remedy: "Check the path, and that this program may read it."
+                field: "",
+                cause: "\(file) can't be read",
+                remedy: "Check the path, and that this program may read it."
             )
         }
         guard data.count <= Self.sizeLimit else {
@@ -30,7 +32,8 @@ extension Configuration {
         } catch {
             throw ConfigurationError(field: "", cause: "it is not JSON: \(Self.reason(error))", remedy: "Correct it.")
         }
-        self = try ConfigurationFields.read(value, "") { fields throws(ConfigurationError) in try Configuration(&fields) }
+        self = try ConfigurationFields.read(value, "") { fields throws(ConfigurationError) in try Configuration(&fields)
+        }
     }
 
     private static func reason(_ error: any Error) -> String {
@@ -43,7 +46,9 @@ extension Configuration {
         let spool = try fields.object("spool") { fields throws(ConfigurationError) in try SpoolFolder(&fields) }
         guard let spool else {
             throw ConfigurationError(
-                field: "spool", cause: "it is missing", remedy: #"Write { "folder": "/var/lib/ble-gateway/spool" }."#
+                field: "spool",
+                cause: "it is missing",
+                remedy: #"Write { "folder": "/var/lib/ble-gateway/spool" }."#
             )
         }
         self.init(spool: spool)
@@ -71,13 +76,15 @@ extension Configuration {
         var labels: Set<String> = []
         for (index, peripheral) in peripherals.enumerated() where !labels.insert(peripheral.label).inserted {
             throw ConfigurationError(
-                field: "peripherals[\(index)].label", cause: "'\(peripheral.label)' is given twice",
+                field: "peripherals[\(index)].label",
+                cause: "'\(peripheral.label)' is given twice",
                 remedy: "Give each peripheral a label of its own."
             )
         }
         for (index, permission) in permissions.enumerated() where !labels.contains(permission.peripheral) {
             throw ConfigurationError(
-                field: "commands[\(index)].peripheral", cause: "no peripheral has the label '\(permission.peripheral)'",
+                field: "commands[\(index)].peripheral",
+                cause: "no peripheral has the label '\(permission.peripheral)'",
                 remedy: "Write the label of one of the peripherals: \(labels.sorted().joined(separator: ", "))."
             )
         }
@@ -102,7 +109,8 @@ extension Configuration.Broker {
         if let security {
             guard (security.1 == nil) == (security.2 == nil) else {
                 throw ConfigurationError(
-                    field: fields.name("tls"), cause: "a certificate needs a key, and a key a certificate",
+                    field: fields.name("tls"),
+                    cause: "a certificate needs a key, and a key a certificate",
                     remedy: "Write both, or none."
                 )
             }
@@ -111,12 +119,15 @@ extension Configuration.Broker {
         guard let file else { return }
         guard user != nil else {
             throw ConfigurationError(
-                field: fields.name("passwordFile"), cause: "there is no user", remedy: "Write the user, too."
+                field: fields.name("passwordFile"),
+                cause: "there is no user",
+                remedy: "Write the user, too."
             )
         }
         guard let text = try? String(contentsOfFile: file, encoding: .utf8) else {
             throw ConfigurationError(
-                field: fields.name("passwordFile"), cause: "\(file) can't be read",
+                field: fields.name("passwordFile"),
+                cause: "\(file) can't be read",
                 remedy: "Check the path, and that this program may read it."
             )
         }
@@ -138,13 +149,15 @@ extension Configuration.Peripheral {
         name = try fields.optionalString("name")
         if let address, BluetoothAddress.candidates(for: address).isEmpty {
             throw ConfigurationError(
-                field: fields.name("address"), cause: "'\(address)' is not an address",
+                field: fields.name("address"),
+                cause: "'\(address)' is not an address",
                 remedy: "Write it like C4:F2:17:1A:1D:BB, followed by /public or /random if you know the kind."
             )
         }
         guard (address == nil) != (name == nil) else {
             throw ConfigurationError(
-                field: fields.name("address"), cause: address == nil ? "it is missing" : "there is a name as well",
+                field: fields.name("address"),
+                cause: address == nil ? "it is missing" : "there is a name as well",
                 remedy: "Write the address of the peripheral, or the name that it advertises."
             )
         }
@@ -152,7 +165,9 @@ extension Configuration.Peripheral {
         subscriptions = try fields.objects("characteristics") { fields throws(ConfigurationError) in
             guard let uuid = try fields.uuid("uuid") else {
                 throw ConfigurationError(
-                    field: fields.name("uuid"), cause: "it is missing", remedy: #"Write a UUID: "2A6E"."#
+                    field: fields.name("uuid"),
+                    cause: "it is missing",
+                    remedy: #"Write a UUID: "2A6E"."#
                 )
             }
             return Configuration.Subscription(characteristic: uuid, service: try fields.uuid("service"))
@@ -174,7 +189,8 @@ extension Configuration.Permission {
         for (index, operation) in operations.enumerated() where CommandOperation(rawValue: operation) == nil {
             let known = CommandOperation.allCases.map(\.rawValue).joined(separator: ", ")
             throw ConfigurationError(
-                field: fields.name("operations[\(index)]"), cause: "there is no operation '\(operation)'",
+                field: fields.name("operations[\(index)]"),
+                cause: "there is no operation '\(operation)'",
                 remedy: "The operations are: \(known)."
             )
         }
@@ -189,8 +205,10 @@ extension ConfigurationFields {
         let parts = topic.split(separator: "/", omittingEmptySubsequences: false)
         guard isPlain, topic.utf8.count <= 256, parts.count <= levels, !parts.contains("") else {
             throw ConfigurationError(
-                field: name(field), cause: "'\(topic)' can't be used in a topic",
-                remedy: "Write at most \(levels) levels, without +, # and $, like \(levels == 1 ? "kitchen" : "home/ble")."
+                field: name(field),
+                cause: "'\(topic)' can't be used in a topic",
+                remedy:
+                    "Write at most \(levels) levels, without +, # and $, like \(levels == 1 ? "kitchen" : "home/ble")."
             )
         }
         return topic
@@ -212,7 +230,8 @@ extension ConfigurationFields {
     private static func uuid(_ text: String, _ field: String) throws(ConfigurationError) -> BluetoothUUID {
         guard let uuid = BluetoothUUID(text) else {
             throw ConfigurationError(
-                field: field, cause: "'\(text)' is not a UUID",
+                field: field,
+                cause: "'\(text)' is not a UUID",
                 remedy: "Write four, eight or 32 hexadecimal digits: 2A6E, or 12345678-1234-1234-1234-123456789ABC."
             )
         }

@@ -30,7 +30,9 @@ struct ConfigurationFields: ~Copyable {
         ConfigurationError(field: name(field), cause: "it is missing", remedy: remedy)
     }
 
-    mutating func optionalString(_ field: String, _ remedy: String = "Write a string.") throws(ConfigurationError) -> String? {
+    mutating func optionalString(_ field: String, _ remedy: String = "Write a string.") throws(ConfigurationError)
+        -> String?
+    {
         switch take(field) {
         case nil: return nil
         case .string(let text) where !text.isEmpty: return text
@@ -45,9 +47,12 @@ struct ConfigurationFields: ~Copyable {
     }
 
     mutating func number(
-        _ field: String, in range: ClosedRange<Double>, default standard: Double
+        _ field: String,
+        in range: ClosedRange<Double>,
+        default standard: Double
     ) throws(ConfigurationError) -> Double {
-        let remedy = "Write a number from \(JSONText.plain(range.lowerBound).text) to \(JSONText.plain(range.upperBound).text)."
+        let remedy =
+            "Write a number from \(JSONText.plain(range.lowerBound).text) to \(JSONText.plain(range.upperBound).text)."
         switch take(field) {
         case nil: return standard
         case .number(let number) where range.contains(number): return number
@@ -58,7 +63,9 @@ struct ConfigurationFields: ~Copyable {
     }
 
     mutating func whole(
-        _ field: String, in range: ClosedRange<Int>, default standard: Int
+        _ field: String,
+        in range: ClosedRange<Int>,
+        default standard: Int
     ) throws(ConfigurationError) -> Int {
         let limits = Double(range.lowerBound)...Double(range.upperBound)
         let number = try number(field, in: limits, default: Double(standard))
@@ -71,7 +78,9 @@ struct ConfigurationFields: ~Copyable {
     mutating func strings(_ field: String, _ remedy: String) throws(ConfigurationError) -> [String] {
         var texts: [String] = []
         for (index, value) in try list(field, remedy).enumerated() {
-            guard case .string(let text) = value, !text.isEmpty else { throw wrong("\(field)[\(index)]", value, remedy) }
+            guard case .string(let text) = value, !text.isEmpty else {
+                throw wrong("\(field)[\(index)]", value, remedy)
+            }
             texts.append(text)
         }
         return texts
@@ -84,7 +93,8 @@ struct ConfigurationFields: ~Copyable {
         case .array(let values) where values.count <= Configuration.listLimit: return values
         case .array(let values):
             throw ConfigurationError(
-                field: name(field), cause: "it has \(values.count) entries",
+                field: name(field),
+                cause: "it has \(values.count) entries",
                 remedy: "Write at most \(Configuration.listLimit)."
             )
         case .some(let value): throw wrong(field, value, remedy)
@@ -92,14 +102,16 @@ struct ConfigurationFields: ~Copyable {
     }
 
     mutating func object<Output>(
-        _ field: String, _ read: (inout ConfigurationFields) throws(ConfigurationError) -> Output
+        _ field: String,
+        _ read: (inout ConfigurationFields) throws(ConfigurationError) -> Output
     ) throws(ConfigurationError) -> Output? {
         guard let value = take(field) else { return nil }
         return try Self.read(value, name(field), read)
     }
 
     mutating func objects<Output>(
-        _ field: String, _ read: (inout ConfigurationFields) throws(ConfigurationError) -> Output
+        _ field: String,
+        _ read: (inout ConfigurationFields) throws(ConfigurationError) -> Output
     ) throws(ConfigurationError) -> [Output] {
         var outputs: [Output] = []
         for (index, value) in try list(field, "Write a list of objects.").enumerated() {
@@ -109,14 +121,16 @@ struct ConfigurationFields: ~Copyable {
     }
 
     static func read<Output>(
-        _ value: JSONValue, _ path: String,
+        _ value: JSONValue,
+        _ path: String,
         _ read: (inout ConfigurationFields) throws(ConfigurationError) -> Output
     ) throws(ConfigurationError) -> Output {
         var fields = try ConfigurationFields(value, path)
         let output = try read(&fields)
         guard let stranger = fields.members.keys.min() else { return output }
         throw ConfigurationError(
-            field: fields.name(stranger), cause: "there is no such field",
+            field: fields.name(stranger),
+            cause: "there is no such field",
             remedy: "The fields are: \(fields.known.joined(separator: ", "))."
         )
     }

@@ -32,9 +32,12 @@ final class Health: Sendable {
             (
                 "broker",
                 .object(
-                    ("connections", .number(broker.connections)), ("sent", .number(broker.sent)),
-                    ("acknowledged", .number(broker.acknowledged)), ("refused", .number(broker.refused)),
-                    ("received", .number(broker.received)), ("dropped", .number(broker.dropped))
+                    ("connections", .number(broker.connections)),
+                    ("sent", .number(broker.sent)),
+                    ("acknowledged", .number(broker.acknowledged)),
+                    ("refused", .number(broker.refused)),
+                    ("received", .number(broker.received)),
+                    ("dropped", .number(broker.dropped))
                 )
             ),
             ("peripherals", .object(sessions.states.map { ($0.label, .string($0.state)) }))

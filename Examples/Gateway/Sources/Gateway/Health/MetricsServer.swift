@@ -25,7 +25,11 @@ final class MetricsServer: Sendable {
 
     /// Listens until the server is released.
     init(port: Int, text: @escaping @Sendable () -> String) throws(ListenError) {
-        let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0)
+        let socket = socket(
+            AF_INET,
+            Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue),
+            0
+        )
         guard socket >= 0 else { throw ListenError(port: port, number: errno) }
         var yes: Int32 = 1
         setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
@@ -68,7 +72,8 @@ final class MetricsServer: Sendable {
         queue.asyncAfter(deadline: .now() + .seconds(Self.timeout)) { channel.close(flags: .stop) }
         let answer = Mutex<Bool>(false)
         // Whatever is asked for, there is one page.
-        channel.read(offset: 0, length: 4096, queue: queue) { [weak self] (_: Bool, data: DispatchData?, error: Int32) in
+        channel.read(offset: 0, length: 4096, queue: queue) {
+            [weak self] (_: Bool, data: DispatchData?, error: Int32) in
             let isFirst = answer.withLock { wasSent in
                 defer { wasSent = true }
                 return !wasSent

@@ -139,7 +139,9 @@ final class Outbox: MQTTOutbox {
             let token = UInt64(state.flights) << 1 | 1
             state.losses[token] = loss
             let members = JSONText.object(
-                ("first", .number(Int(loss.first))), ("last", .number(Int(loss.last))), ("count", .number(loss.count))
+                ("first", .number(Int(loss.first))),
+                ("last", .number(Int(loss.last))),
+                ("count", .number(loss.count))
             )
             return MQTTOutgoing(token, .json("\(prefix)/lost", members.octets))
         }

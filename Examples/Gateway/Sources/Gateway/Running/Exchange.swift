@@ -1,4 +1,5 @@
-/// Runs one job for each of a changing set of values: a job whose value leaves the set is cancelled.
+/// Runs one job for each of a changing set of values: a job whose value leaves the set is cancelled, and has ended before
+/// the jobs of new values begin.
 ///
 /// - Parameters:
 ///   - sets: the set, then each change. When it ends, or the task is cancelled, all jobs end.
@@ -8,16 +9,22 @@ func runEach<Value: Hashable & Sendable>(
     _ job: @escaping @Sendable (Value) async -> Void
 ) async {
     await withDiscardingTaskGroup { group in
-        var stops: [Value: AsyncStream<Void>.Continuation] = [:]
+        var running: [Value: (stop: AsyncStream<Void>.Continuation, end: AsyncStream<Void>)] = [:]
         for await set in sets {
-            for (value, stop) in stops where !set.contains(value) {
-                stop.finish()
-                stops[value] = nil
+            let leaving = running.filter { !set.contains($0.key) }
+            for (value, job) in leaving {
+                job.stop.finish()
+                running[value] = nil
             }
-            for value in set where stops[value] == nil {
-                let (stream, stop) = AsyncStream<Void>.makeStream()
-                stops[value] = stop
-                group.addTask { await run(until: stream) { await job(value) } }
+            for job in leaving.values { for await _ in job.end {} }
+            for value in set where running[value] == nil {
+                let (stopping, stop) = AsyncStream<Void>.makeStream()
+                let (end, ended) = AsyncStream<Void>.makeStream()
+                running[value] = (stop, end)
+                group.addTask {
+                    await run(until: stopping) { await job(value) }
+                    ended.finish()
+                }
             }
         }
         group.cancelAll()

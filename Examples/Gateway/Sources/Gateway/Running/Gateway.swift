@@ -38,9 +38,16 @@ public struct Gateway: Sendable {
     ///
     /// - Throws: an error of the spool's folder or of the adapter that prevents it from working at all.
     public func run() async throws {
-        var next: Configuration? = configuration
+        var (next, old): (Configuration?, Configuration?) = (configuration, nil)
         while let configuration = next {
-            next = try await GatewayRun(configuration, adapter(for: configuration), report).run(orders)
+            do {
+                let run = try GatewayRun(configuration, adapter(for: configuration), report)
+                (next, old) = (try await run.run(orders), configuration)
+            } catch  where old != nil && old != configuration {
+                // What only shows when it is used, such as a folder that can't be written.
+                report("configuration: \(error) The old configuration stays in force.")
+                (next, old) = (old, nil)
+            }
         }
     }
 

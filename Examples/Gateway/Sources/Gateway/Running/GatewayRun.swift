@@ -17,14 +17,18 @@ struct GatewayRun {
     private let sessions = Sessions()
     private let health: Health
     private let discovery: HomeAssistant?
+    private let server: MetricsServer?
 
     init(
-        _ configuration: Configuration, _ adapter: AdapterChoice, _ report: @escaping @Sendable (String) -> Void
+        _ configuration: Configuration,
+        _ adapter: AdapterChoice,
+        _ report: @escaping @Sendable (String) -> Void
     ) throws {
         settings = Settings(configuration)
         spool = try Spool(
             SpoolSettings(
-                folder: configuration.spool.folder, limit: configuration.spool.megabytes << 20,
+                folder: configuration.spool.folder,
+                limit: configuration.spool.megabytes << 20,
                 recordsPerSync: configuration.spool.recordsPerSync
             )
         )
@@ -32,7 +36,9 @@ struct GatewayRun {
         outbox = Outbox(spool, prefix: configuration.prefix, report: report)
         let publisher = Publisher(spool, prefix: configuration.prefix, report: report)
         self.publisher = publisher
-        health = Health(spool, outbox, sessions)
+        let health = Health(spool, outbox, sessions)
+        self.health = health
+        server = try configuration.metricsPort.map { try MetricsServer(port: $0) { health.text } }
         discovery = configuration.homeAssistantPrefix.map { HomeAssistant(prefix: $0, publisher) }
         self.adapter = adapter.reporting(to: health.page)
     }
@@ -41,8 +47,6 @@ struct GatewayRun {
     ///
     /// - Returns: the configuration to begin again with; `nil`: the end.
     func run(_ orders: AsyncStream<Order>) async throws -> Configuration? {
-        let health = health
-        let server = try settings.current.metricsPort.map { try MetricsServer(port: $0) { health.text } }
         outbox.retain(status("online"))
         let next = try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await talkToBrokers() }
@@ -113,7 +117,10 @@ struct GatewayRun {
                     group.addTask {
                         await runEach(settings.changes.map(\.peripherals)) { peripheral in
                             let follower = Follower(
-                                peripheral: peripheral, publisher: publisher, sessions: sessions, discovery: discovery
+                                peripheral: peripheral,
+                                publisher: publisher,
+                                sessions: sessions,
+                                discovery: discovery
                             )
                             await follower.run(central, fleet)
                         }

@@ -1,6 +1,6 @@
-public import BLEStreams
 import BLEDevices
 import BLESimulator
+public import BLEStreams
 
 /// Sensors without air: a thermometer, a heart-rate sensor and a counter.
 public struct SimulatedSensors: Sendable {
@@ -21,11 +21,14 @@ public struct SimulatedSensors: Sendable {
         configuration.homeAssistantPrefix = "homeassistant"
         configuration.peripherals = [
             .init(
-                label: "thermometer", name: "Thermometer",
+                label: "thermometer",
+                name: "Thermometer",
                 subscriptions: [.init(characteristic: .Characteristics.temperature)]
             ),
             .init(
-                label: "heart", name: "Heart", subscriptions: [.init(characteristic: .Characteristics.heartRateMeasurement)]
+                label: "heart",
+                name: "Heart",
+                subscriptions: [.init(characteristic: .Characteristics.heartRateMeasurement)]
             ),
         ]
         configuration.permissions = [
@@ -58,12 +61,17 @@ public struct SimulatedSensors: Sendable {
 
     private func heart() async throws {
         let sensor = LocalPeripheral(name: "Heart") {
-            LocalService(.heartRate) { LocalCharacteristic(BluetoothUUID.Characteristics.heartRateMeasurement, [.notify]) }
+            LocalService(.heartRate) {
+                LocalCharacteristic(BluetoothUUID.Characteristics.heartRateMeasurement, [.notify])
+            }
         }
         try await sensor.run(on: .radio(air.adapter())) { server in
             for beat in 0... {
                 try await Task.sleep(for: interval)
-                try await server.notify([0, UInt8(60 + beat % 9)], of: BluetoothUUID.Characteristics.heartRateMeasurement)
+                try await server.notify(
+                    [0, UInt8(60 + beat % 9)],
+                    of: BluetoothUUID.Characteristics.heartRateMeasurement
+                )
             }
         }
     }

@@ -108,8 +108,10 @@ struct Follower {
         publisher.retain(
             "state/\(peripheral.label)",
             JSONText.object(
-                ("peripheral", .string(peripheral.label)), ("state", .string("\(change.state)")),
-                ("ready", .bool(change.state.isReady)), ("cause", .text(change.cause.map { "\($0)" }))
+                ("peripheral", .string(peripheral.label)),
+                ("state", .string("\(change.state)")),
+                ("ready", .bool(change.state.isReady)),
+                ("cause", .text(change.cause.map { "\($0)" }))
             ).octets
         )
     }

@@ -29,11 +29,13 @@ final class HomeAssistant: Sendable {
         let object = Self.identifier(([uuid.description] + path).joined(separator: "-"))
         let name = (path.isEmpty ? [Self.name(of: uuid)] : path).joined(separator: " ")
         let config = JSONText.object(
-            ("name", .string(name)), ("unique_id", .string("\(device)-\(object)")),
+            ("name", .string(name)),
+            ("unique_id", .string("\(device)-\(object)")),
             ("state_topic", .string("\(publisher.prefix)/\(topic)")),
             ("value_template", .string("{{ \((["value_json", "decoded"] + path).joined(separator: ".")) }}")),
             ("unit_of_measurement", unit.isEmpty ? nil : .string(unit)),
-            ("device_class", Self.deviceClass(of: uuid).map { .string($0) }), ("state_class", "measurement"),
+            ("device_class", Self.deviceClass(of: uuid).map { .string($0) }),
+            ("state_class", "measurement"),
             ("availability_topic", .string("\(publisher.prefix)/status")),
             ("device", .object(("identifiers", .array([.string(device)])), ("name", .string(label))))
         )
