@@ -45,7 +45,12 @@ let package = Package(
         .testTarget(name: "MQTTTests", dependencies: ["MQTT", "Spool", "TestBroker"]),
         .testTarget(
             name: "GatewayTests",
-            dependencies: ["ble-gateway", "Gateway", "MQTT", "Spool", "TestBroker"]
+            dependencies: [
+                "ble-gateway", "Gateway", "MQTT", "Spool", "TestBroker",
+                .product(name: "BLEDevices", package: "BLEStreams"),
+                .product(name: "BLESimulator", package: "BLEStreams"),
+                .product(name: "BLEStreams", package: "BLEStreams"),
+            ]
         ),
     ]
 )

@@ -98,8 +98,9 @@ public final class MQTTClient: Sendable {
         _ step: @escaping @Sendable (MQTTClient, inout ClientState) -> Void
     ) {
         let seconds = Double(delay.components.seconds) + Double(delay.components.attoseconds) / 1e18
-        queue.asyncAfter(deadline: .now() + seconds) {
-            self.state.withLock { if $0.generation == generation { step(self, &$0) } }
+        queue.asyncAfter(deadline: .now() + seconds) { [weak self] in
+            guard let self else { return }
+            state.withLock { if $0.generation == generation { step(self, &$0) } }
         }
     }
 }

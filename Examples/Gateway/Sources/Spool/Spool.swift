@@ -1,3 +1,4 @@
+import Glibc
 import Synchronization
 
 /// A bounded queue of records on disk, for what a receiver has not acknowledged yet.
@@ -103,6 +104,8 @@ public final class Spool: Sendable {
     public func close() throws(SpoolError) {
         try perform("close") { core throws(SpoolError) in
             core.isClosed = true
+            // Whoever still holds the spool must not keep the folder from being opened again.
+            defer { flock(core.lock.descriptor, LOCK_UN) }
             core.giveUpLate()
             core.position.offered = core.handedOut
             try core.synchronise()

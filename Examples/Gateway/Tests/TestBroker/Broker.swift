@@ -78,8 +78,14 @@ public func temporaryFolder(_ name: String) throws -> String {
 
 /// A port of 127.0.0.1 that nobody uses.
 public func freePort() -> Int {
+    let (socket, port) = listeningSocket()
+    close(socket)
+    return port
+}
+
+/// A socket that listens on 127.0.0.1, and its port.
+public func listeningSocket() -> (socket: Int32, port: Int) {
     let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    defer { close(socket) }
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
     address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
@@ -87,8 +93,34 @@ public func freePort() -> Int {
     withUnsafeMutablePointer(to: &address) { address in
         address.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
             _ = bind(socket, address, length)
+            _ = listen(socket, 8)
             _ = getsockname(socket, address, &length)
         }
     }
-    return Int(UInt16(bigEndian: address.sin_port))
+    return (socket, Int(UInt16(bigEndian: address.sin_port)))
+}
+
+/// Everything that a server of 127.0.0.1 answers to an HTTP request.
+public func page(port: Int) -> String {
+    let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    defer { close(socket) }
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = UInt16(port).bigEndian
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    let result = withUnsafePointer(to: &address) { address in
+        address.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+            connect(socket, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+        }
+    }
+    guard result == 0 else { return "" }
+    let request = Array("GET /metrics HTTP/1.0\r\n\r\n".utf8)
+    _ = send(socket, request, request.count, Int32(MSG_NOSIGNAL))
+    var answer: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: 4096)
+    while true {
+        let count = recv(socket, &buffer, buffer.count, 0)
+        guard count > 0 else { return String(decoding: answer, as: UTF8.self) }
+        answer += buffer[..<count]
+    }
 }

@@ -40,14 +40,17 @@ public struct Gateway: Sendable {
     public func run() async throws {
         var (next, old): (Configuration?, Configuration?) = (configuration, nil)
         while let configuration = next {
+            let run: GatewayRun
             do {
-                let run = try GatewayRun(configuration, adapter(for: configuration), report)
-                (next, old) = (try await run.run(orders), configuration)
-            } catch  where old != nil && old != configuration {
+                run = try GatewayRun(configuration, adapter(for: configuration), report)
+            } catch {
                 // What only shows when it is used, such as a folder that can't be written.
+                guard let last = old else { throw error }
                 report("configuration: \(error) The old configuration stays in force.")
-                (next, old) = (old, nil)
+                (next, old) = (last, nil)
+                continue
             }
+            (next, old) = (try await run.run(orders), configuration)
         }
     }
 

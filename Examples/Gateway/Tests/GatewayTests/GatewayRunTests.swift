@@ -1,0 +1,207 @@
+import BLEDevices
+import BLESimulator
+import BLEStreams
+import Foundation
+import MQTT
+import Synchronization
+import TestBroker
+import Testing
+
+@testable import Gateway
+
+@Suite(
+    "A gateway",
+    .enabled(if: Broker.program != nil && Collector.program != nil, "\(Broker.skipReason)"),
+    .serialized,
+    .timeLimit(.minutes(5))
+)
+struct GatewayRunTests {
+    @Test("publishes states, advertisements, values, gaps, health and what Home Assistant needs")
+    func everything() async throws {
+        let world = try await World()
+        var configuration = world.configuration
+        configuration.advertisements = .init(window: 3600)
+        configuration.homeAssistantPrefix = "ha"
+        try await world.run(configuration) {
+            var topics: [String: String] = [:]
+            // A link is lost after a second, and the values go on after a gap.
+            var hasGone = false
+            while !hasGone, let message = await world.collector.next() {
+                topics[message.topic] = message.payload
+                hasGone = message.topic == "test/value/thermo/2A6E" && topics["test/gap/thermo/2A6E"] != nil
+            }
+            #expect(topics["test/status"] == "online")
+            #expect(topics["test/value/thermo/2A6E"]?.contains(#""decoded":20.5"#) == true)
+            #expect(topics["test/gap/thermo/2A6E"]?.contains(#""dropped":0"#) == true)
+            #expect(topics["test/gap/thermo/2A6E"]?.contains(#""reason":"#) == true)
+            #expect(topics["test/health"]?.contains(#""records":"#) == true)
+            #expect(topics["ha/sensor/test-thermo/2A6E/config"]?.contains(#""unit_of_measurement":"°C""#) == true)
+            let advertisements = topics.filter { $0.key.hasPrefix("test/advertisement/") }
+            #expect(advertisements.values.contains { $0.contains(#""name":"Thermometer""#) })
+        }
+    }
+
+    @Test("carries out what the configuration permits, and nothing else")
+    func commands() async throws {
+        let world = try await World(losesLinks: false)
+        var configuration = world.configuration
+        configuration.permissions = [
+            .init(peripheral: "thermo", operations: ["read"], characteristics: [.Characteristics.temperature])
+        ]
+        var settings = MQTTSettings(host: "127.0.0.1", port: world.broker.port, clientID: "asker")
+        settings.subscriptions = ["replies"]
+        let outbox = Asker()
+        let asker = MQTTClient(settings, outbox: outbox)
+        try await world.run(configuration) {
+            while let message = await world.collector.next(), message.topic != "test/value/thermo/2A6E" {}
+            await withTaskGroup(of: Void.self) { group in
+                group.addTask { await asker.run() }
+                defer { group.cancelAll() }
+                func ask(_ text: String) async -> String {
+                    outbox.ask(text)
+                    asker.wake()
+                    let reply = await asker.messages.first { _ in true }
+                    #expect(reply?.correlationData == Array(text.utf8.prefix(8)))
+                    return String(decoding: reply?.payload ?? [], as: UTF8.self)
+                }
+                let read = #"{"id":1,"peripheral":"thermo","op":"read","characteristic":"2A6E"}"#
+                #expect(await ask(read).contains(#""id":1,"ok":true,"value":"0208","decoded":20.5"#))
+                let write = #"{"id":2,"peripheral":"thermo","op":"write","characteristic":"2A6E","value":"00"}"#
+                #expect(await ask(write).contains("notPermitted"))
+                let other = #"{"id":3,"peripheral":"other","op":"read","characteristic":"2A6E"}"#
+                #expect(await ask(other).contains("notPermitted"))
+                #expect(await ask("nonsense").contains("refused"))
+            }
+        }
+    }
+
+    @Test("serves its numbers to Prometheus")
+    func metrics() async throws {
+        let world = try await World(losesLinks: false)
+        var configuration = world.configuration
+        configuration.metricsPort = freePort()
+        let port = configuration.metricsPort ?? 0
+        try await world.run(configuration) {
+            while let message = await world.collector.next(), message.topic != "test/value/thermo/2A6E" {}
+            let text = page(port: port)
+            #expect(text.hasPrefix("HTTP/1.0 200 OK\r\n"))
+            #expect(text.contains("gateway_broker_up 1\n"))
+            #expect(text.contains("ble_links{peripheral="))
+        }
+    }
+
+    @Test("goes over to another broker and another prefix, and stays with the old ones if the new can't be used")
+    func reloading() async throws {
+        let (world, other) = (try await World(losesLinks: false), try await Broker())
+        let elsewhere = try await Collector(on: other)
+        try await world.run(world.configuration) {
+            while let message = await world.collector.next(), message.topic != "test/value/thermo/2A6E" {}
+            var configuration = world.configuration
+            configuration.broker.port = other.port
+            world.control.yield(.reload(configuration))
+            while let message = await world.collector.next(), message.payload != "offline" {}
+            while let message = await elsewhere.next(), message.topic != "test/value/thermo/2A6E" {}
+            configuration.prefix = "new"
+            world.control.yield(.reload(configuration))
+            while let message = await elsewhere.next(), message.topic != "new/value/thermo/2A6E" {}
+            configuration.spool.folder = "/proc/nowhere"
+            configuration.prefix = "newer"
+            world.control.yield(.reload(configuration))
+            while let message = await elsewhere.next(), message.payload != "offline" {}
+            while let message = await elsewhere.next(), message.topic != "new/value/thermo/2A6E" {}
+        }
+    }
+}
+
+/// A broker, a subscriber, a simulated thermometer, and what a gateway needs.
+private final class World: Sendable {
+    let broker: Broker
+    let collector: Collector
+    let control: AsyncStream<Order>.Continuation
+    let configuration: Configuration
+    private let orders: AsyncStream<Order>
+    private let air = SimulatedAir()
+    private let folder: String
+    private let losesLinks: Bool
+
+    init(losesLinks: Bool = true) async throws {
+        self.losesLinks = losesLinks
+        broker = try await Broker()
+        collector = try await Collector(on: broker)
+        folder = try temporaryFolder("gateway")
+        (orders, control) = AsyncStream.makeStream()
+        var configuration = Configuration(spool: .init(folder: "\(folder)/spool"))
+        configuration.broker.host = "127.0.0.1"
+        configuration.broker.port = broker.port
+        configuration.prefix = "test"
+        configuration.peripherals = [
+            .init(
+                label: "thermo",
+                name: "Thermometer",
+                subscriptions: [.init(characteristic: .Characteristics.temperature)]
+            )
+        ]
+        self.configuration = configuration
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: folder) }
+
+    /// Runs a gateway while the closure runs.
+    func run(_ configuration: Configuration, _ body: @escaping @Sendable () async throws -> Void) async throws {
+        let gateway = Gateway(
+            configuration,
+            orders: orders,
+            radio: { [air] in .radio(air.adapter()) },
+            report: { _ in }
+        )
+        try await withThrowingTaskGroup(of: Void.self) { sensors in
+            sensors.addTask { try await self.thermometer() }
+            defer { sensors.cancelAll() }
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try await gateway.run() }
+                do {
+                    try await body()
+                    control.yield(.stop)
+                } catch {
+                    control.yield(.stop)
+                    throw error
+                }
+                try await group.waitForAll()
+            }
+        }
+    }
+
+    private func thermometer() async throws {
+        let sensor = LocalPeripheral(name: "Thermometer") {
+            LocalService(.environmentalSensing) { LocalCharacteristic(.temperature, [.read, .notify], value: 20.5) }
+        }
+        let adapter = air.adapter()
+        if losesLinks { air.faults.add(.loseLinks(every: .seconds(1)), on: adapter) }
+        try await sensor.run(on: .radio(adapter)) { server in
+            while true {
+                try await Task.sleep(for: .milliseconds(20))
+                try await server.notify(20.5, of: .temperature)
+            }
+        }
+    }
+}
+
+/// Sends commands.
+private final class Asker: MQTTOutbox {
+    private let waiting = Mutex<[MQTTMessage]>([])
+
+    func ask(_ text: String) {
+        var message = MQTTMessage("test/command", Array(text.utf8))
+        message.responseTopic = "replies"
+        message.correlationData = Array(text.utf8.prefix(8))
+        waiting.withLock { $0.append(message) }
+    }
+
+    func connected() {}
+    func next() -> MQTTOutgoing? {
+        waiting.withLock { waiting in waiting.isEmpty ? nil : MQTTOutgoing(1, waiting.removeFirst()) }
+    }
+    func acknowledged(_ token: UInt64) {}
+    func refused(_ token: UInt64, _ error: MQTTError) { Issue.record("\(error)") }
+    func interrupted() {}
+}
