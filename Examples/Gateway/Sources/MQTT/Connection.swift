@@ -152,9 +152,10 @@ struct Connection: ~Copyable {
         subscriptions[identifier] = topic
     }
 
-    /// Says farewell; the broker then doesn't publish the last will.
-    func disconnect() throws(MQTTError) {
-        try Self.check(mosquitto_disconnect_v5(client, 0, nil), "disconnect", broker)
+    /// Says farewell; the broker publishes the last will only if that is wanted.
+    func disconnect(publishingWill: Bool) throws(MQTTError) {
+        let reason = publishingWill ? MQTT_RC_DISCONNECT_WITH_WILL_MSG : MQTT_RC_NORMAL_DISCONNECTION
+        try Self.check(mosquitto_disconnect_v5(client, Int32(reason.rawValue), nil), "disconnect", broker)
     }
 }
 

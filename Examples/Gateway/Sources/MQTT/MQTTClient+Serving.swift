@@ -165,7 +165,7 @@ extension MQTTClient {
         }
         if case .ending = state.phase, state.window.isEmpty {
             state.phase = .leaving
-            try state.connection?.disconnect()
+            try state.connection?.disconnect(publishingWill: settings.farewellPublishesWill)
         }
     }
 }

@@ -12,6 +12,8 @@ public struct MQTTSettings: Hashable, Sendable {
     public var security: MQTTSecurity?
     /// What the broker publishes when the client is gone without a farewell.
     public var will: MQTTMessage?
+    /// Whether the broker publishes the last will after a farewell, too (MQTT 5, disconnect with will message).
+    public var farewellPublishesWill = false
     /// The topics to subscribe to, at QoS 1, on each connection.
     public var subscriptions: [String] = []
     /// The most messages in flight; less if the broker's receive maximum is.

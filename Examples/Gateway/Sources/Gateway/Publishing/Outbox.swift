@@ -67,14 +67,8 @@ final class Outbox: MQTTOutbox {
         }
     }
 
-    /// Sends no more from the spool; the last message is this one.
-    func end(with message: MQTTMessage) {
-        state.withLock { state in
-            state.isOver = true
-            state.retained = [message.topic: message]
-            state.pending.append(message)
-        }
-    }
+    /// Sends no more from the spool.
+    func end() { state.withLock { $0.isOver = true } }
 
     // MARK: - The client's side
 

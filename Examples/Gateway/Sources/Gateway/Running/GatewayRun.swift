@@ -53,9 +53,9 @@ struct GatewayRun {
             group.addTask { await repeatedly(every: Self.healthInterval) { publisher.retain("health", $0) } }
             group.addTask { await flushRepeatedly() }
             let result = await Result { try await follow(orders) }
-            // The links are down, and what came is in the spool. Now the broker is told, and then left.
+            // The links are down, and what came is in the spool. Now the broker is left; it publishes the last will.
             flush()
-            outbox.end(with: status("offline"))
+            outbox.end()
             group.cancelAll()
             for try await _ in group {}
             return try result.get()
@@ -140,6 +140,7 @@ struct GatewayRun {
     private func talk(to broker: Configuration.Broker) async {
         var settings = MQTTSettings(broker)
         settings.will = status("offline")
+        settings.farewellPublishesWill = true
         settings.subscriptions = ["\(publisher.prefix)/command"]
         let client = MQTTClient(settings, outbox: outbox)
         publisher.use(outbox, client)
