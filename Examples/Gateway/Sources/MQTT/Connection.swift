@@ -68,20 +68,22 @@ struct Connection: ~Copyable {
             )
             try check(result, "configure", "the last will on \(will.topic)")
         }
-        if let files = settings.security {
-            for path in [files.authorities, files.certificate, files.key].compactMap(\.self)
-            where access(path, R_OK) != 0 {
-                throw MQTTError(
-                    code: .security,
-                    operation: "configure TLS",
-                    object: path,
-                    cause: String(cString: strerror(errno)),
-                    remedy: "Check the path, and that this program may read the file."
-                )
-            }
-            let result = mosquitto_tls_set(client, files.authorities, nil, files.certificate, files.key, nil)
-            try check(result, "configure TLS", files.authorities)
+        if let files = settings.security { try secure(client, files) }
+    }
+
+    private static func secure(_ client: OpaquePointer, _ files: MQTTSecurity) throws(MQTTError) {
+        let paths = [files.authorities, files.certificate, files.key].compactMap(\.self)
+        for path in paths where access(path, R_OK) != 0 {
+            throw MQTTError(
+                code: .security,
+                operation: "configure TLS",
+                object: path,
+                cause: String(cString: strerror(errno)),
+                remedy: "Check the path, and that this program may read the file."
+            )
         }
+        let result = mosquitto_tls_set(client, files.authorities, nil, files.certificate, files.key, nil)
+        try check(result, "configure TLS", files.authorities)
     }
 
     // MARK: - The event loop's side

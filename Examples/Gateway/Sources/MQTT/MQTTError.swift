@@ -31,5 +31,14 @@ public struct MQTTError: Error, Hashable, Sendable, CustomStringConvertible {
     /// What to do about it.
     public var remedy: String
 
+    /// Makes an error.
+    public init(code: Code, operation: String, object: String, cause: String, remedy: String) {
+        self.code = code
+        self.operation = operation
+        self.object = object
+        self.cause = cause
+        self.remedy = remedy
+    }
+
     public var description: String { "\(operation): \(object): \(cause). \(remedy)" }
 }

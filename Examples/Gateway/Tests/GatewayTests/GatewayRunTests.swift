@@ -13,7 +13,7 @@ import Testing
     "A gateway",
     .enabled(if: Broker.program != nil && Collector.program != nil, "\(Broker.skipReason)"),
     .serialized,
-    .timeLimit(.minutes(5))
+    .timeLimit(.minutes(30))
 )
 struct GatewayRunTests {
     @Test("publishes states, advertisements, values, gaps, health and what Home Assistant needs")

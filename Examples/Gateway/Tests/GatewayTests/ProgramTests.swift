@@ -15,7 +15,7 @@ private let program: String = {
     "The program",
     .enabled(if: Broker.program != nil && Collector.program != nil, "\(Broker.skipReason)"),
     .serialized,
-    .timeLimit(.minutes(20))
+    .timeLimit(.minutes(30))
 )
 struct ProgramTests {
     /// How often the program is killed; `GATEWAY_KILLS` sets it.

@@ -4,7 +4,7 @@ import Testing
 
 @testable import MQTT
 
-@Suite("A client", .enabled(if: Broker.program != nil, "\(Broker.skipReason)"), .timeLimit(.minutes(3)))
+@Suite("A client", .enabled(if: Broker.program != nil, "\(Broker.skipReason)"), .timeLimit(.minutes(30)))
 struct ClientTests {
     private func settings(_ broker: Broker, _ name: String = "client") -> MQTTSettings {
         var settings = MQTTSettings(host: "127.0.0.1", port: broker.port, clientID: name)

@@ -7,7 +7,7 @@ import Testing
 @Suite(
     "A client with TLS",
     .enabled(if: Broker.program != nil && Certificates.program != nil, "\(Broker.skipReason)"),
-    .timeLimit(.minutes(3))
+    .timeLimit(.minutes(30))
 )
 struct SecurityTests {
     private func broker(_ certificates: Certificates) async throws -> Broker {

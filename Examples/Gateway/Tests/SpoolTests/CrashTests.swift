@@ -3,7 +3,8 @@ import Testing
 
 @testable import Spool
 
-@Suite("A spool that was cut off")
+// One after the other, so that they leave other tests a thread.
+@Suite("A spool that was cut off", .serialized)
 struct CrashTests {
     @Test("has all whole records, wherever its last file ends")
     func everyOctet() throws {

@@ -97,18 +97,7 @@ struct SpoolTests {
     func diskFull() throws {
         let folder = try SpoolFolder()
         let isFull = Mutex(false)
-        var disk = Disk()
-        disk.synchronise = { _ in 0 }
-        disk.write = { file, octets, offset in
-            // The place of the position exists already; a full disk writes a part of a record.
-            let isNew = offset + octets.count > 2 * 4096 || octets.count != Position.size
-            guard isFull.withLock({ $0 }), isNew else {
-                return pwrite(file, octets.baseAddress, octets.count, off_t(offset))
-            }
-            if octets.count > 20 { return pwrite(file, octets.baseAddress, 10, off_t(offset)) }
-            errno = ENOSPC
-            return -1
-        }
+        let disk = Self.disk { isFull.withLock { $0 } }
         var stored: [UInt64] = []
         for round in 0..<3 {
             let spool = try Spool(folder.settings(), disk)
@@ -134,6 +123,23 @@ struct SpoolTests {
         #expect(Set(lost).isDisjoint(with: stored))
         #expect(lost.count == 27)
         #expect(spool.counts.acknowledged == 63)
+    }
+
+    /// A disk that is full at times.
+    private static func disk(_ isFull: @escaping @Sendable () -> Bool) -> Disk {
+        var disk = Disk()
+        disk.synchronise = { _ in 0 }
+        disk.write = { file, octets, offset in
+            // The place of the position exists already; a full disk writes a part of a record.
+            let isNew = offset + octets.count > 2 * 4096 || octets.count != Position.size
+            guard isFull(), isNew else {
+                return pwrite(file, octets.baseAddress, octets.count, off_t(offset))
+            }
+            if octets.count > 20 { return pwrite(file, octets.baseAddress, 10, off_t(offset)) }
+            errno = ENOSPC
+            return -1
+        }
+        return disk
     }
 
     @Test("reports exactly the records of a damaged file")

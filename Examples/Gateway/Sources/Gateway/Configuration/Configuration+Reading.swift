@@ -116,22 +116,29 @@ extension Configuration.Broker {
             }
             (authorities, certificate, key) = security
         }
-        guard let file else { return }
+        if let file { password = try Self.password(in: file, fields.name("passwordFile"), user) }
+    }
+
+    private static func password(
+        in file: String,
+        _ field: String,
+        _ user: String?
+    ) throws(ConfigurationError) -> String {
         guard user != nil else {
             throw ConfigurationError(
-                field: fields.name("passwordFile"),
+                field: field,
                 cause: "there is no user",
                 remedy: "Write the user, too."
             )
         }
         guard let text = try? String(contentsOfFile: file, encoding: .utf8) else {
             throw ConfigurationError(
-                field: fields.name("passwordFile"),
+                field: field,
                 cause: "\(file) can't be read",
                 remedy: "Check the path, and that this program may read it."
             )
         }
-        password = text.trimmingCharacters(in: .newlines)
+        return text.trimmingCharacters(in: .newlines)
     }
 }
 

@@ -50,7 +50,7 @@ public struct Gateway: Sendable {
                 (next, old) = (last, nil)
                 continue
             }
-            (next, old) = (try await run.run(orders), configuration)
+            (next, old) = (try await run.run(orders), run.inForce)
         }
     }
 

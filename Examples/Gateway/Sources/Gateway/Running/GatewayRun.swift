@@ -48,7 +48,7 @@ struct GatewayRun {
     /// - Returns: the configuration to begin again with; `nil`: the end.
     func run(_ orders: AsyncStream<Order>) async throws -> Configuration? {
         outbox.retain(status("online"))
-        let next = try await withThrowingTaskGroup(of: Void.self) { group in
+        let result = await withTaskGroup(of: Void.self) { group in
             group.addTask { await talkToBrokers() }
             group.addTask { await repeatedly(every: Self.healthInterval) { publisher.retain("health", $0) } }
             group.addTask { await flushRepeatedly() }
@@ -57,13 +57,16 @@ struct GatewayRun {
             flush()
             outbox.end()
             group.cancelAll()
-            for try await _ in group {}
-            return try result.get()
+            await group.waitForAll()
+            return result
         }
         withExtendedLifetime(server) {}
         do { try spool.close() } catch { report("\(error)") }
-        return next
+        return try result.get()
     }
+
+    /// The configuration in force.
+    var inForce: Configuration { settings.current }
 
     private func status(_ word: String) -> MQTTMessage {
         MQTTMessage("\(publisher.prefix)/status", Array(word.utf8), isRetained: true)

@@ -1,0 +1,88 @@
+import Foundation
+import MQTT
+import Spool
+import TestBroker
+import Testing
+
+@testable import Gateway
+
+@Suite("An outbox")
+struct OutboxTests {
+    private let error = MQTTError(
+        code: .rejected(reason: 0x87),
+        operation: "publish",
+        object: "x",
+        cause: "not authorised",
+        remedy: "Ask the administrator."
+    )
+
+    private func outbox() throws -> (Outbox, Spool) {
+        let spool = try Spool(SpoolSettings(folder: try temporaryFolder("spool")))
+        return (Outbox(spool, prefix: "p") { _ in }, spool)
+    }
+
+    private func text(_ item: MQTTOutgoing?) -> String { String(decoding: item?.message.payload ?? [], as: UTF8.self) }
+
+    @Test("sends states again on each connection, the newest of each, and replies on none but theirs")
+    func retained() throws {
+        let (outbox, _) = try outbox()
+        outbox.reply(.json("reply", [1]))
+        outbox.retain(.json("state", [1], isRetained: true))
+        outbox.retain(.json("state", [2], isRetained: true))
+        for _ in 0..<2 {
+            outbox.connected()
+            outbox.reply(.json("reply", [3]))
+            #expect(outbox.next()?.message == .json("state", [2], isRetained: true))
+            outbox.interrupted()
+        }
+        outbox.connected()
+        #expect(outbox.next()?.message.topic == "state")
+        #expect(outbox.next() == nil)
+        #expect(outbox.counts.dropped == 1)
+    }
+
+    @Test("marks what is from before the connection, and what was sent before")
+    func marks() throws {
+        let (outbox, spool) = try outbox()
+        let entry = Entry(topic: "p/value", members: .object(("n", .number(1))))
+        try spool.append(entry.encoded)
+        outbox.connected()
+        try spool.append(entry.encoded)
+        #expect(text(outbox.next()) == #"{"n":1,"sequence":1,"epoch":1,"history":true}"#)
+        #expect(text(outbox.next()) == #"{"n":1,"sequence":2,"epoch":1}"#)
+        outbox.interrupted()
+        outbox.connected()
+        #expect(text(outbox.next()) == #"{"n":1,"sequence":1,"epoch":1,"redelivered":true,"history":true}"#)
+    }
+
+    @Test("gives up a record that the broker refuses, and publishes that it is lost")
+    func refusal() throws {
+        let (outbox, spool) = try outbox()
+        try spool.append(Entry(topic: "p/value", members: .object([])).encoded)
+        outbox.connected()
+        let item = try #require(outbox.next())
+        outbox.refused(item.token, error)
+        #expect(spool.counts.dropped == 1)
+        let loss = try #require(outbox.next())
+        #expect(loss.message.topic == "p/lost")
+        #expect(text(loss) == #"{"first":1,"last":1,"count":1}"#)
+        // Until it is acknowledged, it is told again on each connection, and only once on each.
+        #expect(outbox.next() == nil)
+        outbox.interrupted()
+        outbox.connected()
+        let again = try #require(outbox.next())
+        #expect(text(again) == text(loss))
+        outbox.acknowledged(again.token)
+        #expect(spool.loss == nil)
+        #expect(outbox.next() == nil)
+    }
+
+    @Test("drops a record that is none, rather than stop at it")
+    func damaged() throws {
+        let (outbox, spool) = try outbox()
+        for octets in [[], [0], [0xFF, 0xFF, 1, 2], Array("abc".utf8)] { try spool.append(octets) }
+        try spool.append(Entry(topic: "p/value", members: .object([])).encoded)
+        outbox.connected()
+        #expect(text(outbox.next()) == #"{"sequence":5,"epoch":1,"history":true}"#)
+    }
+}
