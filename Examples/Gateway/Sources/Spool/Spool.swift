@@ -1,4 +1,3 @@
-import Glibc
 import Synchronization
 
 /// A bounded queue of records on disk, for what a receiver has not acknowledged yet.
@@ -105,7 +104,7 @@ public final class Spool: Sendable {
         try perform("close") { core throws(SpoolError) in
             core.isClosed = true
             // Whoever still holds the spool must not keep the folder from being opened again.
-            defer { flock(core.lock.descriptor, LOCK_UN) }
+            defer { core.lock.release() }
             core.giveUpLate()
             core.position.offered = core.handedOut
             try core.synchronise()

@@ -7,16 +7,7 @@ extension SpoolCore {
         if mkdir(settings.folder, 0o700) != 0, errno != EEXIST {
             throw SpoolError("create the folder", settings.folder, errno: errno)
         }
-        let lock = try File("\(settings.folder)/lock", O_RDWR | O_CREAT)
-        guard flock(lock.descriptor, LOCK_EX | LOCK_NB) == 0 else {
-            throw SpoolError(
-                code: .inUse,
-                operation: "open",
-                object: settings.folder,
-                cause: "another program has the spool open",
-                remedy: "End that program, or use another folder."
-            )
-        }
+        let lock = try FolderLock(settings.folder)
         let (positionFile, known) = try PositionFile.open(in: settings.folder, disk)
         var core = SpoolCore(settings, disk, lock, positionFile, known ?? Position())
         try core.recoverSegments(isPositionLost: known == nil)
@@ -29,7 +20,7 @@ extension SpoolCore {
     private init(
         _ settings: SpoolSettings,
         _ disk: Disk,
-        _ lock: File,
+        _ lock: FolderLock,
         _ positionFile: PositionFile,
         _ position: Position
     ) {

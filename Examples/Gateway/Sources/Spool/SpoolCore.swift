@@ -5,7 +5,7 @@ struct SpoolCore: ~Copyable, Sendable {
     let settings: SpoolSettings
     let disk: Disk
     /// Locked for as long as the spool is open.
-    let lock: File
+    let lock: FolderLock
     var positionFile: PositionFile
     var position: Position
 
