@@ -4,13 +4,14 @@ import PackageDescription
 
 // Carries what Bluetooth Low Energy sensors send to an MQTT 5 broker. This is a package of its own, so that BLEStreams
 // needs neither libmosquitto nor Foundation.
-let settings: [SwiftSetting] = [
+var settings: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
     .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("InternalImportsByDefault"),
     .enableUpcomingFeature("MemberImportVisibility"),
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
+if Context.environment["BLESTREAMS_STRICT"] != nil { settings.append(.treatAllWarnings(as: .error)) }
 
 let package = Package(
     name: "Gateway",
@@ -52,6 +53,12 @@ let package = Package(
                 .product(name: "BLEStreams", package: "BLEStreams"),
             ]
         ),
+
+        // Which of many gateways holds a peripheral: the rules as a machine, and the worlds that test them. See LEASES.md.
+        .target(name: "Leases"),
+        .target(name: "LeaseWorld", dependencies: ["Leases"]),
+        .executableTarget(name: "LeaseSimulation", dependencies: ["Leases", "LeaseWorld"]),
+        .testTarget(name: "LeasesTests", dependencies: ["Leases", "LeaseWorld"]),
     ]
 )
 
