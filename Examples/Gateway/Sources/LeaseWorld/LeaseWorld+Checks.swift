@@ -87,13 +87,13 @@ extension LeaseWorld {
     /// What a gateway claims is reserved on its disk, and is above what was there when it started.
     func checkClaim(_ publication: LeaseEffects.Publication, _ number: Int) {
         guard case .record(let record) = publication.message, !record.isReleased else { return }
-        let gateway = gateways[number]
         let claimed = record.epoch.number
-        guard claimed > gateway.disk || claimed <= gateway.restored else { return }
+        let (disk, restored) = (gateways[number].disk, gateways[number].restored)
+        guard claimed > disk || claimed <= restored else { return }
         report(
             .unreserved,
             sensor: Int(publication.peripheral.rawValue),
-            "gateway \(number) claims epoch \(claimed), but its disk has \(gateway.disk), and \(gateway.restored) before"
+            "gateway \(number) claims epoch \(claimed), but its disk has \(disk), and \(restored) before"
         )
     }
 

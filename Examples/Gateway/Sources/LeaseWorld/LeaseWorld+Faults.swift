@@ -69,10 +69,11 @@ extension LeaseWorld {
     }
 
     func crash(_ number: Int, for duration: Int64) {
-        guard gateways[number].machine != nil else { return }
+        guard gateways[number].isRunning else { return }
         log("gateway \(number) crashes")
         for pair in map.pairs[number] { noteRelease(Int(map.sensor[Int(pair)]), number) }
         gateways[number].machine = nil
+        gateways[number].isRunning = false
         gateways[number].isConnected = false
         gateways[number].pausedUntil = 0
         gateways[number].down.clear()

@@ -4,7 +4,7 @@ import Leases
 
 extension LeaseWorld {
     func boot(_ number: Int) {
-        guard gateways[number].machine == nil else { return }
+        guard !gateways[number].isRunning else { return }
         gateways[number].process += 1
         gateways[number].error = random.below(2 * plan.terms.clockError + 1) - plan.terms.clockError
         gateways[number].offset = random.below(1_000_000_000) - now
@@ -17,6 +17,7 @@ extension LeaseWorld {
             terms: plan.terms,
             rules: plan.rules
         )
+        gateways[number].isRunning = true
         let process = gateways[number].process
         for pair in map.pairs[number] {
             alarms[Int(pair)] = .max
@@ -68,7 +69,7 @@ extension LeaseWorld {
     }
 
     func loseConnection(_ number: Int, _ connection: UInt32, why: String) {
-        guard gateways[number].connection == connection, gateways[number].machine != nil else { return }
+        guard gateways[number].connection == connection, gateways[number].isRunning else { return }
         log("gateway \(number) has no connection: \(why)")
         let wasConnected = gateways[number].isConnected
         gateways[number].isConnected = false
@@ -82,7 +83,7 @@ extension LeaseWorld {
     }
 
     func deliverDown(_ number: Int, _ event: WorldEvent) {
-        guard gateways[number].connection == event.generation, gateways[number].machine != nil else { return }
+        guard gateways[number].connection == event.generation, gateways[number].isRunning else { return }
         guard gateways[number].cutUntil <= now else { return wheel.add(event, at: gateways[number].cutUntil) }
         guard let packet = gateways[number].down.popFirst() else { return }
         switch packet {
@@ -107,7 +108,7 @@ extension LeaseWorld {
     // MARK: - The machine
 
     func give(_ input: LeaseInput, to number: Int) {
-        guard gateways[number].machine != nil else { return }
+        guard gateways[number].isRunning else { return }
         let local = gateways[number].local(now)
         let effects = gateways[number].machine?.handle(input, at: local)
         if let effects { perform(effects, number) }
@@ -120,7 +121,7 @@ extension LeaseWorld {
         for id in effects.subscribe { send(.subscribe(pair(id, number)), number) }
         for other in effects.watch { send(.watch(Int32(other.rawValue) - 1), number) }
         for publication in effects.publish {
-            log("gateway \(number), sensor \(publication.peripheral.rawValue): publishes \(publication.message)")
+            log("gateway \(number), sensor \(publication.peripheral.rawValue): \(publication.message.traced)")
             checkClaim(publication, number)
             send(.publish(pair(publication.peripheral, number), publication.message), number)
         }

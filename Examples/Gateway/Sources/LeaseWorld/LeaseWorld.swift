@@ -140,7 +140,7 @@ public final class LeaseWorld {
 
     /// Whether it belongs to the process that runs now.
     private func isCurrent(_ event: WorldEvent) -> Bool {
-        gateways[Int(event.gateway)].process == event.generation && gateways[Int(event.gateway)].machine != nil
+        gateways[Int(event.gateway)].process == event.generation && gateways[Int(event.gateway)].isRunning
     }
 
     func peripheral(_ pair: Int) -> PeripheralID { PeripheralID(rawValue: UInt64(map.sensor[pair])) }

@@ -4,6 +4,8 @@ import Leases
 struct WorldGateway {
     /// The process; `nil` while it doesn't run.
     var machine: LeaseMachine?
+    /// Whether there is a machine: to ask it itself would copy it.
+    var isRunning = false
     /// Which start of it.
     var process: UInt32 = 0
     /// What was on the disk when it started.

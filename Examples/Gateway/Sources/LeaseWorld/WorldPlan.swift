@@ -10,7 +10,8 @@ public struct WorldPlan: Sendable {
     public var sensors: Int
     /// How long the world lasts, in milliseconds.
     public var duration: Int64
-    /// How often a gateway reports each sensor that it hears, in milliseconds, give or take a fifth.
+    /// How often a gateway reports each sensor that it hears, in milliseconds, give or take a fifth: 30 s, and 60 s in
+    /// a large world.
     public var cadence: Int64 = 30_000
     /// How many faults befall gateways.
     public var gatewayFaults: Int
@@ -25,6 +26,7 @@ public struct WorldPlan: Sendable {
     public init(seed: UInt64, gateways: Int? = nil, sensors: Int? = nil, hours: Double? = nil) {
         var random = LeaseRandom(seed: seed ^ 0x5EED)
         self.seed = seed
+        if (sensors ?? 0) > 10_000 { cadence = 60_000 }
         self.gateways = max(gateways ?? Int(2 + random.below(7)), 1)
         self.sensors = max(sensors ?? Int(1 + random.below(12)), 1)
         duration = max(Int64((hours ?? 0.75) * 3_600_000), 1_500_000)

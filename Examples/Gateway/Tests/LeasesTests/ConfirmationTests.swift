@@ -1,0 +1,58 @@
+import Leases
+import Testing
+
+@Suite("Confirmation")
+struct ConfirmationTests {
+    @Test("An owner stops 10 s after the last pulse that came back, less what its clock may be off")
+    func stops() throws {
+        var (bench, _) = MachineBench.acting()
+        bench.pass(seconds: 1)
+        #expect(bench.epoch != nil)
+        bench.isConfirmed = false
+        bench.pass(seconds: 6)
+        #expect(bench.epoch != nil)
+        let effects = bench.published.count
+        bench.pass(seconds: 5)
+        #expect(bench.epoch == nil)
+        // It asks the broker whether it is the owner still.
+        #expect(bench.published.count == effects + 1)
+    }
+
+    @Test("A gateway that was suspended doesn't act when it wakes up, whatever it finds first")
+    func suspended() {
+        var (bench, _) = MachineBench.acting()
+        bench.isConfirmed = false
+        bench.now += 9000
+        #expect(bench.epoch != nil)
+        bench.now += 1000
+        #expect(bench.epoch == nil)
+        #expect(bench.give(.heard(MachineBench.sensor, strength: -60)).release == [MachineBench.sensor])
+    }
+
+    @Test("When pulses come back again, it acts only after a new record came back")
+    func provesItself() throws {
+        var (bench, _) = MachineBench.acting()
+        let epoch = try #require(bench.epoch)
+        bench.isConfirmed = false
+        bench.pass(seconds: 12)
+        let renewal = try #require(bench.records.last)
+        bench.give(.disconnected)
+        #expect(bench.epoch == nil)
+        bench.isConfirmed = true
+        bench.connect(session: 3)
+        bench.subscribe(retained: renewal)
+        bench.pass(seconds: 31)
+        #expect(bench.epoch == nil)
+        bench.pass(seconds: 3)
+        let claim = try #require(bench.records.last)
+        #expect(claim.epoch > epoch)
+    }
+
+    @Test("The durations leave room for clocks that are off", arguments: [Int64(0), 1000, 50_000])
+    func allowances(error: Int64) {
+        var terms = LeaseTerms()
+        terms.clockError = error
+        #expect(Int64(terms.willDelay) * 1_000_000 >= 10 * (1_000_000 + error))
+        #expect(terms.listening == 30_000)
+    }
+}
