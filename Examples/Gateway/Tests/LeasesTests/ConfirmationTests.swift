@@ -22,9 +22,9 @@ struct ConfirmationTests {
     func suspended() {
         var (bench, _) = MachineBench.acting()
         bench.isConfirmed = false
-        bench.now += 9000
+        bench.now += 6000
         #expect(bench.epoch != nil)
-        bench.now += 1000
+        bench.now += 4000
         #expect(bench.epoch == nil)
         #expect(bench.give(.heard(MachineBench.sensor, strength: -60)).release == [MachineBench.sensor])
     }
