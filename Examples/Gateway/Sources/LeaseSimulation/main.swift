@@ -54,6 +54,7 @@ func explain(_ finding: WorldFinding, _ seed: UInt64, _ command: WorldCommand) {
 func summarize(_ measures: WorldMeasures, _ command: WorldCommand, _ failures: Int, _ elapsed: Duration) {
     let seconds = Double(elapsed.components.seconds) + Double(elapsed.components.attoseconds) / 1e18
     let hours = Double(measures.sensorTime) / 3_600_000
+    let calm = max(Double(measures.calmTime) / 3_600_000, .leastNonzeroMagnitude)
     func rounded(_ value: Double) -> Double { (value * 100).rounded() / 100 }
     print("worlds              \(command.worlds), from seed \(command.seed); \(failures) failed")
     print("seeds per second    \(rounded(Double(command.worlds) / seconds)); \(rounded(seconds)) s")
@@ -63,6 +64,7 @@ func summarize(_ measures: WorldMeasures, _ command: WorldCommand, _ failures: I
     print("take-overs          \(times(measures.takeOvers))")
     print("pauses of an owner  \(times(measures.pauses))")
     print("changes of owner    \(rounded(Double(measures.takeOvers.count) / hours)) per hour and sensor")
+    print("without faults      \(rounded(Double(measures.calmChanges) / calm)) per hour and sensor")
     print("epochs forgotten    \(measures.forgotten): the broker lost them, and nobody in touch knew them")
 }
 

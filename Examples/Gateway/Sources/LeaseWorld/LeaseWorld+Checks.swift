@@ -23,6 +23,7 @@ extension LeaseWorld {
         }
         owners[sensor] = Int32(number)
         lastOwners[sensor] = Int32(number)
+        if before >= 0, before != Int32(number), now > plan.calm + plan.bound { measures.calmChanges += 1 }
     }
 
     func noteRelease(_ sensor: Int, _ number: Int) {
@@ -110,7 +111,7 @@ extension LeaseWorld {
                 if machine.epoch(of: id, at: gateway.local(now)) != nil { acting += 1 }
             }
             if acting > 1 { report(.twoOwners, sensor: sensor, "\(acting) gateways act on sensor \(sensor)") }
-            if isAudible, acting == 0 {
+            if isAudible, acting == 0, owners[sensor] >= 0 || now - endedAt[sensor] > plan.handover {
                 report(.noOwner, sensor: sensor, "nobody acts on sensor \(sensor), long after the last fault")
             }
         }

@@ -77,6 +77,7 @@ public final class LeaseWorld {
             if stops, !findings.isEmpty { break }
         }
         measures.sensorTime += Int64(plan.sensors) * now
+        measures.calmTime += Int64(plan.sensors) * max(0, now - plan.calm - plan.bound)
     }
 
     func log(_ text: @autoclosure () -> String) {

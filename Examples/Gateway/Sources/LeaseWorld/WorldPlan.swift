@@ -40,7 +40,12 @@ public struct WorldPlan: Sendable {
 
     /// Within which time after the last fault every sensor that a gateway hears has an owner: the slowest way is that
     /// an owner has to notice that it hears the sensor no longer, or that others have to wait for its lease.
+    /// It may change hands even then; for at most ``handover`` nobody owns it.
     public var bound: Int64 { terms.lease + terms.silence + 2 * terms.listening + 2 * cadence }
+
+    /// How long a change of the owner may take when nothing goes wrong: 15 s, if the one that asked for the sensor
+    /// leaves it to the others.
+    public var handover: Int64 { terms.courtesy + 10_000 }
 }
 
 /// What was wrong in a world.
@@ -81,6 +86,10 @@ public struct WorldMeasures: Sendable {
     public var delivered = 0
     /// Sensor-milliseconds.
     public var sensorTime: Int64 = 0
+    /// How often the owner changed when all faults were long over, and in how many sensor-milliseconds.
+    public var calmChanges = 0
+    /// The time of ``calmChanges``.
+    public var calmTime: Int64 = 0
     /// For each change of the owner: how long nobody acted, in milliseconds.
     public var takeOvers: [Int64] = []
     /// The same for a sensor's owner that had to pause, and went on.
@@ -99,6 +108,8 @@ public struct WorldMeasures: Sendable {
         published += other.published
         delivered += other.delivered
         sensorTime += other.sensorTime
+        calmChanges += other.calmChanges
+        calmTime += other.calmTime
         takeOvers += other.takeOvers
         pauses += other.pauses
         firsts += other.firsts

@@ -93,6 +93,16 @@ struct ClaimTests {
         #expect(bench.records.count == 1)
     }
 
+    @Test("What is left of an earlier subscription doesn't hide what the broker retains")
+    func leftovers() {
+        var bench = MachineBench()
+        bench.connect()
+        bench.receive(.record(MachineBench.foreign(4, 2, after: Mark(session: SessionID(rawValue: 99), sequence: 1))))
+        bench.subscribe(retained: MachineBench.foreign(5, 3, after: nil))
+        bench.pass(seconds: 60)
+        #expect(bench.published.isEmpty)
+    }
+
     @Test("A will that isn't trusted ends nothing")
     func distrustedWill() {
         var terms = LeaseTerms()

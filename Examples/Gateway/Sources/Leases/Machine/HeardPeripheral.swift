@@ -30,6 +30,8 @@ struct HeardPeripheral: Equatable, Sendable {
     // Its topic.
     /// Until when nothing is claimed, and nobody acts; `nil`: the topic isn't subscribed.
     var listeningUntil: Milliseconds?
+    /// Whether what the broker retained has come.
+    var hasRetained = false
     /// The last record, valid or not: what the broker retains.
     var tail: Mark?
     /// The last valid record.
@@ -74,6 +76,7 @@ struct HeardPeripheral: Equatable, Sendable {
         tenure = nil
         pending = nil
         listeningUntil = nil
+        hasRetained = false
         tail = nil
         record = nil
         isWitnessed = false

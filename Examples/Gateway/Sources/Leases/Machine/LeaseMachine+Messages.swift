@@ -8,7 +8,10 @@ extension LeaseMachine {
         _ now: Milliseconds,
         _ effects: inout LeaseEffects
     ) {
-        guard session != nil else { return }
+        // What comes before the subscription is what is left of an earlier one: its predecessor is unknown.
+        guard session != nil, let known = slots[slot],
+            isRetained || known.hasRetained || known.listeningUntil != nil
+        else { return }
         switch message {
         case .record(let record):
             if isRetained {
@@ -30,7 +33,8 @@ extension LeaseMachine {
         _ now: Milliseconds,
         _ effects: inout LeaseEffects
     ) {
-        guard slots[slot]?.tail == nil else { return }
+        guard slots[slot]?.hasRetained == false, slots[slot]?.tenure == nil else { return }
+        slots[slot]?.hasRetained = true
         slots[slot]?.tail = record.mark
         if record.mark != slots[slot]?.former { slots[slot]?.former = nil }
         slots[slot]?.claimAt = nil
