@@ -103,6 +103,18 @@ struct ClaimTests {
         #expect(bench.published.isEmpty)
     }
 
+    @Test("A record whose predecessor couldn't be read counts as its gateway's until its lease ends")
+    func unreadablePredecessor() {
+        var bench = MachineBench()
+        bench.connect()
+        bench.subscribe()
+        bench.receive(.record(MachineBench.foreign(5, 3, after: Mark(session: SessionID(rawValue: 98), sequence: 1))))
+        bench.pass(seconds: 119)
+        #expect(bench.published.isEmpty)
+        bench.pass(seconds: 5)
+        #expect(bench.records.count == 1)
+    }
+
     @Test("A will that isn't trusted ends nothing")
     func distrustedWill() {
         var terms = LeaseTerms()

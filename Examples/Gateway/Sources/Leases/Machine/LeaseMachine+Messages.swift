@@ -64,6 +64,9 @@ extension LeaseMachine {
             learn(record, slot, now)
             setRecord(record, slot, now, &effects)
             slots[slot]?.isWitnessed = true
+        } else if slots[slot]?.record == nil, record.epoch.isUsable {
+            // Nothing readable was retained, so its predecessor is unknown: it may be valid for others.
+            setRecord(record, slot, now, &effects)
         }
         // A release is a fact, even one that came too late to be the next record.
         if !isValid, record.isReleased, let held = slots[slot]?.record, held.epoch == record.epoch, !held.isReleased {
