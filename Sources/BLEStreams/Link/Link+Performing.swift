@@ -94,13 +94,4 @@ extension Link {
         guard let value = success.value(as: Success.self) else { throw wait.error(.procedure(.cancelled)) }
         return value
     }
-
-    /// The wait of an operation that is about to begin.
-    func wait(for operation: String, _ object: OperationObject, isFound: Bool) throws -> OperationWait {
-        if bearer.wouldWaitForItself(with: pass) {
-            if let end = bearer.end { throw BLEError.linkEnded(end, operation: operation, object: "\(object)") }
-            throw BLEError.waitingForItself(operation, "\(object)")
-        }
-        return OperationWait(self, operation, object, isFound: isFound)
-    }
 }

@@ -151,6 +151,17 @@ final class OperationWait: OperationCaller {
     }
 }
 
+extension Link {
+    /// The wait of an operation that is about to begin.
+    func wait(for operation: String, _ object: OperationObject, isFound: Bool) throws -> OperationWait {
+        if bearer.wouldWaitForItself(with: pass) {
+            if let end = bearer.end { throw BLEError.linkEnded(end, operation: operation, object: "\(object)") }
+            throw BLEError.waitingForItself(operation, "\(object)")
+        }
+        return OperationWait(self, operation, object, isFound: isFound)
+    }
+}
+
 /// A caller that is a closure.
 final class OperationCallback: OperationCaller {
     private let completion: @Sendable (Result<GATTSuccess, LinkFailure>) -> Void
