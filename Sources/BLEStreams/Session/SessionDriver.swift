@@ -182,7 +182,7 @@ final class SessionDriver: Sendable {
         while true {
             waker.listen()
             if let answer = answer() { return answer }
-            try await waker.wait()
+            try await waker.wait(isolation: #isolation)
         }
     }
 

@@ -66,58 +66,36 @@ final class Waker: Sendable {
     ///
     /// - Throws: `CancellationError` if the waiting task is cancelled.
     @usableFromInline
-    func wait() async throws {
-        let isWoken = if #isolation == nil { await waitAnywhere() } else { await waitInIsolation() }
-        if !isWoken { throw CancellationError() }
-    }
-
-    /// For a consumer without an actor: where there is no actor to return to, each look at whether this is its executor
-    /// is spared, and those were three of six.
-    @inline(__always)
-    private func waitAnywhere() async -> Bool {
-        await withTaskCancellationHandler {
-            await withUnsafeContinuation { wait($0) }
-        } onCancel: {
-            cancel()
-        }
-    }
-
-    private func waitInIsolation(_ actor: isolated (any Actor)? = #isolation) async -> Bool {
-        await withTaskCancellationHandler {
+    func wait(isolation actor: isolated (any Actor)? = #isolation) async throws {
+        let isWoken = await withTaskCancellationHandler {
             // Capturing it isolates the closure to the actor: otherwise a wait on the main actor takes two more changes
             // of thread.
             _ = actor
-            return await withUnsafeContinuation { wait($0) }
-        } onCancel: {
-            cancel()
-        }
-    }
-
-    private func wait(_ continuation: UnsafeContinuation<Bool, Never>) {
-        let outcome = consumer.withLock { consumer -> Bool? in
-            switch consumer {
-            case .listening:
-                consumer = .waiting(continuation)
-                return nil
-            case .cancelled:
-                consumer = .busy
-                return false
-            case .busy, .woken:
-                consumer = .busy
-                return true
-            case .waiting: preconditionFailure(Self.oneConsumer)
+            return await withUnsafeContinuation { continuation in
+                let outcome = consumer.withLock { consumer -> Bool? in
+                    switch consumer {
+                    case .listening:
+                        consumer = .waiting(continuation)
+                        return nil
+                    case .cancelled:
+                        consumer = .busy
+                        return false
+                    case .busy, .woken:
+                        consumer = .busy
+                        return true
+                    case .waiting: preconditionFailure(Self.oneConsumer)
+                    }
+                }
+                if let outcome { continuation.resume(returning: outcome) }
             }
+        } onCancel: {
+            let waiting = consumer.withLock { consumer -> UnsafeContinuation<Bool, Never>? in
+                defer { consumer = .cancelled }
+                if case .waiting(let continuation) = consumer { return continuation }
+                return nil
+            }
+            waiting?.resume(returning: false)
         }
-        if let outcome { continuation.resume(returning: outcome) }
-    }
-
-    /// The consumer's task was cancelled.
-    private func cancel() {
-        let waiting = consumer.withLock { consumer -> UnsafeContinuation<Bool, Never>? in
-            defer { consumer = .cancelled }
-            if case .waiting(let continuation) = consumer { return continuation }
-            return nil
-        }
-        waiting?.resume(returning: false)
+        if !isWoken { throw CancellationError() }
     }
 }
