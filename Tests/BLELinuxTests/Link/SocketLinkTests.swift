@@ -189,6 +189,21 @@ struct SocketLinkTests {
         #expect(link.security == .none)
     }
 
+    @Test func `however many PDUs came before the end, none is lost`() async throws {
+        let pair = try SocketPair()
+        // Room for more than a socket's turn.
+        var room: Int32 = 1 << 20
+        setsockopt(pair.far.descriptor.rawValue, SOL_SOCKET, SO_SNDBUF, &room, socklen_t(MemoryLayout<Int32>.size))
+        let count = SocketDrain.fairShare * ReceiveBuffer.slots + 40
+        for number in 0..<count { try pair.far.descriptor.send([0x1B, UInt8(number & 0xFF), UInt8(number >> 8)]) }
+        shutdown(pair.far.descriptor.rawValue, Int32(SHUT_RDWR))
+        let receiver = LinkRecorder()
+        link(over: pair.near).start(receiver)
+        let (pdus, reason) = await receiver.untilEnd()
+        #expect(pdus.count == count)
+        #expect(reason?.kind == .closedByPeer)
+    }
+
     @Test func `the end comes once, and nothing after it`() async throws {
         let pair = try SocketPair()
         let link = link(over: pair.near)

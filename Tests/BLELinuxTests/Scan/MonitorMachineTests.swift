@@ -71,6 +71,19 @@ import Testing
         #expect(machine.handle == 2)
     }
 
+    @Test func `one that nobody wants any more is removed, and not added again`() throws {
+        var machine = try present(3)
+        #expect(machine.unwant() == Output(command: .remove(3), timer: .cancel))
+        #expect(machine.removed(3) == Output())
+        machine = try present()
+        _ = machine.removed(1)
+        _ = machine.featuresRead(.success(try Self.features()))
+        _ = machine.added(.success(1))
+        #expect(machine.removed(1) == Output(timer: .start(MonitorMachine.pause)))
+        #expect(machine.unwant() == Output(timer: .cancel), "it is gone, and only the pause is to end")
+        #expect(machine.timerFired() == Output())
+    }
+
     @Test func `one that comes after it was wanted is removed`() throws {
         var machine = MonitorMachine()
         _ = machine.want()
