@@ -38,4 +38,13 @@ import Testing
         for _ in 0..<5000 { early.keep(Self.value(0), of: 1, now: .zero) }
         #expect(early.take(1, now: .zero).count == EarlyValues.limit)
     }
+
+    @Test func `what was taken makes room for others`() {
+        var early = EarlyValues()
+        early.begin(now: .zero)
+        for handle in 1...3 as ClosedRange<UInt16> {
+            for _ in 0..<EarlyValues.limit { early.keep(Self.value(0), of: handle, now: .zero) }
+            #expect(early.take(handle, now: .zero).count == EarlyValues.limit)
+        }
+    }
 }

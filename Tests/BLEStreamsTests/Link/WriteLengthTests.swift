@@ -53,6 +53,28 @@ import Testing
         }
     }
 
+    @Test(arguments: [98, 99, 100, 103])
+    func `a write without response that one PDU has no room for is refused before anything is sent`(
+        count: Int
+    ) async throws {
+        try await Bench.run(description: Self.description) { bench in
+            bench.air.faults.add(.replace(.opcode(0x03), with: [0x03, 0x64, 0x00]))
+            try await bench.peripheral.withLink { link in
+                #expect(link.mtu == 100)
+                let found = try #require(try await link.discover().characteristic(Self.long))
+                let discovered = bench.sent(by: .central).count
+                let value = octets(count)
+                for error in [
+                    await bleError { try await link.write(value, to: found, .withoutResponse) },
+                    await bleError { try await link.write(value, to: .handle(found.valueHandle), .withoutResponse) },
+                ] { #expect(error?.code == .overflow && error?.cause.contains("97") == true) }
+                #expect(bench.sent(by: .central).count == discovered)
+                try await link.write(octets(97), to: found, .withoutResponse)
+                try await link.expect(Self.long, reads: octets(97))
+            }
+        }
+    }
+
     @Test func `512 octets are written in each way`() async throws {
         try await withLink { link, _ in
             let value = octets(512)
