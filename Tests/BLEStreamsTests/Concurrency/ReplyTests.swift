@@ -34,6 +34,34 @@ import Testing
         #expect(value == 7 && unwanted.all.isEmpty)
     }
 
+    @Test func `whichever way a wait ends, its limit no longer counts`() async throws {
+        try await VirtualTime.run(seed: 1) { time in
+            let before = time.timerCount
+            let limit: @Sendable () -> any Error = { CancellationError() }
+            let early: Int = try await reply(on: time, limit: (.seconds(60), limit)) { finish in
+                finish(.success(1))
+                return {}
+            }
+            #expect(early == 1 && time.timerCount == before, "the answer comes before the limit is known")
+            let later: Int = try await reply(on: time, limit: (.seconds(60), limit)) { finish in
+                let answer = time.schedule(after: .seconds(1)) { finish(.success(2)) }
+                return { answer.cancel() }
+            }
+            #expect(later == 2 && time.timerCount == before, "the answer comes while the limit counts")
+            let cancelled = await withThrowingTaskGroup(of: Int.self) { group in
+                group.addTask {
+                    try await reply(on: time, limit: (.seconds(60), limit)) { _ in
+                        withUnsafeCurrentTask { $0?.cancel() }
+                        return {}
+                    }
+                }
+                return await group.nextResult()
+            }
+            #expect(throws: CancellationError.self) { try cancelled?.get() }
+            #expect(time.timerCount == before, "the caller is cancelled")
+        }
+    }
+
     @Test func `who was cancelled before it began to wait starts nothing`() async {
         let started = Recorder<Int>()
         let task = Task {

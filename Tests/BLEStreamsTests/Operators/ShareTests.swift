@@ -125,10 +125,13 @@ import Testing
         let shared = BLEStream([0, 0, 1]).filter { $0 == 1 }.share()
         let cancelled = Task {
             withUnsafeCurrentTask { $0?.cancel() }
-            let (first, second) = (shared.open(Waker {}), shared.open(Waker {}))
-            // It gives up behind the first zero, and says so to nobody.
+            let woken = Recorder<Int>()
+            let (first, second) = (shared.open(Waker {}), shared.open(Waker { woken.add(2) }))
+            // It gives up behind the first zero, and says so to nobody before it leaves.
             guard case .pending = try first.poll(), case .pending = try second.poll() else { return false }
+            let before = woken.all.count
             first.close()
+            #expect(woken.all.count > before, "who stays must poll now")
             return await Task {
                 guard case .element(1)? = try? second.poll() else { return false }
                 second.close()

@@ -1,11 +1,30 @@
-import BLEStreams
+import BLESimulator
 import Testing
+
+@testable import BLEStreams
 
 @Suite(.timeLimit(.minutes(10))) struct ThrottleTests {
     @Test func `the first comes at once, then the latest of each interval`() async throws {
         let played = try await play { $0.source("abcdefg-------h|").throttle(for: .milliseconds(2300)) }
         // Free again after 2.3 (c), 4.6 (e) and 6.9 seconds (g).
         #expect(played.output == "a-c-e-g-------h|")
+    }
+
+    @Test func `what was held doesn't come behind a newer one`() async throws {
+        try await VirtualTime.run { time in
+            let stage = Stage(time)
+            // Polled only now and then, as by somebody who has other work.
+            let cursor = stage.source("ab-c").throttle(for: .seconds(2)).open(Waker {})
+            var seen = [try cursor.nextElement()]
+            await stage.work(for: 1, and: .milliseconds(500))
+            seen.append(try cursor.nextElement())
+            await stage.work(for: 2)
+            seen.append(try cursor.nextElement())
+            await stage.work(for: 9)
+            seen.append(try cursor.nextElement())
+            #expect(seen == ["a", nil, "c", nil], "b is held, and dropped when c comes")
+            cursor.close()
+        }
     }
 
     @Test func `slow values pass as they are`() async throws {
@@ -66,5 +85,12 @@ import Testing
         let played = try await play { $0.source("ab----c").throttle(for: .seconds(9)).take(until: $0.source("---x")) }
         #expect(played.output == "a--(b|)")
         #expect(played.closings == [1, 1])
+    }
+}
+
+extension Cursor {
+    /// The element of one poll, if it is one.
+    fileprivate func nextElement() throws -> Element? {
+        if case .element(let element) = try poll() { element } else { nil }
     }
 }
