@@ -73,6 +73,7 @@ import Testing
             for _ in 0..<2 {
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     group.addTask { try await session.run() }
+                    try await bench.time.sleep(for: .milliseconds(1))
                     // The end has disconnected it.
                     try? session.connect()
                     _ = try await session.notifications(of: Bench.notifying).first()
