@@ -31,6 +31,16 @@ final class LinkCursor<Element: Sendable> {
     }
 
     func poll() throws -> Polled<Element> {
+        do {
+            return try pollTheLink()
+        } catch var error as BLEError where error.code == .disconnected {
+            // Final for this link only, even if it was lost in its first steps: the next iteration makes a new one.
+            error.isFinal = false
+            throw error
+        }
+    }
+
+    private func pollTheLink() throws -> Polled<Element> {
         if inner == nil {
             if isStopped { return .end }
             guard let link = try arrival.take() else { return .pending }
@@ -39,13 +49,7 @@ final class LinkCursor<Element: Sendable> {
             tally.began(self, stream.count)
             inner = stream.open(waker)
         }
-        do {
-            return try inner?.poll() ?? .end
-        } catch var error as BLEError where error.code == .disconnected {
-            // Final for this link only: the next iteration makes a new one.
-            error.isFinal = false
-            throw error
-        }
+        return try inner?.poll() ?? .end
     }
 
     func unfinished() -> [UInt8]? { inner?.unfinished() }
