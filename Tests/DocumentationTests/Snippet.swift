@@ -45,6 +45,8 @@ extension Snippet {
 }
 
 /// The package's folder, and the files in it that have snippets.
+///
+/// A package inside it, such as Examples/Gateway, compiles its own.
 enum Package {
     static let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..").standardized
 
@@ -54,11 +56,21 @@ enum Package {
             let files = FileManager.default.enumerator(atPath: folder.appending(path: top).path)
             for case let path as String in files ?? .init() where [".swift", ".md"].contains(where: path.hasSuffix) {
                 let file = "\(top)/\(path)"
+                if innerPackages.contains(where: file.hasPrefix) { continue }
                 snippets += Snippet.all(in: try text(of: file), of: file, isCode: path.hasSuffix(".swift"))
             }
         }
         return snippets.sorted { ($0.file, $0.line) < ($1.file, $1.line) }
     }
+
+    /// Their folders, as the beginnings of paths.
+    private static let innerPackages: [String] = {
+        let examples = folder.appending(path: "Examples")
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: examples.path)) ?? []
+        return names.map { "Examples/\($0)/" }.filter {
+            FileManager.default.fileExists(atPath: folder.appending(path: "\($0)Package.swift").path)
+        }
+    }()
 
     private static func text(of file: String) throws -> String {
         try String(contentsOf: folder.appending(path: file), encoding: .utf8)
