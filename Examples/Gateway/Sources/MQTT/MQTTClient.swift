@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// ```swift
 /// let client = MQTTClient(MQTTSettings(host: "localhost", clientID: "gateway"), outbox: outbox)
-/// try await withThrowingTaskGroup { group in
+/// await withTaskGroup { group in
 ///     group.addTask { await client.run() }
 ///     for await message in client.messages { print(message.topic) }
 /// }
