@@ -3,9 +3,12 @@ import Synchronization
 
 /// A mosquitto of its own, on a free port of 127.0.0.1, with everything in a temporary folder.
 public final class Broker: Sendable {
-    /// Where mosquitto is; `nil` if it is not installed. Tests that need it are then skipped.
-    public static let program = ["/usr/sbin/mosquitto", "/usr/local/sbin/mosquitto", "/usr/bin/mosquitto"]
-        .first { FileManager.default.isExecutableFile(atPath: $0) }
+    /// Where mosquitto is; `nil` if it or its subscriber is not installed. Tests that need it are then skipped.
+    public static let program =
+        Collector.program == nil
+        ? nil
+        : ["/usr/sbin/mosquitto", "/usr/local/sbin/mosquitto", "/usr/bin/mosquitto"]
+            .first { FileManager.default.isExecutableFile(atPath: $0) }
 
     /// What a skipped test says.
     public static let skipReason = "mosquitto is not installed (apt-get install mosquitto mosquitto-clients)"
