@@ -1,7 +1,7 @@
 import BLEDevices
 import BLEStreams
 
-/// The meanings of the standard's characteristics, by type: the one table for all commands.
+/// The meanings of the standard's characteristics, by type: the one table for all commands, and for `Examples/Gateway`.
 enum Decoders {
     /// A codec, and the unit of its value if that is a single number.
     private struct Decoder: Sendable {
