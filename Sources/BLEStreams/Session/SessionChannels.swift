@@ -39,14 +39,18 @@ final class SessionChannels: Sendable {
         _ subscription: Session.Subscription,
         _ consumer: SessionConsumer
     ) -> @Sendable () -> Void {
+        var failure: BLEError?
         let entered: (id: Int, mustWake: Bool, isOn: Bool)? = state.withLock { state in
-            guard consumer.finish == nil || !state.isOver && state.failure == nil else { return nil }
+            guard consumer.finish == nil || !state.isOver && state.failure == nil else {
+                failure = state.failure
+                return nil
+            }
             if state.channels[subscription] == nil { state.order.append(subscription) }
             let added = state.channels[subscription, default: SessionChannel(isPlanned: false)].add(consumer)
             return (added.id, added.mustWake, state.channels[subscription]?.isOn == true)
         }
         guard let entered else {
-            consumer.finish?(state.withLock { $0.failure })
+            consumer.finish?(failure)
             return {}
         }
         if entered.mustWake { consumer.wake() }
