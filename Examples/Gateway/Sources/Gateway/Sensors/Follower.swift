@@ -24,6 +24,7 @@ struct Follower {
         sessions[peripheral.label] = session
         var pause = Self.pauses.first
         while !Task.isCancelled {
+            let start = ContinuousClock.now
             do {
                 try await publishAll(session)
                 break
@@ -31,8 +32,10 @@ struct Follower {
                 break
             } catch {
                 publisher.report("\(peripheral.label): \(error)")
+                // Failures that are far apart are not a row of failures.
+                if start.duration(to: .now) > .seconds(2 * Self.pauses.most) { pause = Self.pauses.first }
                 guard (try? await Task.sleep(for: .seconds(pause))) != nil else { break }
-                pause = session.state.isReady ? Self.pauses.first : min(pause * 2, Self.pauses.most)
+                pause = min(pause * 2, Self.pauses.most)
                 try? session.reset()
             }
         }
