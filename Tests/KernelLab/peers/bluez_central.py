@@ -68,13 +68,29 @@ class Central:
 
         self.radio = await self.until(powered, f"{self.adapter} powered")
 
+    async def discover(self, options: dict | None = None) -> None:
+        """The kernel begins one discovery at a time. A bluetoothd that asks while it begins another program's hands the
+        refusal on to its client, which is to ask again; a moment later bluetoothd knows of the other one, and stops it."""
+        await self.radio.call_set_discovery_filter({"Transport": Variant("s", "le")} | (options or {}))
+
+        async def begun():
+            try:
+                await self.radio.call_start_discovery()
+                return True
+            except DBusError as error:
+                if error.type != "org.bluez.Error.InProgress":
+                    raise
+                self.control.say("refused", error=error.type)
+                return None
+
+        await self.until(begun, f"{self.adapter} discovering")
+
     def place(self, address: str) -> str:
         return f"/org/bluez/{self.adapter}/dev_{address.replace(':', '_')}"
 
     async def listen(self, address: str) -> None:
         path = self.place(address)
-        await self.radio.call_set_discovery_filter({"Transport": Variant("s", "le"), "DuplicateData": Variant("b", True)})
-        await self.radio.call_start_discovery()
+        await self.discover({"DuplicateData": Variant("b", True)})
 
         async def seen():
             return True if path in await self.objects() else None
@@ -100,8 +116,7 @@ class Central:
             return True if path in await self.objects() else None
 
         if await seen() is None:
-            await self.radio.call_set_discovery_filter({"Transport": Variant("s", "le")})
-            await self.radio.call_start_discovery()
+            await self.discover()
             await self.until(seen, f"{address} seen")
             await self.radio.call_stop_discovery()
         self.path = path

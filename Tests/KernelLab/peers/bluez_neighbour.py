@@ -71,11 +71,7 @@ class Neighbour(Central):
         return f"/org/bluez/{self.adapter}/dev_{address.replace(':', '_')}"
 
     async def scan(self, state: str) -> None:
-        if state == "on":
-            await self.radio.call_set_discovery_filter({"Transport": Variant("s", "le")})
-            await self.radio.call_start_discovery()
-        else:
-            await self.radio.call_stop_discovery()
+        await (self.discover() if state == "on" else self.radio.call_stop_discovery())
 
     async def seen(self, address: str) -> None:
         async def found():

@@ -191,6 +191,8 @@ def settle(world, ours: Ours, theirs: Theirs, served: Served) -> None:
     settle_served(ours, served)
     numbers = theirs.numbers
     say(f"theirs: {sent['theirs']:,} sent, {len(numbers):,} received, {len(theirs.unheard)} sent to a dead bluetoothd")
+    refused = len(theirs.peer.since(0, "refused"))
+    say(f"theirs: bluetoothd was refused a discovery or a connection {refused} times, and asked again")
     assert numbers == [number for number in range(1, sent["theirs"] + 1) if number not in theirs.unheard]
     settle_holdings(ours)
     settle_kernel(world, ours, theirs)
