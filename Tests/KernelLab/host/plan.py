@@ -1,8 +1,8 @@
 """Decides which guests are booted, and what each of them runs.
 
 A bench is a folder of scenarios; `kernel-tests` are the suites of the package's own test binary instead. A guest with its
-libraries takes an emulated processor half a minute before the first scenario begins, so benches that take less share one,
-each in a process of its own.
+libraries takes an emulated processor half a minute before the first scenario begins, so benches share one, each in a
+process of its own, as far as no guest then runs alone at the end.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ ZOO, MATRIX, HARDSHIPS, THREATS, ESSENTIAL = "zoo", "matrix", "hardships", "thre
 KERNEL_TAKES_PART = "not program"
 # Alone, and only if the variable is set: other work would be measured too, or it changes the toolchain.
 ON_REQUEST = {"speed": "LAB_SPEED", "deployment": "LAB_DEPLOYMENT"}
-# Each has a guest to itself, unless only a part of it runs. The longest come first, so that none runs alone at the end.
-LONG = ("sessions", "hour", "ble", "field", "bonds", "serve")
+# The benches that share a guest; all others share another one. The longest come first, so that none runs alone at the end.
+LONG = (("sessions", "hour", "ble"), ("field",), ("bonds",), ("serve",))
 # The number of guests for a bench that is run whole: each must end long before its deadline.
 PARTS = {ZOO: 3, MATRIX: 6}
 
@@ -41,8 +41,10 @@ class Bench:
         return self.name.split("/")[0] == KERNEL_TESTS
 
     @property
-    def is_long(self) -> bool:
-        return self.name in LONG and self.mark in ("", KERNEL_TAKES_PART)
+    def place(self) -> int:
+        """Which of the guests runs it, unless only a part of it runs."""
+        places = [place for place, names in enumerate(LONG) if self.name in names]
+        return places[0] if places and self.mark in ("", KERNEL_TAKES_PART) else len(LONG)
 
 
 @dataclass(frozen=True)
@@ -68,8 +70,7 @@ class Guest:
     @property
     def rank(self) -> tuple[int, int]:
         """Whole long benches first, then by the number of scenarios."""
-        first = self.benches[0]
-        place = LONG.index(first.name) if first.is_long and not self.bluetoothd else len(LONG)
+        place = len(LONG) if self.bluetoothd else self.benches[0].place
         return place, -sum(len(bench.expected) for bench in self.benches)
 
 
@@ -79,9 +80,10 @@ def guests_of(line: str, only: str | None, self_test: bool) -> list[Guest]:
     if only or self_test:
         mark = ""
     chosen = benches(only, self_test, mark)
-    guests = [Guest(line, (bench,)) for bench in chosen if bench.is_long and not only]
-    if others := tuple(bench for bench in chosen if not bench.is_long or only):
-        guests.append(Guest(line, others))
+    # What was chosen by hand runs in one.
+    places = [range(len(LONG) + 1)] if only else [[place] for place in range(len(LONG) + 1)]
+    shares = [tuple(bench for bench in chosen if bench.place in those) for those in places]
+    guests = [Guest(line, share) for share in shares if share]
     if line == LINE_OF_NEWER_BLUETOOTHD and not (only or self_test or mark or os.environ.get("LAB_BLUETOOTHD")):
         guests.append(Guest(line, tuple(benches(None, False, BLUETOOTHD_MARK)), NEWER_BLUETOOTHD))
     return guests
