@@ -85,6 +85,9 @@ package struct ConnectionMachine: Sendable {
         return rule.effects
     }
 
+    /// Lets the session begin by itself again: its end has disconnected it, not the program.
+    package mutating func release() { isHeld = false }
+
     // MARK: - Conditions
 
     private func meets(_ condition: SessionRule.Condition, _ trigger: SessionState.Trigger, _ isStable: Bool) -> Bool {

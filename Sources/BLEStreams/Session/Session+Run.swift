@@ -57,7 +57,8 @@ extension Central {
 extension Session {
     /// Runs the session until it is stopped or the task is cancelled, then ends it in order.
     ///
-    /// If the session fails, this waits for ``reset()``.
+    /// If the session fails, this waits for ``reset()``. A session whose task was cancelled can be run again, with new
+    /// streams: it connects by itself, unless the program had called ``disconnect()``.
     ///
     /// - Throws: ``BLEError/Code/busy`` if it is already running; nothing else.
     public func run() async throws {

@@ -71,13 +71,17 @@ final class SessionDriver: Sendable {
     ///
     /// - Parameter forGood: whether streams end, and whoever waits for the session.
     func leave(forGood: Bool) async {
+        let wasHeld = session.board.isHeld
         await session.lastLink?.close()
         switch session.state {
         case .failed: break
         case .disconnected(.initial) where forGood: break
         default: handle(.disconnect)
         }
-        if forGood { session.end() }
+        guard forGood else { return }
+        // Unless the program has disconnected it, the next run begins by itself.
+        if !wasHeld, !session.orders.isDisconnecting { session.board.release() }
+        session.end()
     }
 
     // MARK: - Steps without a link

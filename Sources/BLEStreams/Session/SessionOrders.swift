@@ -21,6 +21,9 @@ final class SessionOrders: Sendable {
 
     var isStopped: Bool { state.withLock { $0.isStopped } }
 
+    /// Whether the program waits for the end of the link.
+    var isDisconnecting: Bool { state.withLock { !$0.disconnects.isEmpty } }
+
     /// Registers the driver; `false` if there is one already.
     func beginDriving(_ wake: @escaping @Sendable () -> Void) -> Bool {
         state.withLock { state in

@@ -31,6 +31,9 @@ final class SessionStates: Sendable {
     /// Whether the program has disconnected, so that nothing begins by itself.
     var isHeld: Bool { state.withLock { $0.machine.isHeld } }
 
+    /// Lets it begin by itself again.
+    func release() { state.withLock { $0.machine.release() } }
+
     /// Lets the machine make a transition. ``tell()`` reports each one to all watchers; none is merged away.
     ///
     /// - Parameter adjust: updates the machine before it decides.

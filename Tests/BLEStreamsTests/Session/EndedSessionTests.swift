@@ -73,9 +73,8 @@ import Testing
             for _ in 0..<2 {
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     group.addTask { try await session.run() }
+                    // Before it runs again, its streams are still those that have ended.
                     try await bench.time.sleep(for: .milliseconds(1))
-                    // The end has disconnected it.
-                    try? session.connect()
                     _ = try await session.notifications(of: Bench.notifying).first()
                     let value = try await session.queue.run(.read(Bench.readable))
                     #expect(value.bytes == [1, 2, 3])
@@ -84,6 +83,28 @@ import Testing
                 }
                 let late = try await session.notifications(of: Bench.notifying).collect()
                 #expect(late.isEmpty && bench.centralAdapter.activity.links.isEmpty)
+            }
+        }
+    }
+
+    @Test func `one that the program had disconnected before its task was cancelled stays disconnected`() async throws {
+        try await Bench.run(serve: Bench.sendForEver) { bench in
+            let session = bench.central.session(Session.Plan(bench.peripheral).subscribing(to: Bench.notifying))
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try await session.run() }
+                try await session.ready(timeout: .seconds(60))
+                await session.disconnect()
+                group.cancelAll()
+                while await group.nextResult() != nil {}
+            }
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try await session.run() }
+                try await bench.time.sleep(for: .seconds(60))
+                #expect(session.state == .disconnected(.initial))
+                try session.connect()
+                try await session.ready(timeout: .seconds(60))
+                group.cancelAll()
+                while await group.nextResult() != nil {}
             }
         }
     }
