@@ -104,27 +104,26 @@ extension PeripheralServer {
         let stream = BLEStream<Waiting<PeripheralServer.WriteRequest>>(subject, timeline: timeline, buffer: .unbounded)
         { mailbox in
             let allowance = Allowance()
-            let names = self.database.withLock { database in
-                Set(database.characteristics.lazy.filter(name.names).map(\.id))
-            }
-            let end = self.watch(nil, finish: { mailbox.finish(throwing: $0) }) { event in
-                switch event {
-                case .write(let request) where request.central == central && names.contains(request.characteristic):
-                    guard let place = allowance.place(for: central.id) else {
-                        mailbox.lost(1)
-                        return .full
-                    }
-                    mailbox.send(Waiting(element: request, place: place))
-                    return .yes
-                case .disconnected(let gone, _) where gone == central:
-                    mailbox.finish()
-                    return .no
-                default: return .no
+            let finish: @Sendable (BLEError?) -> Void = { mailbox.finish(throwing: $0) }
+            let endOfWrites = self.watch(name, finish: finish) { event in
+                guard case .write(let request) = event, request.central == central else { return .no }
+                guard let place = allowance.place(for: central.id) else {
+                    mailbox.lost(1)
+                    return .full
                 }
+                mailbox.send(Waiting(element: request, place: place))
+                return .yes
+            }
+            let endOfVisit = self.watch(nil, finish: finish) { event in
+                if case .disconnected(let gone, _) = event, gone == central { mailbox.finish() }
+                return .no
             }
             // It may have left before the watching began.
             if central.bearer.end != nil { mailbox.finish() }
-            return end
+            return {
+                endOfWrites()
+                endOfVisit()
+            }
         }
         return stream.map { $0.element }
     }

@@ -42,6 +42,32 @@ import Testing
         }
     }
 
+    @Test func `a line that a program reads before it offers the service brings what comes once it does`() async throws {
+        let texts = Recorder<[UInt8]>()
+        let before = LocalPeripheral(name: "Modem") {
+            LocalService(BluetoothUUID(0xA000)) { LocalCharacteristic(Bench.readOnly, [.read], value: .stored([7])) }
+        }
+        try await Bench.run(description: before) { server, bench in
+            try await withThrowingDiscardingTaskGroup { lines in
+                for try await case .connected(let central) in server.centralEvents {
+                    lines.addTask {
+                        let line = server.bytes(of: .nordicUART, with: central)
+                        for try await text in line.chunks.assembled(until: .delimiter("\n")) { texts.add(text) }
+                    }
+                    try await bench.time.sleep(for: .seconds(1))
+                    try server.replaceServices([LocalService.serialLine()])
+                }
+            }
+        } _: { bench in
+            try await bench.peripheral.withLink { link in
+                try await bench.time.sleep(for: .seconds(3))
+                try await link.bytes(of: .nordicUART).write("late\n".utf8)
+                try await bench.time.sleep(for: .seconds(3))
+            }
+        }
+        #expect(texts.all == [Array("late".utf8)])
+    }
+
     @Test func `the line ends when its central leaves, and another one's goes on`() async throws {
         let ended = Recorder<BluetoothAddress>()
         let texts = Recorder<[UInt8]>()
