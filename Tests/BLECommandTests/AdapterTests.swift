@@ -1,7 +1,7 @@
 import Testing
 
 /// Adapters that are shown and switched; the simulated one.
-@Suite(.timeLimit(.minutes(2))) struct AdapterTests {
+@Suite(.timeLimit(.minutes(10))) struct AdapterTests {
     @Test func `the adapter is shown, and switched`() async throws {
         let shown = try await CommandRun.run("adapter", "--json")
         #expect(shown.status == 0)

@@ -6,7 +6,7 @@ import Testing
 @testable import ble
 
 /// `ble advertise`.
-@Suite(.timeLimit(.minutes(2))) struct AdvertiseTests {
+@Suite(.timeLimit(.minutes(10))) struct AdvertiseTests {
     @Test(
         arguments: [
             ["--ibeacon", "E2C56DB5-DFFB-48D2-B060-D0F5A71096E0,1,2,-60", "--interval", "100..150"],

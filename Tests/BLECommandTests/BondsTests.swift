@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// `ble bonds`.
-@Suite(.timeLimit(.minutes(2))) struct BondsTests {
+@Suite(.timeLimit(.minutes(10))) struct BondsTests {
     /// A file of bluetoothd's about one device.
     private func makeBluetoothdFile(
         in folder: URL,

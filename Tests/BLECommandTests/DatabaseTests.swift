@@ -7,7 +7,7 @@ import Testing
 @testable import ble
 
 /// A device that is copied: what `ble info --json` prints of it is served, and looks the same.
-@Suite(.timeLimit(.minutes(2))) struct DatabaseTests {
+@Suite(.timeLimit(.minutes(10))) struct DatabaseTests {
     /// Serves a device, and runs the body with a link to it; reads are answered as the closure says.
     private func withLink(
         to device: LocalPeripheral,

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// What the octets of known types mean, for people and for programs.
-@Suite(.timeLimit(.minutes(2))) struct DecodedValueTests {
+@Suite(.timeLimit(.minutes(10))) struct DecodedValueTests {
     @Test func `info says what values mean`() async throws {
         let run = try await CommandRun.run("info", Demo.heartRate)
         #expect(run.output.contains("          01  chest"))

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// `ble doctor` on the machine that runs the tests, whatever it has.
-@Suite(.timeLimit(.minutes(2))) struct DoctorTests {
+@Suite(.timeLimit(.minutes(10))) struct DoctorTests {
     /// The findings of a run, by their name, and its last line.
     private func examine(
         _ arguments: String...,

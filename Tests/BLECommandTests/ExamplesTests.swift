@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// The other examples, as somebody runs them who has no adapter.
-@Suite(.timeLimit(.minutes(2))) struct ExamplesTests {
+@Suite(.timeLimit(.minutes(10))) struct ExamplesTests {
     private func run(_ name: String, interruptedAt words: String? = nil) async throws -> CommandRun.Result {
         // To a pipe a line would go when there are many.
         try await CommandRun(

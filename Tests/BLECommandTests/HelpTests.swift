@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// Help, the manual page and completions: all from the same tables.
-@Suite(.timeLimit(.minutes(2))) struct HelpTests {
+@Suite(.timeLimit(.minutes(10))) struct HelpTests {
     static let commands = [
         "scan", "info", "link", "read", "write", "notify", "transfer", "update", "shell", "serve", "verify",
         "advertise", "pair", "unpair", "bonds", "oob", "adapter", "doctor", "help", "completions",

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// Ctrl-C, other signals, and a reader that leaves.
-@Suite(.timeLimit(.minutes(2))) struct InterruptionTests {
+@Suite(.timeLimit(.minutes(10))) struct InterruptionTests {
     @Test(arguments: [SIGINT, SIGTERM, SIGHUP])
     func `a scan is ended by a signal, and counted`(_ signal: Int32) async throws {
         let run = try CommandRun(["scan", "--json", "--duplicates"])

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct NotifyTests {
+@Suite(.timeLimit(.minutes(10))) struct NotifyTests {
     @Test func `values come as they are sent, and are counted in the end`() async throws {
         let run = try await CommandRun.run("notify", Demo.heartRate, Demo.measurement, "--count", "2", "--json")
         #expect(run.status == 0)

@@ -8,7 +8,7 @@ import Testing
 @testable import ble
 
 /// How results leave.
-@Suite(.timeLimit(.minutes(2))) struct OutputTests {
+@Suite(.timeLimit(.minutes(10))) struct OutputTests {
     /// What is written to a socket that keeps each write apart.
     private struct Writes {
         let output: Output

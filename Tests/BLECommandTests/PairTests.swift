@@ -1,7 +1,7 @@
 import Testing
 
 /// `ble pair`.
-@Suite(.timeLimit(.minutes(2))) struct PairTests {
+@Suite(.timeLimit(.minutes(10))) struct PairTests {
     @Test func `it pairs, and says how the link is protected`() async throws {
         let run = try await CommandRun.run("pair", Demo.values, "--json")
         #expect(run.status == 0)

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// The nine small programs, as somebody runs them who has no adapter.
-@Suite(.timeLimit(.minutes(2))) struct ProgramsTests {
+@Suite(.timeLimit(.minutes(10))) struct ProgramsTests {
     private func run(_ words: String..., interruptedAt: String? = nil) async throws -> CommandRun.Result {
         // To a pipe a line would go when there are many.
         try await CommandRun(

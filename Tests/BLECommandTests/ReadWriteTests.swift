@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// `ble info`, `read` and `write`.
-@Suite(.timeLimit(.minutes(2))) struct ReadWriteTests {
+@Suite(.timeLimit(.minutes(10))) struct ReadWriteTests {
     @Test func `info prints the whole tree, and its handles can be read`() async throws {
         let run = try await CommandRun.run("info", Demo.values, "--json")
         #expect(run.status == 0)

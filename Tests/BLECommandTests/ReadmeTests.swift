@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// What the README shows of the command is what the command prints.
-@Suite(.timeLimit(.minutes(2))) struct ReadmeTests {
+@Suite(.timeLimit(.minutes(10))) struct ReadmeTests {
     /// A command of the README and the lines below it.
     struct Example {
         var arguments: [String]

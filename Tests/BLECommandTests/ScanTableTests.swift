@@ -4,7 +4,7 @@ import Testing
 @testable import ble
 
 /// The table that a scan shows at a terminal.
-@Suite(.timeLimit(.minutes(2))) struct ScanTableTests {
+@Suite(.timeLimit(.minutes(10))) struct ScanTableTests {
     /// The pictures of a run, each a list of lines, without what moves the cursor.
     private func pictures(of run: CommandRun.Result) -> [[String]] {
         run.output.joined(separator: "\n").components(separatedBy: "\u{1B}[J").map { picture in

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct ScanTests {
+@Suite(.timeLimit(.minutes(10))) struct ScanTests {
     @Test func `a device is printed with what it advertises`() async throws {
         let run = try await CommandRun.run("scan", "--json", "--service", "180D", "--count", "1")
         #expect(run.status == 0)

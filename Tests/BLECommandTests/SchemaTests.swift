@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// What `--json` prints is what the schema says.
-@Suite(.timeLimit(.minutes(3))) struct SchemaTests {
+@Suite(.timeLimit(.minutes(10))) struct SchemaTests {
     /// As much of JSON Schema 2020-12 as `ble help --schema` uses.
     struct Validator {
         let definitions: [String: Any]

@@ -4,7 +4,7 @@ import Testing
 @testable import ble
 
 /// What each subcommand shows at terminals of several widths.
-@Suite(.timeLimit(.minutes(3))) struct ScreenTests {
+@Suite(.timeLimit(.minutes(10))) struct ScreenTests {
     /// One call, and when it is interrupted where it doesn't end by itself.
     struct Screen: CustomTestStringConvertible, Sendable {
         var arguments: [String]

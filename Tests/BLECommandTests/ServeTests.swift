@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// `ble serve`, with the visitor that the simulation sends it.
-@Suite(.timeLimit(.minutes(2))) struct ServeTests {
+@Suite(.timeLimit(.minutes(10))) struct ServeTests {
     /// The events until there is one of each of these names; what happens at the same time is told in any order.
     private func events(of run: CommandRun, until names: Set<String>) async throws -> [[String: Any]] {
         var events: [[String: Any]] = []

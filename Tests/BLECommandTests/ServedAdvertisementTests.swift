@@ -6,7 +6,7 @@ import Testing
 @testable import ble
 
 /// What `ble serve` advertises beside its name and its services, and what follows a file.
-@Suite(.timeLimit(.minutes(2))) struct ServedAdvertisementTests {
+@Suite(.timeLimit(.minutes(10))) struct ServedAdvertisementTests {
     /// The first event with this name.
     private func event(_ name: String, of run: CommandRun) async throws -> [String: Any] {
         while true {

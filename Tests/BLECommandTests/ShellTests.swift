@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// `ble shell`: many commands over one link.
-@Suite(.timeLimit(.minutes(2))) struct ShellTests {
+@Suite(.timeLimit(.minutes(10))) struct ShellTests {
     private func shell(_ lines: String..., arguments: [String] = []) async throws -> CommandRun.Result {
         let input = lines.map { $0 + "\n" }.joined()
         return try await CommandRun(["shell", Demo.values] + arguments, input: input).end()

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// Simulated devices that last from command to command, as `--simulation` keeps them.
-@Suite(.timeLimit(.minutes(2))) struct SimulationFolderTests {
+@Suite(.timeLimit(.minutes(10))) struct SimulationFolderTests {
     private func run(_ arguments: String..., in folder: URL) async throws -> CommandRun.Result {
         try await CommandRun(arguments + ["--simulation", folder.path], simulated: false).end()
     }

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct TransferTests {
+@Suite(.timeLimit(.minutes(10))) struct TransferTests {
     @Test func `a message goes to standard output as it came`() async throws {
         let run = try await CommandRun.run("transfer", Demo.transfer, Demo.message)
         #expect(run.status == 0)

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite(.timeLimit(.minutes(3))) struct UpdateTests {
+@Suite(.timeLimit(.minutes(10))) struct UpdateTests {
     /// Octets of an image for MCUboot of that size, trailer included.
     static func image(_ size: Int) -> Data {
         var octets: [UInt8] = [0x3D, 0xB8, 0xF3, 0x96, 0, 0, 0, 0, 32, 0, 0, 0]

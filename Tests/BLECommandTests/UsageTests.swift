@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// What the command says before it touches any radio.
-@Suite(.timeLimit(.minutes(2))) struct UsageTests {
+@Suite(.timeLimit(.minutes(10))) struct UsageTests {
     @Test(arguments: ["scan", "info", "read", "write", "notify", "transfer", "serve", "verify"])
     func `every subcommand explains itself and all its options`(_ name: String) async throws {
         let run = try await CommandRun.run(name, "--help", simulated: false)

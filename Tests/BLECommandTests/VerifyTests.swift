@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// `ble serve --database` and `ble verify`, as a person runs them.
-@Suite(.timeLimit(.minutes(2))) struct VerifyTests {
+@Suite(.timeLimit(.minutes(10))) struct VerifyTests {
     private func withFile(_ text: String, _ body: (String) async throws -> Void) async throws {
         try await withFolder { folder in
             let file = folder.appending(path: "device.json")

@@ -6,7 +6,7 @@ import Testing
 @testable import BLELinux
 
 /// What is found at a machine, each fault on a kernel in memory.
-@Suite(.timeLimit(.minutes(1))) struct ExaminationTests {
+@Suite(.timeLimit(.minutes(10))) struct ExaminationTests {
     private let kernel = FakeKernel { state in
         state.release = "6.12.41-amd64"
         state.links["/proc/self/exe"] = "/opt/gateway"

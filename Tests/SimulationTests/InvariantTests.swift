@@ -5,7 +5,7 @@ import Testing
 @testable import SimulatedWorlds
 
 /// What a world looks for is found where it is.
-@Suite(.timeLimit(.minutes(5))) struct InvariantTests {
+@Suite(.timeLimit(.minutes(10))) struct InvariantTests {
     private static let central = BluetoothAddress(rawValue: 0xC0CE_0000_0000, kind: .random)
     private static let peripheral = BluetoothAddress(rawValue: 0xC0DE_0000_0000, kind: .random)
     private static let route = AirWatch.Route(central: 0, peripheral: 0, channel: .notified)

@@ -5,7 +5,7 @@ import Testing
 @testable import ble
 
 /// Clients of one proxy that want the same, and an adapter that isn't there all the time.
-@Suite(.timeLimit(.minutes(2))) struct ProxySharingTests {
+@Suite(.timeLimit(.minutes(10))) struct ProxySharingTests {
     private let free = PlainClient.Places(free: 1, limit: 1, used: [])
 
     @Test(arguments: [false, true])

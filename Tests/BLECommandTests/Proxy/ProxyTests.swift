@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// `ble proxy` as a program on the network meets it; the kernel lab has it meet Home Assistant's own client.
-@Suite(.timeLimit(.minutes(2))) struct ProxyTests {
+@Suite(.timeLimit(.minutes(10))) struct ProxyTests {
     @Test func `it greets, tells what it is, passes advertisements on, and ends at Ctrl-C`() async throws {
         let run = try CommandRun(["proxy", "--listen", "127.0.0.1:0", "--name", "shed", "--json"])
         let announcement = try object(await run.line())

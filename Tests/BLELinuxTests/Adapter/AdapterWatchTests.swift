@@ -5,7 +5,7 @@ import Testing
 @testable import BLELinux
 
 /// What is told of an adapter that others switch off and on; the test is the kernel.
-@Suite(.timeLimit(.minutes(1))) struct AdapterWatchTests {
+@Suite(.timeLimit(.minutes(10))) struct AdapterWatchTests {
     private static let off: [UInt8] = [0x00, 0x02, 0, 0]
     private static let on: [UInt8] = [0x01, 0x02, 0, 0]
 

@@ -7,7 +7,7 @@ import Testing
 
 /// An agent and a bus that is made by hand; libdbus is between the two.
 @Suite(
-    .timeLimit(.minutes(1)),
+    .timeLimit(.minutes(10)),
     .enabled("libdbus-1.so.3 is not installed on this machine") { LibDBus.shared != nil }
 )
 struct PairingAgentTests {

@@ -5,7 +5,7 @@ import Testing
 @testable import BLELinux
 
 /// What the kernel is asked for while peers are being connected to; the test is the kernel.
-@Suite(.timeLimit(.minutes(1))) struct ConnectingPeersTests {
+@Suite(.timeLimit(.minutes(10))) struct ConnectingPeersTests {
     private static let readDefaults: [UInt8] = [0x4B, 0, 0, 0, 0, 0]
     private static let setThreeSeconds: [UInt8] = [0x4C, 0, 0, 0, 5, 0, 0x1B, 0, 2, 0xB8, 0x0B]
     private static let setElevenSeconds: [UInt8] = [0x4C, 0, 0, 0, 5, 0, 0x1B, 0, 2, 0xF8, 0x2A]

@@ -5,7 +5,7 @@ import Testing
 @testable import BLELinux
 
 /// What the kernel is asked of the controller's roles; the test is the kernel.
-@Suite(.timeLimit(.minutes(1))) struct ExcludedRolesTests {
+@Suite(.timeLimit(.minutes(10))) struct ExcludedRolesTests {
     /// One feature, the one that tells, with its flags.
     private static let both: [UInt8] = [
         1, 0, 0xD6, 0x49, 0xB0, 0xD1, 0x28, 0xEB, 0x27, 0x92, 0x96, 0x46, 0xC0, 0x42, 0xB5, 0x10, 0x1B, 0x67,

@@ -5,7 +5,7 @@ import Testing
 
 @testable import BLELinux
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct EventLoopTests {
     @Test func `jobs run in order, on one thread that is not the caller's`() async throws {
         let loop = try EventLoop(name: "test")

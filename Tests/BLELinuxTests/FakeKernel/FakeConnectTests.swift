@@ -6,7 +6,7 @@ import Testing
 @testable import BLELinux
 
 /// Connecting, on a kernel in memory.
-@Suite(.timeLimit(.minutes(1))) struct FakeConnectTests {
+@Suite(.timeLimit(.minutes(10))) struct FakeConnectTests {
     private let run = FakeRun(kernel: FakeKernel { $0.peers[.example] = FakePeer(address: .example) })
 
     private func error(connecting radio: LinuxRadio) async throws -> BLEError? {

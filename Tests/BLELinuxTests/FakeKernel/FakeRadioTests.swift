@@ -8,7 +8,7 @@ import Testing
 @testable import BLELinux
 
 /// The radio on a kernel in memory: what it does where all goes well.
-@Suite(.timeLimit(.minutes(1))) struct FakeRadioTests {
+@Suite(.timeLimit(.minutes(10))) struct FakeRadioTests {
     private let kernel = FakeKernel { $0.peers[.example] = FakePeer(address: .example) }
     private let timeline = StepTimeline()
 
@@ -121,7 +121,7 @@ import Testing
 }
 
 /// The radio on a kernel in memory keeps the contract of all radios.
-@Suite(.timeLimit(.minutes(1))) struct FakeContractTests {
+@Suite(.timeLimit(.minutes(10))) struct FakeContractTests {
     @Test(arguments: RadioClause.all)
     func `a radio keeps it`(_ clause: RadioClause) async throws {
         let kernel = FakeKernel()

@@ -6,7 +6,7 @@ import Testing
 @testable import BLELinux
 
 /// Links on which the kernel sends nothing, on a kernel in memory.
-@Suite(.timeLimit(.minutes(1))) struct FakeSendingTests {
+@Suite(.timeLimit(.minutes(10))) struct FakeSendingTests {
     private let run = FakeRun(kernel: FakeKernel { $0.peers[.example] = FakePeer(address: .example) })
     private let pdu: [UInt8] = [0x0A, 3, 0]
 

@@ -5,7 +5,7 @@ import Testing
 @testable import BLELinux
 
 /// What a program sets of an adapter, on a kernel in memory.
-@Suite(.timeLimit(.minutes(1))) struct FakeSettingsTests {
+@Suite(.timeLimit(.minutes(10))) struct FakeSettingsTests {
     private let run = FakeRun(
         kernel: FakeKernel { state in
             state.peers[.example] = FakePeer(address: .example)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import BLELinux
 
-@Suite(.serialized, .enabled(if: KernelLab.isHere, KernelLab.absence), .timeLimit(.minutes(2)))
+@Suite(.serialized, .enabled(if: KernelLab.isHere, KernelLab.absence), .timeLimit(.minutes(10)))
 struct KernelAdapterTests {
     private func failureToScan(_ radio: LinuxRadio) async -> BLEError? {
         let scan = Events { radio.scan(ScanRequest(), events: $0) }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import BLELinux
 
-@Suite(.serialized, .enabled(if: KernelLab.isHere, KernelLab.absence), .timeLimit(.minutes(2)))
+@Suite(.serialized, .enabled(if: KernelLab.isHere, KernelLab.absence), .timeLimit(.minutes(10)))
 struct KernelConnectTests {
     @Test func `connects by address and exchanges PDUs`() async throws {
         try KernelLab.peer("reset")

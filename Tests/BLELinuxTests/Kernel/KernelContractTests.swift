@@ -6,7 +6,7 @@ import Testing
 @testable import BLELinux
 
 /// The kernel keeps the contract of all radios: two of its adapters that hear each other.
-@Suite(.serialized, .enabled(if: KernelLab.isHere, KernelLab.absence), .timeLimit(.minutes(2)))
+@Suite(.serialized, .enabled(if: KernelLab.isHere, KernelLab.absence), .timeLimit(.minutes(10)))
 struct KernelContractTests {
     private static let withoutLinks = RadioClause.all(for: [.scanning, .power])
     private static let withLinks = RadioClause.all(for: [.scanning, .power, .linking]).filter {

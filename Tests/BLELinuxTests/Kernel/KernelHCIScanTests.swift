@@ -5,7 +5,7 @@ import Testing
 @testable import BLELinux
 
 /// Beside no other test: what another scan has begun is shared, and this one can't end it.
-@Suite(.serialized, .enabled(if: KernelLab.isHere, KernelLab.absence), .timeLimit(.minutes(2)))
+@Suite(.serialized, .enabled(if: KernelLab.isHere, KernelLab.absence), .timeLimit(.minutes(10)))
 struct KernelHCIScanTests {
     /// The first report of a device, or why there is none.
     private func report(of address: BluetoothAddress, in events: Events<ScanEvent>) async throws -> AdvertisingReport {

@@ -6,7 +6,7 @@ import Testing
 @testable import BLELinux
 
 /// The peripheral role on the real kernel, as a program has it.
-@Suite(.serialized, .enabled(if: KernelLab.isHere, KernelLab.absence), .timeLimit(.minutes(2)))
+@Suite(.serialized, .enabled(if: KernelLab.isHere, KernelLab.absence), .timeLimit(.minutes(10)))
 struct KernelPeripheralTests {
     private static let temperature = BluetoothUUID.Characteristics.temperature
 

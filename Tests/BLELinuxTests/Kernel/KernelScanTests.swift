@@ -4,7 +4,7 @@ import Testing
 
 @testable import BLELinux
 
-@Suite(.serialized, .enabled(if: KernelLab.isHere, KernelLab.absence), .timeLimit(.minutes(2)))
+@Suite(.serialized, .enabled(if: KernelLab.isHere, KernelLab.absence), .timeLimit(.minutes(10)))
 struct KernelScanTests {
     /// The first report of a device, or why there is none.
     private func report(of address: BluetoothAddress, in events: Events<ScanEvent>) async throws -> AdvertisingReport {

@@ -6,7 +6,7 @@ import Testing
 @testable import BLELinux
 
 /// The kernel's links keep the contract of all radios; here over sockets that need no adapter.
-@Suite(.timeLimit(.minutes(1))) struct LinkContractTests {
+@Suite(.timeLimit(.minutes(10))) struct LinkContractTests {
     @Test(arguments: RadioClause.all(for: [.linking]))
     func `a link over a socket keeps it`(_ clause: RadioClause) async throws {
         let loop = try EventLoop(name: "contract")

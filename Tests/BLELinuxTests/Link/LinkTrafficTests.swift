@@ -8,7 +8,7 @@ import Testing
 
 /// Everything at once on one link, over real sockets and threads: what is sent without a lock must stay in order, and
 /// no answer may be missed that is faster than the word that its request has left.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct LinkTrafficTests {
     private static let readable = BluetoothUUID(0xA001)
     private static let notifying = BluetoothUUID(0xA003)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import BLELinux
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct SocketLinkTests {
     private let loop: EventLoop
     private let environment = FakeEnvironment()

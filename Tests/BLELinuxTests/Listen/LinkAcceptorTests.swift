@@ -8,7 +8,7 @@ import Testing
 @testable import BLELinux
 
 /// Taking connections while the system lets the program open nothing more.
-@Suite(.timeLimit(.minutes(1))) struct LinkAcceptorTests {
+@Suite(.timeLimit(.minutes(10))) struct LinkAcceptorTests {
     /// What the acceptor has told, and how often it asked the system.
     private enum Told: Equatable {
         case accepted

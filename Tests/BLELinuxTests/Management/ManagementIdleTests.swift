@@ -6,7 +6,7 @@ import Testing
 @testable import BLELinux
 
 /// When a program may end: once the kernel has answered all that it was asked.
-@Suite(.timeLimit(.minutes(2))) struct ManagementIdleTests {
+@Suite(.timeLimit(.minutes(10))) struct ManagementIdleTests {
     private let kernel: KernelDouble
 
     init() throws { kernel = try KernelDouble() }

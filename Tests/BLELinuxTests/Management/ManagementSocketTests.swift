@@ -7,7 +7,7 @@ import Testing
 @testable import BLELinux
 
 /// The management socket's own part: events to their observers, and what the kernel had no room for.
-@Suite(.timeLimit(.minutes(1))) struct ManagementSocketTests {
+@Suite(.timeLimit(.minutes(10))) struct ManagementSocketTests {
     private enum Heard: Equatable {
         case found(Int8)
         case lost(Int)

@@ -7,7 +7,7 @@ import Testing
 @testable import BLELinux
 
 /// An adapter is off for the moment in which its privacy is set; the test is the kernel.
-@Suite(.timeLimit(.minutes(1))) struct PrivacySwitchTests {
+@Suite(.timeLimit(.minutes(10))) struct PrivacySwitchTests {
     private static let off: [UInt8] = [0x00, 0x02, 0, 0]
     private static let on: [UInt8] = [0x01, 0x02, 0, 0]
 

@@ -8,7 +8,7 @@ import Testing
 @testable import BLELinux
 
 /// A reset from the order to the adapter that is back, with a system and an adapter that a test has made.
-@Suite(.timeLimit(.minutes(1))) struct AdapterResetTests {
+@Suite(.timeLimit(.minutes(10))) struct AdapterResetTests {
     /// An adapter that goes away and comes back as a test says.
     private final class Adapter: IdleRadio {
         private struct State {

@@ -7,7 +7,7 @@ import Testing
 @testable import BLELinux
 
 /// An adapter that is off for a moment is to be on again, though the program is killed; the test is the kernel.
-@Suite(.timeLimit(.minutes(1))) struct PowerBreakTests {
+@Suite(.timeLimit(.minutes(10))) struct PowerBreakTests {
     private static let off: [UInt8] = [0x00, 0x02, 0, 0]
     private static let on: [UInt8] = [0x01, 0x02, 0, 0]
 

@@ -5,7 +5,7 @@ import Testing
 @testable import BLELinux
 
 /// Switching an adapter on; the test is the kernel.
-@Suite(.timeLimit(.minutes(1))) struct PowerSwitchTests {
+@Suite(.timeLimit(.minutes(10))) struct PowerSwitchTests {
     private static let off: [UInt8] = [0x00, 0x02, 0, 0]
     private static let on: [UInt8] = [0x01, 0x02, 0, 0]
 

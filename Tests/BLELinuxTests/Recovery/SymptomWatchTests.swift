@@ -6,7 +6,7 @@ import Testing
 @testable import BLELinux
 
 /// What is seen by the kernel's word that an adapter doesn't do its work.
-@Suite(.timeLimit(.minutes(1))) struct SymptomWatchTests {
+@Suite(.timeLimit(.minutes(10))) struct SymptomWatchTests {
 
     private let kernel: KernelDouble
     private let watch: SymptomWatch

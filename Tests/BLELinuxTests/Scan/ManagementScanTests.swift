@@ -5,7 +5,7 @@ import Testing
 @testable import BLELinux
 
 /// A scan over the management socket, with the test as the kernel.
-@Suite(.timeLimit(.minutes(1))) struct ManagementScanTests {
+@Suite(.timeLimit(.minutes(10))) struct ManagementScanTests {
     /// Read Advertisement Monitor Features: nothing supported, 32 handles, 16 patterns, those in use.
     private static func features(supported: UInt8 = 0, inUse: [UInt8] = []) -> [UInt8] {
         [supported, 0, 0, 0, 0, 0, 0, 0, 32, 0, 16, UInt8(inUse.count), 0] + inUse.flatMap { [$0, 0] }

@@ -6,7 +6,7 @@ import Testing
 @testable import BLELinux
 
 /// A link that is encrypted is paired anew for better keys: what it fails with, alone and beside bluetoothd.
-@Suite(.timeLimit(.minutes(2))) struct PairingAnewTests {
+@Suite(.timeLimit(.minutes(10))) struct PairingAnewTests {
     private typealias Outcome = Result<Bond?, BLEError>
 
     private let kernel: KernelDouble

@@ -7,7 +7,7 @@ import Testing
 
 /// A program gives up a pairing that it has begun, at the moments that matter: the kernel may be further than the program
 /// has heard.
-@Suite(.timeLimit(.minutes(2))) struct PairingCancelTests {
+@Suite(.timeLimit(.minutes(10))) struct PairingCancelTests {
     private typealias Outcome = Result<Bond?, BLEError>
 
     private let kernel: KernelDouble

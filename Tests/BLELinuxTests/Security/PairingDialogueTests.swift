@@ -6,7 +6,7 @@ import Testing
 @testable import BLELinux
 
 /// What the kernel asks, and the commands with which it is answered; there is no bluetoothd.
-@Suite(.timeLimit(.minutes(2))) struct PairingDialogueTests {
+@Suite(.timeLimit(.minutes(10))) struct PairingDialogueTests {
     private static let passkey: UInt32 = 624_813
 
     private final class Program: Sendable {

@@ -7,7 +7,7 @@ import Testing
 @testable import BLELinux
 
 /// A central pairs with this machine: what the kernel asks, and what it is answered; there is no bluetoothd.
-@Suite(.timeLimit(.minutes(2))) struct PairingReceiverTests {
+@Suite(.timeLimit(.minutes(10))) struct PairingReceiverTests {
     private static let passkey: UInt32 = 624_813
     private static let octets = (0..<4).map { UInt8(truncatingIfNeeded: passkey >> (8 * $0)) }
 

@@ -7,7 +7,7 @@ import Testing
 @testable import BLELinux
 
 /// The settings that pairings need, on an adapter that others set too.
-@Suite(.timeLimit(.minutes(2))) struct PairingSettingsTests {
+@Suite(.timeLimit(.minutes(10))) struct PairingSettingsTests {
     private static let none = [UInt8](repeating: 0, count: 4)
     private let kernel: KernelDouble
     /// An adapter that nobody else has: claims are of the whole machine.

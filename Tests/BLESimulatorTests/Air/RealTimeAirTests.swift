@@ -4,7 +4,7 @@ import BLESimulator
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct RealTimeAirTests {
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(10)))
     func `in real time two adapters find each other, talk and part`() async throws {
         let air = SimulatedAir()
         let settings = AdapterSettings(advertisingInterval: .milliseconds(20), linkTiming: .fast)

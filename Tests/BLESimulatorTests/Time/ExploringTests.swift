@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 
 /// Many runs of one body.
-@Suite(.timeLimit(.minutes(5))) struct ExploringTests {
+@Suite(.timeLimit(.minutes(10))) struct ExploringTests {
     private struct Wrong: Error {}
 
     @Test func `each seed is run, and how many there were is told`() async throws {

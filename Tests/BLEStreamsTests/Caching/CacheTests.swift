@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(10)))
     func `who waits for the services gets them though they are forgotten meanwhile`() async throws {
         try await Bench.run { bench in
             try await bench.peripheral.withLink { link in

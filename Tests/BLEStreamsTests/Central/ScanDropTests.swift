@@ -6,7 +6,7 @@ import Synchronization
 import Testing
 
 /// What becomes of advertisements that the kernel had no room for: every scan that runs counts them, in their place.
-@Suite(.timeLimit(.minutes(1))) struct ScanDropTests {
+@Suite(.timeLimit(.minutes(10))) struct ScanDropTests {
     /// A radio that receives what a test says; each scan begins with one advertisement.
     private final class ScriptedRadio: IdleRadio {
         typealias Events = @Sendable (ScanEvent) -> Void

@@ -7,7 +7,7 @@ import Testing
 @testable import BLEStreams
 
 /// What all else stands on, on real threads: ends race results, and cancellations come first.
-@Suite(.timeLimit(.minutes(5))) struct PrimitiveStressTests {
+@Suite(.timeLimit(.minutes(10))) struct PrimitiveStressTests {
     private struct Limit: Error {}
 
     private struct Failure: Error {}

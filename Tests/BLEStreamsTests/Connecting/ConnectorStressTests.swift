@@ -6,7 +6,7 @@ import Testing
 @testable import BLEStreams
 
 /// Links that are wanted, given up, shared and lost on real threads.
-@Suite(.timeLimit(.minutes(5))) struct ConnectorStressTests {
+@Suite(.timeLimit(.minutes(10))) struct ConnectorStressTests {
     @Test(arguments: Stress.seeds(10))
     func `whoever comes is answered, and every link that was made has ended when the last has left`(
         seed: UInt64

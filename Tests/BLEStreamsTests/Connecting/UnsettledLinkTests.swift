@@ -7,7 +7,7 @@ import Testing
 @testable import BLEStreams
 
 /// Links that are up, and turn out to be of no use before anybody has them.
-@Suite(.timeLimit(.minutes(2))) struct UnsettledLinkTests {
+@Suite(.timeLimit(.minutes(10))) struct UnsettledLinkTests {
     /// An adapter that can't be given the keys of bonds.
     private struct ForgetfulRadio: IdleRadio {
         let radio: SimulatedAdapter

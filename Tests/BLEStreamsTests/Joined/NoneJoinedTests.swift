@@ -7,7 +7,7 @@ import Testing
 @testable import BLEStreams
 
 /// Joined adapters of which none has turned up yet, or of which one is asked twice.
-@Suite(.timeLimit(.minutes(1))) struct NoneJoinedTests {
+@Suite(.timeLimit(.minutes(10))) struct NoneJoinedTests {
     private static let peer = BluetoothAddress(rawValue: 0xC4F2_171A_1DBB, kind: .random)
 
     /// What a radio's result says.

@@ -8,7 +8,7 @@ import Testing
 @testable import BLEStreams
 
 /// One link that many tasks use on real threads, while the peer answers, notifies and leaves on its own.
-@Suite(.timeLimit(.minutes(5))) struct BearerStressTests {
+@Suite(.timeLimit(.minutes(10))) struct BearerStressTests {
     private static let first = BluetoothUUID(0xA001)
 
     private func withLink(

@@ -8,7 +8,7 @@ import Testing
 @testable import BLEStreams
 
 /// Who sends for others under a flood hands its turn on: it returns, order stays, nothing is lost.
-@Suite(.timeLimit(.minutes(2))) struct SendingTurnTests {
+@Suite(.timeLimit(.minutes(10))) struct SendingTurnTests {
     /// A link that always has room; each PDU that it takes can have another caller come meanwhile.
     private final class FloodedLink: ATTLink {
         let peer = BluetoothAddress(rawValue: 0xC4F2_171A_1DBB, kind: .random)

@@ -7,7 +7,7 @@ import Testing
 @testable import BLEStreams
 
 /// Commands that are enqueued and cancelled on real threads, on links that break.
-@Suite(.timeLimit(.minutes(5))) struct QueueThreadTests {
+@Suite(.timeLimit(.minutes(10))) struct QueueThreadTests {
     private typealias Handle = CommandQueue.Handle<Void>
 
     private static func command(_ number: Int, _ inside: AtomicCount, _ wrong: AtomicCount) -> CommandBlock<Void> {

@@ -3,7 +3,7 @@ import RadioDoubles
 import Testing
 
 /// What is printed when a program crashes that holds secrets: `Crasher`, which has paired, and has read a value.
-@Suite(.timeLimit(.minutes(2))) struct CrashTests {
+@Suite(.timeLimit(.minutes(10))) struct CrashTests {
     /// Runs it until it crashes; what it has printed, and its backtrace with that.
     private func crash(_ how: String, backtrace: String) throws -> String {
         let program = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()

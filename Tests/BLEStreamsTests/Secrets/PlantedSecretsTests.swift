@@ -8,7 +8,7 @@ import Testing
 @testable import BLEStreams
 
 /// Whoever prints, interpolates or dumps what holds a key or a passkey, or an error, sees neither.
-@Suite(.timeLimit(.minutes(2))) struct PlantedSecretsTests {
+@Suite(.timeLimit(.minutes(10))) struct PlantedSecretsTests {
     private static let peer = StoreChild.peer
 
     /// A question or an answer, whichever way it came.

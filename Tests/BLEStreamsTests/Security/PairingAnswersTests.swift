@@ -7,7 +7,7 @@ import Testing
 @testable import BLEStreams
 
 /// Pairing that asks a person, with peripherals that show, take and compare numbers.
-@Suite(.timeLimit(.minutes(2))) struct PairingAnswersTests {
+@Suite(.timeLimit(.minutes(10))) struct PairingAnswersTests {
     private static let passkey: UInt32 = 624_813
 
     /// What came of a pairing.

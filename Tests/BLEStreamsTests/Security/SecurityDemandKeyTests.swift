@@ -6,7 +6,7 @@ import Testing
 @testable import BLEStreams
 
 /// A required level of security, by each of the ways in which a characteristic is named.
-@Suite(.timeLimit(.minutes(2))) struct SecurityDemandKeyTests {
+@Suite(.timeLimit(.minutes(10))) struct SecurityDemandKeyTests {
     private typealias Vault = SecurityOnDemandTests
 
     private static let twin = BluetoothUUID(0xB021)

@@ -6,7 +6,7 @@ import Testing
 @testable import BLEStreams
 
 /// Characteristics that the program uses over secure links only, though the peripheral lets anybody have them.
-@Suite(.timeLimit(.minutes(2))) struct SecurityDemandTests {
+@Suite(.timeLimit(.minutes(10))) struct SecurityDemandTests {
     private typealias Vault = SecurityOnDemandTests
 
     static let code = BluetoothUUID(0xB011)

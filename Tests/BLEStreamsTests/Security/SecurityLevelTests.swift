@@ -7,7 +7,7 @@ import Testing
 @testable import BLEStreams
 
 /// Levels that are demanded, what is in force, and bonds that are not made weaker.
-@Suite(.timeLimit(.minutes(2))) struct SecurityLevelTests {
+@Suite(.timeLimit(.minutes(10))) struct SecurityLevelTests {
     private static let passkey = SecurityOnDemandTests.passkey
 
     @Test func `a level says what a link has`() {

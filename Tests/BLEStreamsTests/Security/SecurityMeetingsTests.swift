@@ -7,7 +7,7 @@ import Testing
 @testable import BLEStreams
 
 /// Security on demand, together with what else a program uses.
-@Suite(.timeLimit(.minutes(2))) struct SecurityMeetingsTests {
+@Suite(.timeLimit(.minutes(10))) struct SecurityMeetingsTests {
     private typealias Vault = SecurityOnDemandTests
 
     @Test func `a queue that connects and retries reads a protected value`() async throws {

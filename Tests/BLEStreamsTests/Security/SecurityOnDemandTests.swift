@@ -7,7 +7,7 @@ import Testing
 @testable import BLEStreams
 
 /// Operations that turn out to need a more secure link, which is made so for them where somebody answers.
-@Suite(.timeLimit(.minutes(2))) struct SecurityOnDemandTests {
+@Suite(.timeLimit(.minutes(10))) struct SecurityOnDemandTests {
     static let secret = BluetoothUUID(0xB001)
     static let guarded = BluetoothUUID(0xB002)
     static let open = BluetoothUUID(0xB003)

@@ -6,7 +6,7 @@ import Testing
 @testable import BLEStreams
 
 /// What a peripheral advertises, and that it can be changed while it runs.
-@Suite(.timeLimit(.minutes(2))) struct AdvertisingTests {
+@Suite(.timeLimit(.minutes(10))) struct AdvertisingTests {
     private static func thermometer() -> LocalPeripheral {
         LocalPeripheral(name: "Thermometer") {
             LocalService(.environmentalSensing) {

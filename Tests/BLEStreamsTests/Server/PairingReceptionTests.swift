@@ -7,7 +7,7 @@ import Testing
 @testable import BLEStreams
 
 /// Pairings that a central begins, answered by the program of the peripheral: both programs on one air.
-@Suite(.timeLimit(.minutes(2))) struct PairingReceptionTests {
+@Suite(.timeLimit(.minutes(10))) struct PairingReceptionTests {
     private static let secret = BluetoothUUID(0xB001)
 
     private static func description(

@@ -5,7 +5,7 @@ import Testing
 @testable import BLEStreams
 
 /// A peripheral that lives longer than what its radio does for it.
-@Suite(.timeLimit(.minutes(2))) struct ResumingTests {
+@Suite(.timeLimit(.minutes(10))) struct ResumingTests {
     private static let temperature = BluetoothUUID.Characteristics.temperature
     private static let taken = BLEError(.busy, operation: "advertise", object: "hci7", cause: "taken away")
 

@@ -8,7 +8,7 @@ import Testing
 @testable import BLEStreams
 
 /// Bonds that are carried from one store to another, by a file of ours or out of bluetoothd's.
-@Suite(.timeLimit(.minutes(2))) struct CarriedBondsTests {
+@Suite(.timeLimit(.minutes(10))) struct CarriedBondsTests {
     private let peer = StoreChild.peer
     private let other = StoreChild.other
 

@@ -8,7 +8,7 @@ import Testing
 
 /// A file that is not as it was written is no trap and no wrong key: it is set aside, named with what to do, and the bonds
 /// with others go on.
-@Suite(.timeLimit(.minutes(5))) struct DamagedStoreTests {
+@Suite(.timeLimit(.minutes(10))) struct DamagedStoreTests {
     private let peer = StoreChild.peer
     private let other = StoreChild.other
     private let name = "C4-F2-17-1A-1D-BB-random.json"

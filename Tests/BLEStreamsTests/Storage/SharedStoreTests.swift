@@ -7,7 +7,7 @@ import Testing
 @testable import BLEStreams
 
 /// Several programs, a full disk that has room again, and other users of the machine.
-@Suite(.timeLimit(.minutes(5))) struct SharedStoreTests {
+@Suite(.timeLimit(.minutes(10))) struct SharedStoreTests {
     private let peer = StoreChild.peer
     private let other = StoreChild.other
     private let name = "C4-F2-17-1A-1D-BB-random.json"

@@ -7,7 +7,7 @@ import Testing
 @testable import BLEStreams
 
 /// One consumer with too little patience, and senders on threads of their own.
-@Suite(.timeLimit(.minutes(5))) struct InboxStressTests {
+@Suite(.timeLimit(.minutes(10))) struct InboxStressTests {
     private struct Value: Sendable {
         var sender: Int
         var number: Int

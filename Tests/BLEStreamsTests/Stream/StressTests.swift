@@ -5,7 +5,7 @@ import Testing
 @testable import BLEStreams
 
 /// Real threads, random sizes and pauses, ends at any moment. A lost wake-up would be a consumer that waits for ever.
-@Suite(.timeLimit(.minutes(5))) struct StressTests {
+@Suite(.timeLimit(.minutes(10))) struct StressTests {
     static let seeds = Stress.seeds(40)
 
     private struct Value: Sendable {

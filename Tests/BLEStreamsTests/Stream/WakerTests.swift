@@ -2,7 +2,7 @@ import Testing
 
 @testable import BLEStreams
 
-@Suite(.timeLimit(.minutes(1))) struct WakerTests {
+@Suite(.timeLimit(.minutes(10))) struct WakerTests {
     @Test func `who is woken between its last look and its wait does not wait`() async throws {
         let waker = Waker()
         waker.listen()

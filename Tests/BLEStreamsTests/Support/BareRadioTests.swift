@@ -5,7 +5,7 @@ import RadioDoubles
 import Testing
 
 /// A radio of somebody's own that does what it must and no more: what it leaves out fails with what to do.
-@Suite(.timeLimit(.minutes(1))) struct BareRadioTests {
+@Suite(.timeLimit(.minutes(10))) struct BareRadioTests {
     private struct Bare: IdleRadio {}
 
     private let radio = Bare()
