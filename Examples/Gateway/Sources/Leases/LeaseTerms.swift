@@ -12,6 +12,9 @@ public struct LeaseTerms: Hashable, Sendable {
     public var confirmation: Milliseconds = 10_000
     /// How often a gateway sends a pulse: 3 s. It must be well below ``confirmation``.
     public var pulse: Milliseconds = 3000
+    /// How long it takes at most to stop acting, such as to end a link: an owner that isn't confirmed stops by as much
+    /// earlier: 0. It must be well below ``confirmation`` less ``pulse``.
+    public var parting: Milliseconds = 0
     /// How long a record counts, if neither a release nor a will ends it: 120 s.
     public var lease: Milliseconds = 120_000
     /// How often an owner publishes its record anew: 40 s.

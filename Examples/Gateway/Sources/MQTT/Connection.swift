@@ -7,10 +7,13 @@ struct Connection: ~Copyable {
     private let client: OpaquePointer
     private let inbox: CallbackInbox
     private let broker: String
-    private(set) var subscriptions: [Int32: String] = [:]
+    /// The subscriptions that the broker hasn't confirmed.
+    private var subscriptions: [Int32: String] = [:]
 
     /// Begins to connect. Looking up the broker's name blocks; everything after doesn't.
-    static func open(_ settings: MQTTSettings) throws(MQTTError) -> Connection {
+    ///
+    /// - Parameter will: the last will, in place of that of the settings.
+    static func open(_ settings: MQTTSettings, will: MQTTDelayedWill?) throws(MQTTError) -> Connection {
         let (broker, inbox) = (
             "\(settings.host):\(settings.port)", CallbackInbox(largestMessage: settings.largestMessage)
         )
@@ -28,6 +31,7 @@ struct Connection: ~Copyable {
         let connection = Connection(client: client, inbox: inbox, broker: broker)
         CallbackInbox.listen(to: client)
         try configure(client, settings, broker)
+        if let will = will ?? settings.will.map({ MQTTDelayedWill($0, delay: 0) }) { try leave(will, client, broker) }
         let seconds = Int32(clamping: max(5, settings.keepAlive.components.seconds))
         let port = Int32(clamping: settings.port)
         try check(mosquitto_connect_bind_async(client, settings.host, port, seconds, nil), "connect", broker)
@@ -56,19 +60,39 @@ struct Connection: ~Copyable {
         if let login = settings.login {
             try check(mosquitto_username_pw_set(client, login.user, login.password), "configure", broker)
         }
-        if let will = settings.will {
-            let result = mosquitto_will_set_v5(
-                client,
-                will.topic,
-                Int32(will.payload.count),
-                will.payload,
-                1,
-                will.isRetained,
-                nil
-            )
-            try check(result, "configure", "the last will on \(will.topic)")
-        }
         if let files = settings.security { try secure(client, files) }
+    }
+
+    private static func leave(
+        _ will: MQTTDelayedWill,
+        _ client: OpaquePointer,
+        _ broker: String
+    ) throws(MQTTError) {
+        var (delay, expiry): (OpaquePointer?, OpaquePointer?)
+        defer { mosquitto_property_free_all(&expiry) }
+        if will.delay > 0 {
+            let (seconds, object) = (UInt32(clamping: will.delay), "the delay of the last will")
+            let interval = Int32(MQTT_PROP_WILL_DELAY_INTERVAL.rawValue)
+            try check(mosquitto_property_add_int32(&delay, interval, seconds), "configure", object)
+            let session = Int32(MQTT_PROP_SESSION_EXPIRY_INTERVAL.rawValue)
+            try check(mosquitto_property_add_int32(&expiry, session, seconds), "configure", object)
+            // The only call that takes properties for CONNECT also connects, and blocks. It keeps the properties for
+            // the calls after it, and then refuses this time for the keep-alive before it does anything.
+            mosquitto_connect_bind_v5(client, "", 1, 1, nil, expiry)
+        }
+        let message = will.message
+        let result = mosquitto_will_set_v5(
+            client,
+            message.topic,
+            Int32(message.payload.count),
+            message.payload,
+            1,
+            message.isRetained,
+            delay
+        )
+        // From here on, they belong to the client.
+        if result != MOSQ_ERR_SUCCESS.rawValue { mosquitto_property_free_all(&delay) }
+        try check(result, "configure", "the last will on \(message.topic)")
     }
 
     private static func secure(_ client: OpaquePointer, _ files: MQTTSecurity) throws(MQTTError) {
@@ -152,6 +176,13 @@ struct Connection: ~Copyable {
         var identifier: Int32 = 0
         try Self.check(mosquitto_subscribe_v5(client, &identifier, topic, 1, 0, nil), "subscribe", topic)
         subscriptions[identifier] = topic
+    }
+
+    /// The broker has answered: the topic of the subscription.
+    mutating func settle(subscription identifier: Int32) -> String? { subscriptions.removeValue(forKey: identifier) }
+
+    func unsubscribe(from topic: String) throws(MQTTError) {
+        try Self.check(mosquitto_unsubscribe_v5(client, nil, topic, nil), "unsubscribe", topic)
     }
 
     /// Says farewell; the broker publishes the last will only if that is wanted.

@@ -26,7 +26,7 @@ extension MQTTClient {
     private func connect(_ state: inout ClientState) {
         state.generation += 1
         do throws(MQTTError) {
-            state.connection = try Connection.open(settings)
+            state.connection = try Connection.open(settings, will: follower?.will())
         } catch {
             return lost(&state, error)
         }

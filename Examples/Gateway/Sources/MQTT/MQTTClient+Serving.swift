@@ -131,11 +131,13 @@ extension MQTTClient {
     }
 
     private func subscribed(_ state: inout ClientState, _ identifier: Int32, _ reasons: [Int32]) {
+        let topic = state.connection?.settle(subscription: identifier)
+        if let topic, reasons.allSatisfy({ $0 < 0x80 }) { follower?.subscribed(to: topic) }
         for reason in reasons where reason >= 0x80 {
             let error = MQTTError(
                 code: .rejected(reason: Int(reason)),
                 operation: "subscribe",
-                object: state.connection?.subscriptions[identifier] ?? "a topic",
+                object: topic ?? "a topic",
                 cause: Self.words(reason),
                 remedy: "Check what the broker allows this client."
             )
@@ -145,6 +147,7 @@ extension MQTTClient {
 
     private func receive(_ state: inout ClientState, _ message: MQTTMessage) {
         state.counts.received += 1
+        if let follower { return follower.received(message) }
         if case .dropped = received.yield(message) { state.counts.dropped += 1 }
     }
 
@@ -152,6 +155,12 @@ extension MQTTClient {
 
     private func sendWhatMayBeSent(_ state: inout ClientState) throws(MQTTError) {
         guard state.isAccepted else { return }
+        while let change = follower?.nextChange() {
+            switch change {
+            case .subscribe(let topic): try state.connection?.subscribe(to: topic)
+            case .unsubscribe(let topic): try state.connection?.unsubscribe(from: topic)
+            }
+        }
         while state.window.hasRoom, let item = outbox.next() {
             do throws(MQTTError) {
                 guard let identifier = try state.connection?.publish(item.message) else { return }

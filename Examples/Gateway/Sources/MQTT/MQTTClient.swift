@@ -25,6 +25,7 @@ public final class MQTTClient: Sendable {
 
     let settings: MQTTSettings
     let outbox: any MQTTOutbox
+    let follower: (any MQTTFollower)?
     let random: @Sendable () -> Double
     let received: AsyncStream<MQTTMessage>.Continuation
     let happened: AsyncStream<MQTTEvent>.Continuation
@@ -37,7 +38,7 @@ public final class MQTTClient: Sendable {
     ///
     /// - Parameters:
     ///   - settings: the broker.
-    ///   - outbox: has the messages to send.
+    ///   - outbox: has the messages to send; if it is an ``MQTTFollower``, it also takes those that come.
     ///   - random: numbers from 0 to 1, for the jitter of the pauses.
     public init(
         _ settings: MQTTSettings,
@@ -46,6 +47,7 @@ public final class MQTTClient: Sendable {
     ) {
         self.settings = settings
         self.outbox = outbox
+        follower = outbox as? any MQTTFollower
         self.random = random
         (messages, received) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(max(1, settings.inboxLimit)))
         (events, happened) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(256))

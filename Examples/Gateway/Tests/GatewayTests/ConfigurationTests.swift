@@ -15,6 +15,7 @@ struct ConfigurationTests {
         #expect(configuration.permissions.isEmpty)
         #expect(configuration.advertisements == nil)
         #expect(configuration.metricsPort == nil)
+        #expect(configuration.leases == nil)
     }
 
     @Test("is read whole")
@@ -32,6 +33,7 @@ struct ConfigurationTests {
                 "advertisements": { "windowSeconds": 5, "services": ["181A"] },
                 "spool": { "folder": "/tmp/x", "megabytes": 8 },
                 "metrics": {}, "homeAssistant": {},
+                "leases": { "gateway": "001A7DDA7113", "prefix": "site", "confirmationSeconds": 5, "pulseSeconds": 1 },
                 "commands": [{ "peripheral": "kitchen", "operations": ["read"], "characteristics": ["2A6E"] }]
             }
             """#
@@ -41,12 +43,20 @@ struct ConfigurationTests {
         #expect(configuration.metricsPort == 9464)
         #expect(configuration.homeAssistantPrefix == "homeassistant")
         #expect(configuration.advertisements?.window == 5)
+        #expect(configuration.leases?.gateway?.description == "001A7DDA7113")
+        #expect(configuration.leases?.prefix == "site")
+        #expect(configuration.leases?.terms.confirmation == 5000)
+        #expect(configuration.leases?.terms.lease == 120_000)
     }
 
     @Test(
         "names the field and the remedy if something is wrong",
         arguments: [
             ("{", "", "Correct it."),
+            (#"{ "spool": { "folder": "/x" }, "leases": { "gateway": "1A" } }"#, "leases.gateway", "12 hexadecimal"),
+            (#"{ "spool": { "folder": "/x" }, "leases": { "pulseSeconds": 9 } }"#, "leases.pulseSeconds", "less"),
+            (#"{ "spool": { "folder": "/x" }, "leases": { "renewalSeconds": 90 } }"#, "leases.renewalSeconds", "less"),
+            (#"{ "spool": { "folder": "/x" }, "leases": { "trustsWills": 1 } }"#, "leases.trustsWills", "true or false"),
             ("{}", "spool", "folder"),
             (#"{ "spool": {} }"#, "spool.folder", "path of a folder"),
             (#"{ "spool": { "folder": "/x", "megabytes": 0 } }"#, "spool.megabytes", "from 1 to 65536"),

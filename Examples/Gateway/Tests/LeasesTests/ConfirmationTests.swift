@@ -48,6 +48,18 @@ struct ConfirmationTests {
         #expect(claim.epoch > epoch)
     }
 
+    @Test("An owner that needs time to stop does so by as much earlier")
+    func parts() {
+        var terms = LeaseTerms()
+        terms.parting = 2000
+        var (bench, _) = MachineBench.acting(terms)
+        bench.isConfirmed = false
+        bench.now += 6000
+        #expect(bench.epoch != nil)
+        bench.now += 2000
+        #expect(bench.epoch == nil)
+    }
+
     @Test("The durations leave room for clocks that are off", arguments: [Int64(0), 1000, 50_000])
     func allowances(error: Int64) {
         var terms = LeaseTerms()

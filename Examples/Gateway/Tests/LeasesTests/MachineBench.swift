@@ -65,8 +65,8 @@ struct MachineBench {
     var epoch: Epoch? { machine.epoch(of: MachineBench.sensor, at: now) }
 
     /// A machine that acts, by the record that it returns.
-    static func acting() -> (bench: MachineBench, record: LeaseRecord?) {
-        var bench = MachineBench()
+    static func acting(_ terms: LeaseTerms = LeaseTerms()) -> (bench: MachineBench, record: LeaseRecord?) {
+        var bench = MachineBench(terms: terms)
         bench.connect()
         bench.subscribe()
         bench.pass(seconds: 34)

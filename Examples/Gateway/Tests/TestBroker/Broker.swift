@@ -105,18 +105,9 @@ public func listeningSocket() -> (socket: Int32, port: Int) {
 
 /// Everything that a server of 127.0.0.1 answers to an HTTP request.
 public func page(port: Int) -> String {
-    let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    let socket = connectedSocket(port)
+    guard socket >= 0 else { return "" }
     defer { close(socket) }
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_port = UInt16(port).bigEndian
-    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-    let result = withUnsafePointer(to: &address) { address in
-        address.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-            connect(socket, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-        }
-    }
-    guard result == 0 else { return "" }
     let request = Array("GET /metrics HTTP/1.0\r\n\r\n".utf8)
     _ = send(socket, request, request.count, Int32(MSG_NOSIGNAL))
     var answer: [UInt8] = []

@@ -68,6 +68,7 @@ extension Configuration {
         homeAssistantPrefix = try fields.object("homeAssistant") { fields throws(ConfigurationError) in
             try fields.topic("prefix") ?? "homeassistant"
         }
+        leases = try fields.object("leases") { fields throws(ConfigurationError) in try Sharing(&fields) }
         permissions = try fields.objects("commands") { fields throws(ConfigurationError) in try Permission(&fields) }
         try checkLabels()
     }
@@ -206,7 +207,7 @@ extension Configuration.Permission {
 
 extension ConfigurationFields {
     /// A topic, or the beginning of one.
-    fileprivate mutating func topic(_ field: String, levels: Int = 8) throws(ConfigurationError) -> String? {
+    mutating func topic(_ field: String, levels: Int = 8) throws(ConfigurationError) -> String? {
         guard let topic = try optionalString(field) else { return nil }
         let isPlain = !topic.contains { $0 == "+" || $0 == "#" || $0 == "\0" || $0 == "$" }
         let parts = topic.split(separator: "/", omittingEmptySubsequences: false)

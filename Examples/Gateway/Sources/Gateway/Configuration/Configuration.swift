@@ -1,4 +1,5 @@
 public import BLEStreams
+public import Leases
 
 /// What a gateway does, as one file says it.
 public struct Configuration: Hashable, Sendable {
@@ -56,6 +57,22 @@ public struct Configuration: Hashable, Sendable {
         public var characteristics: [BluetoothUUID]
     }
 
+    /// How the gateways of a broker share the peripherals.
+    public struct Sharing: Hashable, Sendable {
+        /// The identifier of this gateway; `nil`: one that it draws and keeps beside the spool.
+        public var gateway: GatewayID?
+        /// What the topics of the leases begin with; the same for all gateways.
+        public var prefix = "blestreams"
+        /// The times and bounds; the same for all gateways.
+        public var terms: LeaseTerms
+
+        /// The default terms, with 2 s to end a link.
+        public init() {
+            terms = LeaseTerms()
+            terms.parting = 2000
+        }
+    }
+
     public var broker = Broker()
     public var prefix = "ble"
     public var adapters: [String] = []
@@ -67,4 +84,6 @@ public struct Configuration: Hashable, Sendable {
     /// The prefix of Home Assistant's discovery.
     public var homeAssistantPrefix: String?
     public var permissions: [Permission] = []
+    /// Whether and how peripherals are shared with other gateways; `nil`: this gateway holds all of its own.
+    public var leases: Sharing?
 }

@@ -75,6 +75,14 @@ struct ConfigurationFields: ~Copyable {
         return whole
     }
 
+    mutating func bool(_ field: String, default standard: Bool) throws(ConfigurationError) -> Bool {
+        switch take(field) {
+        case nil: return standard
+        case .bool(let truth): return truth
+        case .some(let value): throw wrong(field, value, "Write true or false.")
+        }
+    }
+
     mutating func strings(_ field: String, _ remedy: String) throws(ConfigurationError) -> [String] {
         var texts: [String] = []
         for (index, value) in try list(field, remedy).enumerated() {

@@ -10,13 +10,15 @@ final class Health: Sendable {
     private let spool: Spool
     private let outbox: Outbox
     private let sessions: Sessions
+    private let leases: LeaseDriver?
     private let began = ContinuousClock.now
     private let client = Mutex<MQTTClient?>(nil)
 
-    init(_ spool: Spool, _ outbox: Outbox, _ sessions: Sessions) {
+    init(_ spool: Spool, _ outbox: Outbox, _ sessions: Sessions, _ leases: LeaseDriver?) {
         self.spool = spool
         self.outbox = outbox
         self.sessions = sessions
+        self.leases = leases
     }
 
     func use(_ client: MQTTClient) { self.client.withLock { $0 = client } }
@@ -40,7 +42,8 @@ final class Health: Sendable {
                     ("dropped", .number(broker.dropped))
                 )
             ),
-            ("peripherals", .object(sessions.states.map { ($0.label, .string($0.state)) }))
+            ("peripherals", .object(sessions.states.map { ($0.label, .string($0.state)) })),
+            ("leases", leases?.health)
         )
     }
 
@@ -62,6 +65,13 @@ final class Health: Sendable {
         add("gateway_broker_connections_total", "counter", "Connections to the broker.", broker.connections)
         add("gateway_messages_refused_total", "counter", "Messages that the broker refused.", outbox.counts.refused)
         add("gateway_replies_dropped_total", "counter", "Replies and states that were dropped.", outbox.counts.dropped)
+        guard let leases = leases?.counts else { return text }
+        add("gateway_leases_up", "gauge", "Whether the leases' broker is there.", leases.isConnected ? 1 : 0)
+        add("gateway_leases_followed", "gauge", "Peripherals whose lease is followed.", leases.followed)
+        add("gateway_leases_held", "gauge", "Leases that this gateway holds.", leases.held)
+        add("gateway_leases_gained_total", "counter", "Leases that it began to hold.", leases.gained)
+        add("gateway_leases_lost_total", "counter", "Leases that it stopped holding.", leases.lost)
+        add("gateway_leases_fenced_total", "counter", "Messages dropped because a lease was over.", leases.fenced)
         return text
     }
 }

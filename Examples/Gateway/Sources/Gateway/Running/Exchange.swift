@@ -32,7 +32,7 @@ func runEach<Value: Hashable & Sendable>(
 }
 
 /// Runs a job until a stream ends; the job is then cancelled, and has ended when this returns.
-private func run(until end: AsyncStream<Void>, _ job: @escaping @Sendable () async -> Void) async {
+func run(until end: AsyncStream<Void>, _ job: @escaping @Sendable () async -> Void) async {
     await withTaskGroup(of: Void.self) { group in
         group.addTask { await job() }
         group.addTask { for await _ in end {} }

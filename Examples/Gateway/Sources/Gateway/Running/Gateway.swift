@@ -65,6 +65,8 @@ extension Configuration {
     /// What can't change while links are up: another one is applied by beginning again.
     func needsNewBeginning(after old: Configuration) -> Bool {
         prefix != old.prefix || spool != old.spool || adapters != old.adapters || metricsPort != old.metricsPort
-            || homeAssistantPrefix != old.homeAssistantPrefix
+            || homeAssistantPrefix != old.homeAssistantPrefix || leases != old.leases
+            // What one broker's order has decided, another one doesn't know.
+            || (leases != nil && broker != old.broker)
     }
 }

@@ -18,6 +18,7 @@ struct GatewayRun {
     private let health: Health
     private let discovery: HomeAssistant?
     private let server: MetricsServer?
+    private let leases: LeaseDriver?
 
     init(
         _ configuration: Configuration,
@@ -36,7 +37,10 @@ struct GatewayRun {
         outbox = Outbox(spool, prefix: configuration.prefix, report: report)
         let publisher = Publisher(spool, prefix: configuration.prefix, report: report)
         self.publisher = publisher
-        let health = Health(spool, outbox, sessions)
+        leases = try configuration.leases.map {
+            try LeaseDriver($0, spool: configuration.spool.folder, report: report)
+        }
+        let health = Health(spool, outbox, sessions, leases)
         self.health = health
         server = try configuration.metricsPort.map { try MetricsServer(port: $0) { health.text } }
         discovery = configuration.homeAssistantPrefix.map { HomeAssistant(prefix: $0, publisher) }
@@ -54,6 +58,7 @@ struct GatewayRun {
             group.addTask { await flushRepeatedly() }
             let result = await Result { try await follow(orders) }
             // The links are down, and what came is in the spool. Now the broker is left; it publishes the last will.
+            leases?.stop()
             flush()
             outbox.end()
             group.cancelAll()
@@ -117,20 +122,35 @@ struct GatewayRun {
                             await Advertisements(settings: settings, publisher: publisher).run(central)
                         }
                     }
-                    group.addTask {
-                        await runEach(settings.changes.map(\.peripherals)) { peripheral in
-                            let follower = Follower(
-                                peripheral: peripheral,
-                                publisher: publisher,
-                                sessions: sessions,
-                                discovery: discovery
-                            )
-                            await follower.run(central, fleet)
+                    if let leases {
+                        group.addTask { await Reception(leases: leases, report: report).run(central) }
+                        group.addTask { for await settings in settings.changes { leases.share(settings.peripherals) } }
+                        group.addTask {
+                            await runHeld(leases) { tenure in
+                                await follower(tenure.peripheral, Lease(driver: leases, tenure: tenure))
+                                    .run(central, fleet)
+                            }
+                        }
+                    } else {
+                        group.addTask {
+                            await runEach(settings.changes.map(\.peripherals)) { peripheral in
+                                await follower(peripheral, nil).run(central, fleet)
+                            }
                         }
                     }
                 }
             }
         }
+    }
+
+    private func follower(_ peripheral: Configuration.Peripheral, _ lease: Lease?) -> Follower {
+        Follower(
+            peripheral: peripheral,
+            publisher: publisher,
+            sessions: sessions,
+            discovery: discovery,
+            lease: lease
+        )
     }
 
     // MARK: - The broker
@@ -151,19 +171,30 @@ struct GatewayRun {
         publisher.retain("health", health.record.octets)
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await client.run() }
-            group.addTask { await tell(client.events) }
+            group.addTask { await tell(client.events, of: "broker") }
             let commands = Commands(settings: self.settings, sessions: sessions, publisher: publisher)
             group.addTask { await commands.run(client.messages) }
+            if let leases { group.addTask { await share(leases, over: broker) } }
         }
     }
 
-    private func tell(_ events: AsyncStream<MQTTEvent>) async {
+    /// Keeps a connection for the leases alone: nothing that waits for room may delay them.
+    private func share(_ leases: LeaseDriver, over broker: Configuration.Broker) async {
+        let client = MQTTClient(leases.settings(MQTTSettings(broker)), outbox: leases)
+        leases.use(client)
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { await client.run() }
+            group.addTask { await tell(client.events, of: "leases") }
+        }
+    }
+
+    private func tell(_ events: AsyncStream<MQTTEvent>, of part: String) async {
         for await event in events {
             switch event {
-            case .connected(let inFlight): report("broker: connected; at most \(inFlight) messages in flight")
+            case .connected(let inFlight): report("\(part): connected; at most \(inFlight) messages in flight")
             case .disconnected(let error, let pause):
-                report("broker: \(error) Next attempt in \((pause.seconds * 10).rounded() / 10) s.")
-            case .subscriptionRefused(let error): report("broker: \(error)")
+                report("\(part): \(error) Next attempt in \((pause.seconds * 10).rounded() / 10) s.")
+            case .subscriptionRefused(let error): report("\(part): \(error)")
             case .ended: break
             }
         }

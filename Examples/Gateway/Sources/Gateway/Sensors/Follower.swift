@@ -12,6 +12,8 @@ struct Follower {
     let publisher: Publisher
     let sessions: Sessions
     let discovery: HomeAssistant?
+    /// By which it may be followed; `nil`: it is this gateway's own.
+    var lease: Lease?
 
     /// Follows it until the task is cancelled.
     func run(_ central: Central, _ fleet: Fleet) async {
@@ -21,7 +23,7 @@ struct Follower {
         } catch {
             return publisher.report("\(peripheral.label): \(error)")
         }
-        sessions[peripheral.label] = session
+        sessions.add(peripheral.label, session, lease)
         var pause = Self.pauses.first
         while !Task.isCancelled {
             let start = ContinuousClock.now
@@ -39,13 +41,16 @@ struct Follower {
                 try? session.reset()
             }
         }
-        sessions[peripheral.label] = nil
+        sessions.remove(peripheral.label)
         await fleet.remove(session)
+        if lease != nil { publish("not held", isReady: false, nil) }
     }
 
     private func plan(_ central: Central) throws -> Session.Plan {
         var plan: Session.Plan
-        if let address = peripheral.address {
+        if let lease {
+            plan = Session.Plan(lease.tenure.address)
+        } else if let address = peripheral.address {
             plan = Session.Plan(try central.peripheral(address))
         } else {
             plan = Session.Plan(finding: .name(peripheral.name ?? ""), .connectable)
@@ -63,8 +68,11 @@ struct Follower {
                 group.addTask { try await publish(subscription, of: session) }
             }
             group.addTask {
-                for try await change in session.states { publish(change) }
+                for try await change in session.states {
+                    publish("\(change.state)", isReady: change.state.isReady, change.cause.map { "\($0)" })
+                }
             }
+            if let lease { group.addTask { await lease.listen(to: session) } }
             try await group.next()
             group.cancelAll()
         }
@@ -88,7 +96,7 @@ struct Follower {
 
     private func publish(_ value: CharacteristicValue, _ uuid: BluetoothUUID, _ session: Session) {
         let decoded = Decoders.decode(value, of: uuid)
-        var members = about(uuid, session)
+        guard var members = about(uuid, session) else { return }
         members.append(("value", .hex(value)))
         if let decoded { members.append(("decoded", decoded.json)) }
         members += value.time.members
@@ -99,7 +107,7 @@ struct Follower {
     }
 
     private func publish(_ gap: StreamGap, _ uuid: BluetoothUUID, _ session: Session, after last: ReceptionTime?) {
-        var members = about(uuid, session)
+        guard var members = about(uuid, session) else { return }
         members.append(("dropped", .number(gap.dropped)))
         members.append(("seconds", .plain(gap.duration.seconds)))
         if let reason = gap.reason { members.append(("reason", .string("\(reason)"))) }
@@ -107,22 +115,24 @@ struct Follower {
         publisher.publish("gap/\(peripheral.label)/\(uuid)", .object(members))
     }
 
-    private func publish(_ change: Session.Transition) {
+    private func publish(_ state: String, isReady: Bool, _ cause: String?) {
         publisher.retain(
             "state/\(peripheral.label)",
             JSONText.object(
                 ("peripheral", .string(peripheral.label)),
-                ("state", .string("\(change.state)")),
-                ("ready", .bool(change.state.isReady)),
-                ("cause", .text(change.cause.map { "\($0)" }))
+                ("state", .string(state)),
+                ("ready", .bool(isReady)),
+                ("cause", .text(cause))
             ).octets
         )
     }
 
-    private func about(_ uuid: BluetoothUUID, _ session: Session) -> [(String, JSONText)] {
+    /// What each message says about its peripheral; `nil`: the gateway doesn't hold it any more.
+    private func about(_ uuid: BluetoothUUID, _ session: Session) -> [(String, JSONText)]? {
+        guard let epoch = lease == nil ? [] : lease?.members else { return nil }
         var members: [(String, JSONText)] = [("peripheral", .string(peripheral.label))]
         if let address = session.peripheral?.address { members.append(("address", .string("\(address)"))) }
         members.append(("characteristic", .string("\(uuid)")))
-        return members
+        return members + epoch
     }
 }

@@ -3,15 +3,24 @@ import Synchronization
 
 /// The sessions of the peripherals that are followed, by label.
 final class Sessions: Sendable {
-    private let sessions = Mutex<[String: Session]>([:])
+    private let sessions = Mutex<[String: (session: Session, lease: Lease?)]>([:])
 
+    /// The session of a peripheral that the gateway may act on at this moment.
     subscript(label: String) -> Session? {
-        get { sessions.withLock { $0[label] } }
-        set { sessions.withLock { $0[label] = newValue } }
+        guard let entry = sessions.withLock({ $0[label] }), entry.lease?.isHeld ?? true else { return nil }
+        return entry.session
     }
+
+    /// Adds the session of a peripheral.
+    func add(_ label: String, _ session: Session, _ lease: Lease?) {
+        sessions.withLock { $0[label] = (session, lease) }
+    }
+
+    /// Removes the session of a peripheral.
+    func remove(_ label: String) { sessions.withLock { $0[label] = nil } }
 
     /// The state of each, in words.
     var states: [(label: String, state: String)] {
-        sessions.withLock { $0 }.sorted { $0.key < $1.key }.map { ($0.key, "\($0.value.state)") }
+        sessions.withLock { $0 }.sorted { $0.key < $1.key }.map { ($0.key, "\($0.value.session.state)") }
     }
 }

@@ -27,7 +27,7 @@ extension LeaseMachine {
         guard let tenure = slots[slot]?.tenure, let provenAt = tenure.provenAt else { return .min }
         guard rules.stopsUnconfirmed else { return .max }
         guard let confirmedUntil else { return .min }
-        return min(confirmedUntil, provenAt + terms.shortened(terms.lease))
+        return min(confirmedUntil, provenAt + terms.shortened(terms.lease) - terms.parting)
     }
 
     mutating func updateActing(_ slot: Int, _ now: Milliseconds, _ effects: inout LeaseEffects) {
@@ -171,7 +171,7 @@ extension LeaseMachine {
             next = min(tenure.renewAt, known.heardAt + terms.silence)
             // The link's timer ends what isn't confirmed.
             if tenure.isActing, let provenAt = tenure.provenAt {
-                next = min(next, provenAt + terms.shortened(terms.lease))
+                next = min(next, provenAt + terms.shortened(terms.lease) - terms.parting)
             }
             if let listeningUntil = known.listeningUntil, now < listeningUntil { next = min(next, listeningUntil) }
         } else {

@@ -45,7 +45,7 @@ extension LeaseMachine {
     mutating func confirm(_ number: UInt64, _ now: Milliseconds, _ effects: inout LeaseEffects) {
         guard let sent = pulse, sent.number == number, session != nil else { return }
         pulse = nil
-        let end = sent.sentAt + terms.shortened(terms.confirmation)
+        let end = sent.sentAt + terms.shortened(terms.confirmation) - terms.parting
         guard now < end else { return }
         let isFirst = confirmedUntil == nil
         confirmedUntil = end

@@ -1,0 +1,75 @@
+import Foundation
+import Glibc
+import Leases
+
+/// What a gateway that shares peripherals must not forget: its identifier, and the number that it has reserved.
+///
+/// It is a file beside the spool, whose lock protects it. A gateway that loses the file draws another identifier, as
+/// LEASES.md asks (A5).
+struct EpochStore: Sendable {
+    /// A file that can't be used, and why.
+    struct StoreError: Error, CustomStringConvertible {
+        var description: String
+    }
+
+    private struct Content: Codable {
+        var gateway: String
+        var reserved: UInt64
+    }
+
+    /// The identifier of this gateway.
+    let gateway: GatewayID
+    /// The number that was reserved when the gateway started.
+    let reserved: UInt64
+    private let path: String
+
+    /// Reads the file; if there is none, it is made.
+    ///
+    /// - Parameters:
+    ///   - spool: the folder of the spool.
+    ///   - configured: the identifier that the configuration gives; `nil`: the one in the file, or a new one.
+    init(beside spool: String, configured: GatewayID?) throws {
+        path = spool + ".leases"
+        if let data = FileManager.default.contents(atPath: path) {
+            guard data.count <= 1024, let content = try? JSONDecoder().decode(Content.self, from: data),
+                let bits = UInt64(content.gateway, radix: 16), content.gateway.utf8.count == 12
+            else {
+                throw StoreError(
+                    description: "leases: \(path) is damaged. Delete it; the gateway then gets another identifier."
+                )
+            }
+            gateway = configured ?? GatewayID(rawValue: bits)
+            reserved = content.reserved
+            if gateway.rawValue != bits { try store(content.reserved) }
+        } else {
+            gateway = configured ?? GatewayID(rawValue: .random(in: 1...0xFFFF_FFFF_FFFF))
+            reserved = 0
+            try store(0)
+        }
+    }
+
+    /// Stores a number so that it survives a power cut.
+    func store(_ number: UInt64) throws {
+        let content = Content(gateway: gateway.description, reserved: number)
+        let octets = Array(try JSONEncoder().encode(content))
+        let new = path + ".new"
+        let file = open(new, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+        guard file >= 0 else { throw failure(new) }
+        let isWritten = write(file, octets, octets.count) == octets.count && fsync(file) == 0
+        let number = errno
+        close(file)
+        errno = number
+        guard isWritten, rename(new, path) == 0 else { throw failure(new) }
+        // The new name is on the disk only when the folder is.
+        let folder = open((path as NSString).deletingLastPathComponent, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard folder >= 0 else { throw failure(path) }
+        defer { close(folder) }
+        guard fsync(folder) == 0 else { throw failure(path) }
+    }
+
+    private func failure(_ path: String) -> StoreError {
+        StoreError(
+            description: "leases: \(path): \(String(cString: strerror(errno))). Check that this program may write it."
+        )
+    }
+}

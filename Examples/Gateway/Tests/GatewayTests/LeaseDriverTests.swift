@@ -1,0 +1,74 @@
+import BLEStreams
+import Foundation
+import Leases
+import MQTT
+import TestBroker
+import Testing
+
+@testable import Gateway
+
+@Suite(
+    "The driver of the leases",
+    .enabled(if: Broker.program != nil && Collector.program != nil, "\(Broker.skipReason)"),
+    .timeLimit(.minutes(5))
+)
+struct LeaseDriverTests {
+    private let address = BluetoothAddress(rawValue: 0xC4F2_171A_1DBB, kind: .random)
+
+    private func driver(_ folder: String) throws -> LeaseDriver {
+        var settings = Configuration.Sharing()
+        settings.terms = SharedWorld.terms
+        let driver = try LeaseDriver(settings, spool: "\(folder)/spool") { Issue.record("\($0)") }
+        driver.share([.init(label: "a", address: "\(address)")])
+        driver.state.withLock { $0.addresses[PeripheralID(rawValue: address.rawValue)] = address }
+        return driver
+    }
+
+    @Test("releases a peripheral only when its link is down")
+    func parting() async throws {
+        let (broker, folder) = (try await Broker(), try temporaryFolder("leases"))
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let (driver, id) = (try driver(folder), PeripheralID(rawValue: address.rawValue))
+        let collector = try await Collector(on: broker, topic: "blestreams/#")
+        let settings = MQTTSettings(host: "127.0.0.1", port: broker.port, clientID: "g")
+        let client = MQTTClient(driver.settings(settings), outbox: driver)
+        driver.use(client)
+        driver.hear(address, -60)
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { await client.run() }
+            defer { group.cancelAll() }
+            for await _ in driver.changes where !driver.tenures.isEmpty { break }
+            #expect(driver.begin(id))
+            #expect(driver.members(id) != nil)
+            driver.stop()
+            #expect(driver.members(id) == nil, "nothing may be published any more")
+            #expect(!driver.begin(id))
+            // Two pulses, sent after the machine's release, arrive before it: the link is not down.
+            var pulses = 0
+            while pulses < 2, let message = await collector.next() {
+                if message.topic.hasSuffix("/pulse"), driver.counts.lost == 1 { pulses += 1 }
+                #expect(!message.payload.contains(#""release""#))
+            }
+            driver.end(id)
+            while let message = await collector.next(), !message.payload.contains(#""release""#) {}
+        }
+    }
+
+    @Test("keeps its identifier and its reservation beside the spool, and draws another identifier without them")
+    func store() throws {
+        let folder = try temporaryFolder("leases")
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let first = try EpochStore(beside: "\(folder)/spool", configured: nil)
+        #expect(first.reserved == 0)
+        try first.store(1024)
+        let second = try EpochStore(beside: "\(folder)/spool", configured: nil)
+        #expect(second.gateway == first.gateway && second.reserved == 1024)
+        let named = try EpochStore(beside: "\(folder)/spool", configured: GatewayID(rawValue: 7))
+        #expect(named.gateway == GatewayID(rawValue: 7) && named.reserved == 1024)
+        try FileManager.default.removeItem(atPath: "\(folder)/spool.leases")
+        let third = try EpochStore(beside: "\(folder)/spool", configured: nil)
+        #expect(third.gateway != first.gateway && third.reserved == 0)
+        try "{}".write(toFile: "\(folder)/spool.leases", atomically: true, encoding: .utf8)
+        #expect(throws: EpochStore.StoreError.self) { try EpochStore(beside: "\(folder)/spool", configured: nil) }
+    }
+}

@@ -1,0 +1,86 @@
+import BLESimulator
+import BLEStreams
+import TestBroker
+import Testing
+
+@testable import Gateway
+
+@Suite(
+    "Gateways that share peripherals",
+    .enabled(if: Broker.program != nil && Collector.program != nil, "\(Broker.skipReason)"),
+    .serialized,
+    .timeLimit(.minutes(10))
+)
+struct SharingTests {
+    @Test("connect to each peripheral once, and take over those of a gateway that ends")
+    func ending() async throws {
+        let world = try await SharedWorld(gateways: 3, sensors: 4)
+        try await world.run {
+            var seen = SharedValues()
+            await world.take(&seen) { $0.owners.count == 4 }
+            let first = try #require(seen.owners["s0"]?.last?.wholeNumberValue)
+            world.stop(first)
+            await world.take(&seen) { !$0.owners.values.contains("g\(first)") }
+            #expect(seen.owners.count == 4)
+            #expect(seen.wrong.isEmpty)
+        }
+        #expect(world.overlaps == 0)
+    }
+
+    @Test("would connect at once without leases: the check sees that")
+    func withoutLeases() async throws {
+        let world = try await SharedWorld(gateways: 2, sensors: 1)
+        try await world.run(isSharing: false) {
+            var (seen, gateways) = (SharedValues(), Set<String>())
+            await world.take(&seen) { seen in
+                gateways.formUnion(seen.owners.values)
+                return gateways.count == 2
+            }
+        }
+        #expect(world.overlaps > 0)
+    }
+
+    @Test("give up a link before another one connects when the broker can't be reached, though nothing says so")
+    func frozen() async throws {
+        let world = try await SharedWorld(gateways: 2, sensors: 2)
+        try await world.run {
+            var seen = SharedValues()
+            await world.take(&seen) { $0.owners.count == 2 }
+            let first = try #require(seen.owners["s0"]?.last?.wholeNumberValue)
+            world.relays[first].isFrozen = true
+            await world.take(&seen) { $0.owners["s0"] == "g\(1 - first)" && $0.owners["s1"] == "g\(1 - first)" }
+            #expect(!world.adapters[first].activity.links.contains(world.sensors[0].address))
+            #expect(seen.wrong.isEmpty)
+        }
+        #expect(world.overlaps == 0)
+    }
+
+    @Test("hand a peripheral over to the one that receives it better")
+    func reception() async throws {
+        let world = try await SharedWorld(gateways: 2, sensors: 1)
+        try await world.run {
+            var seen = SharedValues()
+            await world.take(&seen) { $0.owners.count == 1 }
+            let first = try #require(seen.owners["s0"]?.last?.wholeNumberValue)
+            world.air.setSignal(.dBm(-85), between: world.adapters[first], and: world.sensors[0])
+            await world.take(&seen) { $0.owners["s0"] == "g\(1 - first)" }
+            #expect(seen.wrong.isEmpty)
+        }
+        #expect(world.overlaps == 0)
+    }
+
+    @Test("take a peripheral up again after the broker was away")
+    func brokerAway() async throws {
+        let world = try await SharedWorld(gateways: 2, sensors: 2)
+        try await world.run {
+            var seen = SharedValues()
+            await world.take(&seen) { $0.owners.count == 2 }
+            world.broker.stop()
+            try await world.broker.start()
+            let before = seen.values
+            await world.take(&seen) { $0.values > before + 100 && $0.owners.count == 2 }
+            #expect(seen.wrong.isEmpty)
+        }
+        #expect(world.overlaps == 0)
+    }
+}
