@@ -9,6 +9,7 @@ struct Invocation {
     var isSimulated = false
     var isCheck = false
     var interval = Duration.seconds(1)
+    var counters = 0
 
     init(_ words: [String]) throws(Wrong) {
         var words = words[...]
@@ -17,10 +18,8 @@ struct Invocation {
             case "--simulated": isSimulated = true
             case "--check": isCheck = true
             case "--interval":
-                guard let number = words.popFirst().flatMap({ Int($0) }), (1...3_600_000).contains(number) else {
-                    throw Wrong(description: "--interval: write a number of milliseconds from 1 to 3600000.")
-                }
-                interval = .milliseconds(number)
+                interval = .milliseconds(try Self.number(word, &words, 1...3_600_000, "a number of milliseconds"))
+            case "--counters": counters = try Self.number(word, &words, 0...1000, "a number")
             case _ where word.hasPrefix("-"):
                 throw Wrong(
                     description: "\(word): there is no such option. Usage: ble-gateway [--simulated] [--check] FILE"
@@ -31,5 +30,17 @@ struct Invocation {
         guard file != nil || isSimulated else {
             throw Wrong(description: "Usage: ble-gateway [--simulated] [--check] FILE. See README.md for the file.")
         }
+    }
+
+    private static func number(
+        _ option: String,
+        _ words: inout ArraySlice<String>,
+        _ range: ClosedRange<Int>,
+        _ what: String
+    ) throws(Wrong) -> Int {
+        guard let number = words.popFirst().flatMap({ Int($0) }), range.contains(number) else {
+            throw Wrong(description: "\(option): write \(what) from \(range.lowerBound) to \(range.upperBound).")
+        }
+        return number
     }
 }

@@ -4,6 +4,7 @@
 //   ble-gateway --check CONFIGURATION          says whether the file is right, and ends
 //   ble-gateway --simulated [CONFIGURATION]    runs with simulated sensors, without an adapter
 //   --interval MILLISECONDS                    how often a simulated sensor sends; 1000 by default
+//   --counters NUMBER                          simulates so many counters more, "Counter 1" and so on
 //
 // SIGHUP reads the file again. SIGTERM and Ctrl-C end the program in order.
 
@@ -57,7 +58,7 @@ do {
         exit(0)
     }
     say("This is a simulation. With a Bluetooth adapter: ble-gateway CONFIGURATION.")
-    let sensors = SimulatedSensors(every: invocation.interval)
+    let sensors = SimulatedSensors(every: invocation.interval, counters: invocation.counters)
     try await withThrowingTaskGroup(of: Void.self) { group in
         group.addTask { try await sensors.run() }
         defer { group.cancelAll() }

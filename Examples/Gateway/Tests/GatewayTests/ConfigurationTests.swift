@@ -1,3 +1,4 @@
+import Leases
 import Testing
 
 @testable import Gateway

@@ -2,6 +2,7 @@ import BLEStreams
 import Foundation
 import Leases
 import MQTT
+import Synchronization
 import TestBroker
 import Testing
 
@@ -18,6 +19,8 @@ struct LeaseDriverTests {
     private func driver(_ folder: String) throws -> LeaseDriver {
         var settings = Configuration.Sharing()
         settings.terms = SharedWorld.terms
+        // It is heard once.
+        (settings.terms.silence, settings.terms.forgetting) = (120_000, 120_000)
         let driver = try LeaseDriver(settings, spool: "\(folder)/spool") { Issue.record("\($0)") }
         driver.share([.init(label: "a", address: "\(address)")])
         driver.state.withLock { $0.addresses[PeripheralID(rawValue: address.rawValue)] = address }

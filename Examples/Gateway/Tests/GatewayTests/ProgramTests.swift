@@ -6,7 +6,7 @@ import Testing
 @testable import Gateway
 
 /// The program under test: it is built beside the tests.
-private let program: String = {
+let gatewayProgram: String = {
     let tests = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
     return URL(fileURLWithPath: tests).deletingLastPathComponent().appendingPathComponent("ble-gateway").path
 }()
@@ -32,7 +32,7 @@ struct ProgramTests {
     private let thermometer = #"{ "name": "Thermometer", "characteristics": [{ "uuid": "2A6E" }] }"#
 
     private func start(_ folder: String, _ interval: Int = 2) throws -> RunningProgram {
-        try RunningProgram(program, ["--simulated", "--interval", "\(interval)", "\(folder)/gateway.json"])
+        try RunningProgram(gatewayProgram, ["--simulated", "--interval", "\(interval)", "\(folder)/gateway.json"])
     }
 
     @Test("loses nothing when it is killed at random moments, and marks what it sends twice")
@@ -108,7 +108,7 @@ struct ProgramTests {
         let folder = try temporaryFolder("gateway")
         defer { try? FileManager.default.removeItem(atPath: folder) }
         try #"{ "spol": {} }"#.write(toFile: "\(folder)/gateway.json", atomically: true, encoding: .utf8)
-        let gateway = try RunningProgram(program, ["--check", "\(folder)/gateway.json"])
+        let gateway = try RunningProgram(gatewayProgram, ["--check", "\(folder)/gateway.json"])
         #expect(gateway.waitForEnd() == 1)
         try await gateway.wait { $0.contains("configuration: spool: it is missing") }
     }

@@ -6,9 +6,18 @@ public import BLEStreams
 public struct SimulatedSensors: Sendable {
     private let air = SimulatedAir()
     private let interval: Duration
+    private let counters: Int
 
     /// Makes sensors that send a value each in this interval.
-    public init(every interval: Duration) { self.interval = interval }
+    ///
+    /// They have the same addresses in each process, so several gateways simulate the same sensors.
+    ///
+    /// - Parameter counters: how many counters there are beside the three sensors, at most 65,535: they are called
+    ///   `Counter 1` and so on, and have the addresses from `C1:00:00:00:00:01` on.
+    public init(every interval: Duration, counters: Int = 0) {
+        self.interval = interval
+        self.counters = min(counters, 65_535)
+    }
 
     /// The gateway's adapter.
     public func radio() -> AdapterChoice { .radio(air.adapter()) }
@@ -42,16 +51,27 @@ public struct SimulatedSensors: Sendable {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await thermometer() }
             group.addTask { try await heart() }
-            group.addTask { try await counter() }
+            group.addTask { try await counter("Counter", on: sensor(0x0003)) }
+            for number in stride(from: 1, through: counters, by: 1) {
+                var settings = AdapterSettings()
+                settings.advertisingInterval = .seconds(1)
+                let address = BluetoothAddress(rawValue: 0xC100_0000_0000 + UInt64(number), kind: .random)
+                let adapter = air.adapter(address: address, settings: settings)
+                group.addTask { try await counter("Counter \(number)", on: adapter) }
+            }
             try await group.waitForAll()
         }
+    }
+
+    private func sensor(_ number: UInt64) -> SimulatedAdapter {
+        air.adapter(address: BluetoothAddress(rawValue: 0xC000_0000_0000 + number, kind: .random))
     }
 
     private func thermometer() async throws {
         let sensor = LocalPeripheral(name: "Thermometer") {
             LocalService(.environmentalSensing) { LocalCharacteristic(.temperature, [.read, .notify], value: 20) }
         }
-        try await sensor.run(on: .radio(air.adapter())) { server in
+        try await sensor.run(on: .radio(self.sensor(0x0001))) { server in
             for step in 0... {
                 try await Task.sleep(for: interval)
                 try await server.notify(20 + Double(step % 20) / 10, of: .temperature)
@@ -65,7 +85,7 @@ public struct SimulatedSensors: Sendable {
                 LocalCharacteristic(BluetoothUUID.Characteristics.heartRateMeasurement, [.notify])
             }
         }
-        try await sensor.run(on: .radio(air.adapter())) { server in
+        try await sensor.run(on: .radio(self.sensor(0x0002))) { server in
             for beat in 0... {
                 try await Task.sleep(for: interval)
                 try await server.notify(
@@ -77,12 +97,12 @@ public struct SimulatedSensors: Sendable {
     }
 
     /// Sends the numbers from 1, in four octets, the lowest first.
-    private func counter() async throws {
+    private func counter(_ name: String, on adapter: SimulatedAdapter) async throws {
         let (service, number) = (BluetoothUUID(0xFFF0), BluetoothUUID(0xFFF1))
-        let sensor = LocalPeripheral(name: "Counter", advertising: [service]) {
+        let sensor = LocalPeripheral(name: name, advertising: [service]) {
             LocalService(service) { LocalCharacteristic(number, [.read, .notify, .write], value: .stored([])) }
         }
-        try await sensor.run(on: .radio(air.adapter())) { server in
+        try await sensor.run(on: .radio(adapter)) { server in
             var count: UInt32 = 0
             while true {
                 try await Task.sleep(for: interval)
