@@ -58,6 +58,10 @@ let package = Package(
         .target(name: "Leases"),
         .target(name: "LeaseWorld", dependencies: ["Leases"]),
         .executableTarget(name: "LeaseSimulation", dependencies: ["Leases", "LeaseWorld"]),
+        // An image for many devices: the rules as a machine, and a world that tests them. See CAMPAIGNS.md.
+        .target(name: "Campaigns", dependencies: ["Leases"]),
+        .target(name: "CampaignWorld", dependencies: ["Campaigns", "Leases"]),
+        .testTarget(name: "CampaignsTests", dependencies: ["Campaigns", "CampaignWorld", "Leases"]),
         .testTarget(name: "LeasesTests", dependencies: ["Leases", "LeaseWorld"]),
     ]
 )
