@@ -33,7 +33,7 @@ let package = Package(
         .target(
             name: "Gateway",
             dependencies: [
-                "Leases", "MQTT", "Spool",
+                "Campaigns", "Leases", "MQTT", "Spool",
                 .product(name: "BLEDevices", package: "BLEStreams"),
                 .product(name: "BLESimulator", package: "BLEStreams"),
                 .product(name: "BLEStreams", package: "BLEStreams"),
@@ -47,7 +47,7 @@ let package = Package(
         .testTarget(
             name: "GatewayTests",
             dependencies: [
-                "ble-gateway", "Gateway", "Leases", "MQTT", "Spool", "TestBroker",
+                "ble-gateway", "Campaigns", "Gateway", "Leases", "MQTT", "Spool", "TestBroker",
                 .product(name: "BLEDevices", package: "BLEStreams"),
                 .product(name: "BLESimulator", package: "BLEStreams"),
                 .product(name: "BLEStreams", package: "BLEStreams"),

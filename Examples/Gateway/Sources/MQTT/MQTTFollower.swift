@@ -4,8 +4,9 @@
 /// All calls come from the client's queue, one at a time, as those of ``MQTTOutbox``. What the client receives goes to
 /// the follower, and not to ``MQTTClient/messages``.
 public protocol MQTTFollower: MQTTOutbox {
-    /// The last will of the connection that is about to be made, and how long the broker waits with it.
-    func will() -> MQTTDelayedWill
+    /// The last will of the connection that is about to be made, and how long the broker waits with it; `nil`: that of
+    /// the settings.
+    func will() -> MQTTDelayedWill?
 
     /// The next change of a subscription; `nil` if there is none now. It is asked for before the next message.
     func nextChange() -> MQTTSubscriptionChange?

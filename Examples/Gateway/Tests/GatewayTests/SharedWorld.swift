@@ -1,3 +1,4 @@
+import BLEDevices
 import BLESimulator
 import BLEStreams
 import Foundation
@@ -20,10 +21,13 @@ final class SharedWorld: Sendable {
     let adapters: [SimulatedAdapter]
     /// Those of the sensors.
     let sensors: [SimulatedAdapter]
-    private let folder: String
+    let folder: String
+    /// What is updated on each sensor; none: the sensors are counters.
+    let firmware: [MCUmgrFirmwareReceiver]
     private let controls: [(stream: AsyncStream<Order>, continuation: AsyncStream<Order>.Continuation)]
 
-    init(gateways: Int, sensors: Int) async throws {
+    init(gateways: Int, sensors: Int, firmware: [MCUmgrFirmwareReceiver] = []) async throws {
+        self.firmware = firmware
         let broker = try await Broker("allow_anonymous true\nmax_queued_messages 0")
         self.broker = broker
         relays = try (0..<gateways).map { _ in try Relay(to: broker.port) }
@@ -61,8 +65,12 @@ final class SharedWorld: Sendable {
             .init(
                 label: "s\(number)",
                 address: "\(adapter.address)",
-                subscriptions: [.init(characteristic: Self.number)]
+                subscriptions: firmware.isEmpty ? [.init(characteristic: Self.number)] : []
             )
+        }
+        if !firmware.isEmpty {
+            configuration.campaigns = .init(images: folder)
+            configuration.campaigns?.pause = .milliseconds(100)
         }
         if isSharing {
             configuration.leases = .init()
@@ -74,7 +82,15 @@ final class SharedWorld: Sendable {
     /// Runs the gateways and the sensors while the closure runs.
     func run(isSharing: Bool = true, _ body: @escaping @Sendable () async throws -> Void) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
-            for adapter in sensors { group.addTask { try await self.sensor(adapter) } }
+            for (number, adapter) in sensors.enumerated() {
+                group.addTask {
+                    if self.firmware.isEmpty {
+                        try await self.sensor(adapter)
+                    } else {
+                        try await self.device(adapter, self.firmware[number])
+                    }
+                }
+            }
             defer { group.cancelAll() }
             try await withThrowingTaskGroup(of: Void.self) { group in
                 defer { for number in controls.indices { stop(number) } }
@@ -105,6 +121,11 @@ final class SharedWorld: Sendable {
                 try await server.notify([UInt8(truncatingIfNeeded: count)], of: Self.number)
             }
         }
+    }
+
+    private func device(_ adapter: SimulatedAdapter, _ firmware: MCUmgrFirmwareReceiver) async throws {
+        let device = LocalPeripheral(name: adapter.name, advertising: [Self.service]) { firmware.service }
+        try await device.run(on: .radio(adapter)) { server in try await firmware.run(on: server) }
     }
 
     // MARK: - What is seen

@@ -122,7 +122,7 @@ final class Recorder: MQTTFollower {
         changes.continuation.yield()
     }
 
-    func will() -> MQTTDelayedWill {
+    func will() -> MQTTDelayedWill? {
         state.withLock { $0.wills += 1 }
         return MQTTDelayedWill(MQTTMessage("will", Array("will \(now.wills)".utf8)), delay: willDelay)
     }

@@ -69,6 +69,14 @@ extension Configuration {
             try fields.topic("prefix") ?? "homeassistant"
         }
         leases = try fields.object("leases") { fields throws(ConfigurationError) in try Sharing(&fields) }
+        campaigns = try fields.object("campaigns") { fields throws(ConfigurationError) in try Campaigns(&fields) }
+        guard campaigns == nil || leases != nil else {
+            throw ConfigurationError(
+                field: "campaigns",
+                cause: "there are no leases, by which one gateway alone updates a device",
+                remedy: #"Write "leases": {}, too."#
+            )
+        }
         permissions = try fields.objects("commands") { fields throws(ConfigurationError) in try Permission(&fields) }
         try checkLabels()
     }

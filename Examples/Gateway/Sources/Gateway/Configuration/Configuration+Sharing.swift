@@ -75,3 +75,12 @@ extension ConfigurationFields {
         Milliseconds((try number(field, in: range, default: Double(standard) / 1000) * 1000).rounded())
     }
 }
+
+extension Configuration.Campaigns {
+    /// Reads the section `campaigns`.
+    init(_ fields: inout ConfigurationFields) throws(ConfigurationError) {
+        self.init(images: try fields.string("images", "Write the path of a folder with images."))
+        concurrent = try fields.whole("concurrent", in: 1...100, default: concurrent)
+        pause = .milliseconds(try fields.milliseconds("pauseSeconds", 0.1...86_400, 30_000))
+    }
+}

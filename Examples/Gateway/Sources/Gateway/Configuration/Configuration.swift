@@ -73,6 +73,19 @@ public struct Configuration: Hashable, Sendable {
         }
     }
 
+    /// How this gateway takes part in update campaigns.
+    public struct Campaigns: Hashable, Sendable {
+        /// The folder with the images.
+        public var images: String
+        /// How many devices it updates at once.
+        public var concurrent = 2
+        /// After how long a device is tried again, the first time.
+        public var pause = Duration.seconds(30)
+
+        /// Takes part, with the images of this folder.
+        public init(images: String) { self.images = images }
+    }
+
     public var broker = Broker()
     public var prefix = "ble"
     public var adapters: [String] = []
@@ -86,4 +99,6 @@ public struct Configuration: Hashable, Sendable {
     public var permissions: [Permission] = []
     /// Whether and how peripherals are shared with other gateways; `nil`: this gateway holds all of its own.
     public var leases: Sharing?
+    /// Whether and how this gateway takes part in update campaigns; only with leases.
+    public var campaigns: Campaigns?
 }

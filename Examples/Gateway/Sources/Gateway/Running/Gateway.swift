@@ -65,7 +65,7 @@ extension Configuration {
     /// What can't change while links are up: another one is applied by beginning again.
     func needsNewBeginning(after old: Configuration) -> Bool {
         prefix != old.prefix || spool != old.spool || adapters != old.adapters || metricsPort != old.metricsPort
-            || homeAssistantPrefix != old.homeAssistantPrefix || leases != old.leases
+            || homeAssistantPrefix != old.homeAssistantPrefix || leases != old.leases || campaigns != old.campaigns
             // What one broker's order has decided, another one doesn't know.
             || (leases != nil && broker != old.broker)
     }

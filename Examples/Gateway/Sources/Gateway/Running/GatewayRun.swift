@@ -19,6 +19,7 @@ struct GatewayRun {
     private let discovery: HomeAssistant?
     private let server: MetricsServer?
     private let leases: LeaseDriver?
+    private let campaigns: CampaignDriver?
 
     init(
         _ configuration: Configuration,
@@ -40,6 +41,7 @@ struct GatewayRun {
         leases = try configuration.leases.map {
             try LeaseDriver($0, spool: configuration.spool.folder, report: report)
         }
+        campaigns = leases.flatMap { leases in configuration.campaigns.map { CampaignDriver($0, leases, publisher) } }
         let health = Health(spool, outbox, sessions, leases)
         self.health = health
         server = try configuration.metricsPort.map { try MetricsServer(port: $0) { health.text } }
@@ -150,7 +152,9 @@ struct GatewayRun {
             sessions: sessions,
             discovery: discovery,
             lease: lease
-        )
+        ) { [campaigns] session in
+            if let lease { await campaigns?.work(lease, session) }
+        }
     }
 
     // MARK: - The broker
@@ -175,6 +179,7 @@ struct GatewayRun {
             let commands = Commands(settings: self.settings, sessions: sessions, publisher: publisher)
             group.addTask { await commands.run(client.messages) }
             if let leases { group.addTask { await share(leases, over: broker) } }
+            if let campaigns { group.addTask { await update(campaigns, over: broker) } }
         }
     }
 
@@ -185,6 +190,15 @@ struct GatewayRun {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await client.run() }
             group.addTask { await tell(client.events, of: "leases") }
+        }
+    }
+
+    private func update(_ campaigns: CampaignDriver, over broker: Configuration.Broker) async {
+        let client = MQTTClient(campaigns.settings(MQTTSettings(broker)), outbox: campaigns)
+        campaigns.use(client)
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { await client.run() }
+            group.addTask { await tell(client.events, of: "campaigns") }
         }
     }
 

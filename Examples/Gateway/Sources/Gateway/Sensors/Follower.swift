@@ -14,6 +14,8 @@ struct Follower {
     let discovery: HomeAssistant?
     /// By which it may be followed; `nil`: it is this gateway's own.
     var lease: Lease?
+    /// What runs beside it, for as long as there is a session.
+    var beside: @Sendable (Session) async -> Void = { _ in }
 
     /// Follows it until the task is cancelled.
     func run(_ central: Central, _ fleet: Fleet) async {
@@ -24,6 +26,17 @@ struct Follower {
             return publisher.report("\(peripheral.label): \(error)")
         }
         sessions.add(peripheral.label, session, lease)
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { await beside(session) }
+            await follow(session)
+            group.cancelAll()
+        }
+        sessions.remove(peripheral.label)
+        await fleet.remove(session)
+        if lease != nil { publish("not held", isReady: false, nil) }
+    }
+
+    private func follow(_ session: Session) async {
         var pause = Self.pauses.first
         while !Task.isCancelled {
             let start = ContinuousClock.now
@@ -41,9 +54,6 @@ struct Follower {
                 try? session.reset()
             }
         }
-        sessions.remove(peripheral.label)
-        await fleet.remove(session)
-        if lease != nil { publish("not held", isReady: false, nil) }
     }
 
     private func plan(_ central: Central) throws -> Session.Plan {

@@ -17,7 +17,7 @@ extension LeaseDriver: MQTTFollower {
         return settings
     }
 
-    func will() -> MQTTDelayedWill {
+    func will() -> MQTTDelayedWill? {
         let session = SessionID(rawValue: .random(in: 1 ... .max))
         state.withLock { $0.session = session }
         return MQTTDelayedWill(gone(session), delay: settings.terms.willDelay)

@@ -92,6 +92,11 @@ extension LeaseDriver {
         }
     }
 
+    /// The epoch by which a peripheral is held at this moment; `nil`: it isn't.
+    func epoch(of id: PeripheralID) -> Epoch? {
+        state.withLock { $0.held[id] == nil ? nil : $0.machine.epoch(of: id, at: Self.now) }
+    }
+
     /// Whether it is held at this moment.
     func holds(_ id: PeripheralID) -> Bool {
         state.withLock { $0.held[id] != nil && $0.machine.epoch(of: id, at: Self.now) != nil }

@@ -1,0 +1,110 @@
+import BLEStreams
+import Campaigns
+import Foundation
+import Leases
+import MQTT
+import Synchronization
+
+/// The broker's side: all is called on the client's queue, in the broker's order.
+extension CampaignDriver: MQTTFollower {
+    /// The client's settings.
+    func settings(_ broker: MQTTSettings) -> MQTTSettings {
+        var settings = broker
+        settings.clientID += "-campaigns"
+        settings.subscriptions = [plans, mark]
+        // A plan names up to 100,000 devices.
+        settings.largestMessage = 4 << 20
+        settings.will = nil
+        settings.farewellPublishesWill = false
+        return settings
+    }
+
+    private var plans: String { "\(prefix)/campaigns/+/plan" }
+    private var mark: String { "\(prefix)/gateways/\(leases.gateway)/campaigns" }
+
+    func will() -> MQTTDelayedWill? { nil }
+
+    func connected() {
+        state.withLock { state in
+            (state.changes, state.publications, state.isConnected) = ([], [], true)
+            state.changes = state.campaigns.keys.map { .subscribe(records($0)) }
+        }
+    }
+
+    func interrupted() {
+        state.withLock { ($0.changes, $0.publications, $0.isConnected) = ([], [], false) }
+        give(.disconnected)
+    }
+
+    private func records(_ name: String) -> String { "\(prefix)/campaigns/\(name)/devices/+" }
+
+    func subscribed(to topic: String) {
+        let start = "\(prefix)/campaigns/"
+        guard topic.hasSuffix("/devices/+"), topic.hasPrefix(start) else { return }
+        // What is retained comes before the answer to this message.
+        let name = topic.dropFirst(start.count).dropLast("/devices/+".count)
+        state.withLock { $0.publications.append(MQTTMessage(mark, Array(name.utf8))) }
+    }
+
+    func received(_ message: MQTTMessage) {
+        if message.topic == mark { return give(.synchronized, to: String(decoding: message.payload, as: UTF8.self)) }
+        let start = "\(prefix)/campaigns/"
+        guard message.topic.hasPrefix(start) else { return }
+        let parts = message.topic.dropFirst(start.count).split(separator: "/", omittingEmptySubsequences: false)
+        if parts.count == 2, parts[1] == "plan" { return take(plan: message.payload, String(parts[0])) }
+        guard parts.count == 3, parts[1] == "devices", let device = PeripheralID(String(parts[2])),
+            let record = try? JSONDecoder().decode(CampaignRecord.self, from: Data(message.payload))
+        else { return }
+        give(.record(device, record), to: String(parts[0]))
+    }
+
+    private func take(plan payload: [UInt8], _ name: String) {
+        guard !payload.isEmpty else { return end(name) }
+        guard let plan = try? JSONDecoder().decode(CampaignPlan.self, from: Data(payload)), plan.isUsable else {
+            return publisher.report("campaign \(name): the plan can't be used. Correct it, and publish it again.")
+        }
+        let isNew = state.withLock { state -> Bool? in
+            guard state.campaigns[name] == nil else { return false }
+            guard state.campaigns.count < Self.limit else { return nil }
+            state.campaigns[name] = Campaign(machine: CampaignMachine(plan, limit: settings.concurrent))
+            state.changes.append(.subscribe(records(name)))
+            return true
+        }
+        switch isNew {
+        case true?: begin(name)
+        case false?: give(.plan(plan), to: name)
+        case nil: publisher.report("campaign \(name): there are \(Self.limit) already. Remove the plan of one.")
+        }
+    }
+
+    private func begin(_ name: String) {
+        publisher.report("campaign \(name): begins")
+        for device in state.withLock({ Array($0.devices.keys) }) {
+            if let epoch = leases.epoch(of: device) { give(.held(device, epoch), to: name) }
+        }
+    }
+
+    /// The plan was removed: what runs ends, and nothing more begins.
+    private func end(_ name: String) {
+        state.withLock { state in
+            guard state.campaigns.removeValue(forKey: name) != nil else { return }
+            state.changes.append(.unsubscribe(records(name)))
+        }
+    }
+
+    func nextChange() -> MQTTSubscriptionChange? {
+        state.withLock { $0.changes.isEmpty ? nil : $0.changes.removeFirst() }
+    }
+
+    func next() -> MQTTOutgoing? {
+        state.withLock { state in
+            guard !state.publications.isEmpty else { return nil }
+            state.tokens += 1
+            return MQTTOutgoing(state.tokens, state.publications.removeFirst())
+        }
+    }
+
+    func acknowledged(_ token: UInt64) {}
+
+    func refused(_ token: UInt64, _ error: MQTTError) { publisher.report("campaigns: \(error)") }
+}

@@ -1,0 +1,148 @@
+import BLEDevices
+import BLEStreams
+import Campaigns
+import Foundation
+import Leases
+import MQTT
+import Synchronization
+
+/// Drives the machines of the campaigns: follows plans and records on the broker, and updates the devices that this
+/// gateway holds. CAMPAIGNS.md explains the rules.
+final class CampaignDriver: Sendable {
+    /// The most campaigns at once; others are ignored.
+    static let limit = 16
+
+    struct Campaign {
+        var machine: CampaignMachine
+        var report = ""
+    }
+
+    struct State {
+        var campaigns: [String: Campaign] = [:]
+        var changes: [MQTTSubscriptionChange] = []
+        var publications: [MQTTMessage] = []
+        var tokens: UInt64 = 0
+        var isConnected = false
+        /// The devices that the gateway holds, and where their orders go.
+        var devices: [PeripheralID: AsyncStream<Order>.Continuation] = [:]
+    }
+
+    /// What to do to a device, for which campaign.
+    struct Order: Sendable {
+        var campaign: String
+        var image: String
+        var begin: CampaignEffects.Begin
+    }
+
+    let settings: Configuration.Campaigns
+    let leases: LeaseDriver
+    let publisher: Publisher
+    let state = Mutex(State())
+    private let client = Mutex<MQTTClient?>(nil)
+    private let folder: ImageFolder
+
+    init(_ settings: Configuration.Campaigns, _ leases: LeaseDriver, _ publisher: Publisher) {
+        self.settings = settings
+        self.leases = leases
+        self.publisher = publisher
+        folder = ImageFolder(folder: settings.images)
+    }
+
+    /// The client in use.
+    func use(_ client: MQTTClient) { self.client.withLock { $0 = client } }
+
+    var prefix: String { leases.settings.prefix }
+
+    // MARK: - The machines
+
+    /// Gives something to the machine of one campaign, or of all.
+    func give(_ input: CampaignInput, to name: String? = nil) {
+        let summaries = state.withLock { state in
+            let names = name.map { [$0] } ?? Array(state.campaigns.keys)
+            return names.compactMap { handle(input, $0, &state) }
+        }
+        for (name, counts) in summaries { publisher.retain("campaign/\(name)", counts) }
+        client.withLock { $0 }?.wake()
+    }
+
+    /// The part inside the lock.
+    ///
+    /// - Returns: the summary, if it has changed.
+    private func handle(_ input: CampaignInput, _ name: String, _ state: inout State) -> (String, [UInt8])? {
+        guard let effects = state.campaigns[name]?.machine.handle(input) else { return nil }
+        for publication in effects.publish {
+            guard let payload = try? JSONEncoder().encode(publication.record) else { continue }
+            let topic = "\(prefix)/campaigns/\(name)/devices/\(publication.device)"
+            state.publications.append(.json(topic, Array(payload), isRetained: true))
+        }
+        for begin in effects.begin {
+            let order = Order(campaign: name, image: state.campaigns[name]?.machine.plan.image ?? "", begin: begin)
+            state.devices[begin.device]?.yield(order)
+        }
+        guard let counts = state.campaigns[name]?.machine.counts.json.text,
+            state.campaigns[name]?.report != counts
+        else { return nil }
+        state.campaigns[name]?.report = counts
+        return (name, Array(counts.utf8))
+    }
+
+    // MARK: - Devices
+
+    /// Carries out the orders for a device that the gateway holds, until the task is cancelled.
+    func work(_ lease: Lease, _ session: Session) async {
+        let device = lease.tenure.id
+        let (orders, inbox) = AsyncStream<Order>.makeStream(bufferingPolicy: .bufferingOldest(Self.limit))
+        state.withLock { $0.devices[device] = inbox }
+        refresh(device)
+        for await order in orders {
+            let outcome: CampaignOutcome
+            do {
+                // Half a minute after the first failure, and twice as long after each further one.
+                if order.begin.failures > 0 {
+                    try await Task.sleep(for: settings.pause * (1 << min(order.begin.failures - 1, 6)))
+                }
+                outcome = try await carryOut(order, device, session)
+            } catch is CancellationError {
+                break
+            } catch {
+                outcome = .failed("\((error as? BLEError).map { "\($0.code)" } ?? "\(error)")")
+                publisher.report("campaign \(order.campaign), \(device): \(error)")
+            }
+            guard !Task.isCancelled, lease.isHeld else { break }
+            refresh(device)
+            give(.ended(device, outcome), to: order.campaign)
+        }
+        state.withLock { $0.devices[device] = nil }
+        give(.lost(device))
+    }
+
+    /// Tells the machines by which epoch the gateway holds a device now.
+    private func refresh(_ device: PeripheralID) {
+        if let epoch = leases.epoch(of: device) { give(.held(device, epoch)) }
+    }
+
+    private func carryOut(_ order: Order, _ device: PeripheralID, _ session: Session) async throws -> CampaignOutcome {
+        let (image, hash) = try folder.image(order.image)
+        switch order.begin.order {
+        case .rollBack: return try await session.queue.run(RollBackFlow(hash: hash))
+        case .update:
+            let flow = FirmwareUpdateFlow(image, over: .mcumgr())
+            try await session.queue.run(flow, replacing: .activeFlow) { [weak self] progress in
+                guard progress.phase == "upload", let fraction = progress.fraction else { return }
+                self?.give(.progress(device, Int(fraction * 100)), to: order.campaign)
+            }
+            return .updated
+        }
+    }
+}
+
+extension CampaignCounts {
+    /// The summary that each gateway publishes.
+    fileprivate var json: JSONText {
+        .object(
+            ("devices", .number(devices)), ("waiting", .number(devices - updating - updated - rolledBack)),
+            ("updating", .number(updating)), ("updated", .number(updated)), ("rolledBack", .number(rolledBack)),
+            ("wave", .number(wave)), ("stopped", .bool(isStopped)), ("over", .bool(isOver))
+        )
+    }
+}

@@ -1,0 +1,173 @@
+import BLEDevices
+import BLESimulator
+import BLEStreams
+import Campaigns
+import Foundation
+import Leases
+import TestBroker
+import Testing
+
+@testable import Gateway
+
+@Suite(
+    "An update campaign",
+    .enabled(if: Broker.program != nil && Collector.program != nil, "\(Broker.skipReason)"),
+    .serialized,
+    .timeLimit(.minutes(5))
+)
+struct CampaignTests {
+    @Test("updates the canary first, then the others, by the gateways that hold them")
+    func waves() async throws {
+        let (old, new) = (Self.image(1, size: 2000), Self.image(2, size: 8000))
+        let devices = (0..<4).map { _ in MCUmgrFirmwareReceiver(running: old) }
+        let world = try await SharedWorld(gateways: 2, sensors: 4, firmware: devices)
+        try await world.run {
+            try begin(world, new) { _ in }
+            var seen = Records()
+            await seen.take(from: world) { $0.settled.count == 4 }
+            #expect(seen.settled.values.allSatisfy { $0.stage == .updated })
+            #expect(seen.first == [PeripheralID(rawValue: world.sensors[0].address.rawValue)])
+            while let message = await world.collector.next() {
+                if message.topic.hasSuffix("/campaign/c"), message.payload.contains(#""over":true"#) { break }
+            }
+        }
+        for device in devices { #expect(device.runningImage == new && device.isConfirmed && device.restarts == 1) }
+        #expect(world.overlaps == 0)
+    }
+
+    @Test("goes on with an upload that another gateway began")
+    func handover() async throws {
+        let (old, new) = (Self.image(1, size: 2000), Self.image(2, size: 150_000))
+        let device = MCUmgrFirmwareReceiver(running: old)
+        let world = try await SharedWorld(gateways: 2, sensors: 1, firmware: [device])
+        try await world.run {
+            try begin(world, new) { _ in }
+            var seen = Records()
+            await seen.take(from: world) { $0.last.contains { $0.value.percent >= 20 } }
+            let first = try #require(seen.last.values.first?.epoch.gateway)
+            let owner = world.adapters.firstIndex { $0.activity.links.contains(world.sensors[0].address) }
+            world.stop(try #require(owner))
+            await seen.take(from: world) { $0.settled.count == 1 }
+            #expect(seen.settled.values.first?.stage == .updated)
+            #expect(seen.settled.values.first?.epoch.gateway != first)
+        }
+        #expect(device.runningImage == new && device.isConfirmed && device.restarts == 1)
+        // Together they sent the image once, and a little twice.
+        let sent = world.air.trace.compactMap { $0.sender == .central ? $0.pdu?.count : nil }.reduce(0, +)
+        #expect(sent < 150_000 * 5 / 4, "\(sent)")
+        #expect(world.overlaps == 0)
+    }
+
+    @Test("stops with a canary that can't be updated, and leaves the others alone")
+    func stops() async throws {
+        let (old, new) = (Self.image(1, size: 1000), Self.image(2, size: 8000))
+        let devices = (0..<3).map { MCUmgrFirmwareReceiver(running: old, capacity: $0 == 0 ? 4000 : 1 << 20) }
+        let world = try await SharedWorld(gateways: 2, sensors: 3, firmware: devices)
+        try await world.run {
+            try begin(world, new) { $0.attempts = 2 }
+            var seen = Records()
+            await seen.take(from: world) { $0.settled.count == 1 }
+            #expect(seen.settled.values.first?.stage == .rolledBack)
+            #expect(seen.settled.values.first?.failures == 2)
+            while let message = await world.collector.next() {
+                if message.topic.hasSuffix("/campaign/c"), message.payload.contains(#""over":true"#) { break }
+            }
+            #expect(seen.last.count == 1, "another device has begun")
+        }
+        for device in devices { #expect(device.runningImage == old && device.isConfirmed) }
+    }
+
+    // MARK: - Rolling back
+
+    @Test("ends a trial, and finds that a confirmed image stays", arguments: [true, false])
+    func rollBack(_ isConfirmed: Bool) async throws {
+        let (old, new) = (Self.image(1, size: 1000), Self.image(2, size: 3000))
+        let device = MCUmgrFirmwareReceiver(running: old)
+        let air = SimulatedAir()
+        let (adapter, own) = (air.adapter(name: "device"), air.adapter())
+        let image = try FirmwareImage(new)
+        let hash = try #require(image.bootHash)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                let peripheral = LocalPeripheral(name: "device") { device.service }
+                try await peripheral.run(on: .radio(adapter)) { server in try await device.run(on: server) }
+            }
+            defer { group.cancelAll() }
+            try await Central.with(.radio(own), waitingFor: nil) { central in
+                try await central.withSession(Session.Plan(adapter.address)) { session in
+                    let mode: FirmwareUpdateFlow.MCUmgrOptions.Mode = isConfirmed ? .testAndConfirm : .test
+                    try await session.queue.run(FirmwareUpdateFlow(image, over: .mcumgr(.init(mode: mode))))
+                    let outcome = try await session.queue.run(RollBackFlow(hash: hash))
+                    #expect(outcome == (isConfirmed ? .updated : .rolledBack))
+                }
+            }
+        }
+        #expect(device.runningImage == (isConfirmed ? new : old) && device.isConfirmed)
+    }
+
+    @Test("reads a device's list of images, and never traps on a damaged one")
+    func images() throws {
+        let list: [UInt8] = [0xBF, 0x66] + Array("images".utf8) + [0x9F, 0xBF, 0x64] + Array("hash".utf8)
+            + [0x42, 1, 2, 0x66] + Array("active".utf8) + [0xF5, 0x67] + Array("pending".utf8) + [0xF4, 0xFF, 0xFF]
+            + [0x6B] + Array("splitStatus".utf8) + [0, 0xFF]
+        let images = try #require(DeviceImages(cbor: list))
+        #expect(images.images == [.init(hash: [1, 2], isActive: true)])
+        for end in list.indices { #expect(DeviceImages(cbor: list[..<end]) == nil) }
+        for index in list.indices {
+            for octet in UInt8.min...UInt8.max {
+                var damaged = list
+                damaged[index] = octet
+                _ = DeviceImages(cbor: damaged)
+            }
+        }
+    }
+
+    // MARK: - What is needed
+
+    /// Puts the image into the folder, and publishes the plan.
+    private func begin(_ world: SharedWorld, _ image: [UInt8], _ change: (inout CampaignPlan) -> Void) throws {
+        let hash = try FirmwareImage(image).sha256.hex
+        try Data(image).write(to: URL(fileURLWithPath: "\(world.folder)/\(hash).bin"))
+        var plan = CampaignPlan(
+            image: hash,
+            devices: world.sensors.map { PeripheralID(rawValue: $0.address.rawValue) }
+        )
+        change(&plan)
+        let text = String(decoding: try JSONEncoder().encode(plan), as: UTF8.self)
+        let words = ["-h", "127.0.0.1", "-p", "\(world.broker.port)", "-V", "5", "-q", "1", "-r"]
+        let topic = ["-t", "blestreams/campaigns/c/plan", "-m", text]
+        #expect(try RunningProgram("/usr/bin/mosquitto_pub", words + topic).waitForEnd() == 0)
+    }
+
+    /// An image for MCUboot, whose hash is its number.
+    private static func image(_ number: UInt8, size: Int) -> [UInt8] {
+        func octets(_ value: UInt32) -> [UInt8] { (0..<4).map { UInt8(truncatingIfNeeded: value >> (8 * $0)) } }
+        let body = (0..<size).map { UInt8(truncatingIfNeeded: $0 &* 7 &+ Int(number)) }
+        let header = octets(0x96F3_B83D) + octets(0) + [32, 0, 0, 0] + octets(UInt32(size)) + octets(0)
+        let trailer = [0x07, 0x69, 40, 0, 0x10, 0, 32, 0] + [UInt8](repeating: number, count: 32)
+        return header + [1, number, 0, 0] + octets(0) + octets(0) + body + trailer
+    }
+}
+
+/// The records of a campaign's devices.
+private struct Records {
+    private(set) var last: [PeripheralID: CampaignRecord] = [:]
+    /// The devices that were settled before another one had begun.
+    private(set) var first: Set<PeripheralID> = []
+    private var begun: Set<PeripheralID> = []
+
+    var settled: [PeripheralID: CampaignRecord] { last.filter(\.value.isSettled) }
+
+    mutating func take(from world: SharedWorld, until isSo: (Records) -> Bool) async {
+        while !isSo(self), let message = await world.collector.next() {
+            let parts = message.topic.split(separator: "/")
+            guard parts.count == 5, parts[1] == "campaigns", let device = PeripheralID(String(parts[4])),
+                let record = try? JSONDecoder().decode(CampaignRecord.self, from: Data(message.payload.utf8))
+            else { continue }
+            if let known = last[device], !record.isNewer(than: known) { continue }
+            begun.insert(device)
+            last[device] = record
+            if record.isSettled, begun.count == 1 { first.insert(device) }
+        }
+    }
+}
