@@ -18,7 +18,7 @@ extension CampaignWorld {
         if owners[device] != gateway { find("gateway \(gateway) acts on device \(device), which it doesn't hold") }
         if working[device] != nil { find("device \(device) has two orders at once") }
         // One that starts when a late record is in the place of the newest looks again, and finds what is so.
-        if gateways[gateway].settled.contains(begin.device) { find("device \(device) is settled, and begins again") }
+        if gateways[gateway].settled[begin.device] != nil { find("device \(device) is settled, and begins again") }
         guard !begun.contains(device) else { return }
         let wave = campaign.wave(at: device)
         let before = campaign.devices(before: wave)
@@ -31,8 +31,9 @@ extension CampaignWorld {
 
     /// Whether all that began is settled, and nothing more begins.
     var isOver: Bool {
-        guard working.isEmpty, settled.count >= begun.count else { return false }
-        let counts = gateways.compactMap(\.machine?.counts)
+        // As a gateway says that has just started: what counts is what the broker has.
+        guard working.isEmpty, settled.count >= begun.count, retained.values.allSatisfy(\.isSettled) else { return false }
+        let counts = gateways.filter { !$0.isCut }.compactMap(\.machine?.counts)
         guard let first = counts.first, counts.allSatisfy(\.isOver) else { return false }
         result.isStopped = first.isStopped
         return first.isStopped || begun.count == devices.count
@@ -53,6 +54,8 @@ extension CampaignWorld {
                 find("device \(number) is neither updated nor rolled back")
             }
         }
+        let open = retained.filter { !$0.value.isSettled }.keys.map(\.description).sorted()
+        if !open.isEmpty { find("the broker's records of \(open.joined(separator: ", ")) are not settled") }
         if !result.isStopped, result.untouched > 0 { find("\(result.untouched) devices never began") }
         // What had begun when the last failure became known may fail, too.
         let most = campaign.failures + campaign.wave + campaign.canaries

@@ -10,12 +10,15 @@ public final class CampaignWorld {
     enum Event {
         case crash(Int)
         case stall(Int, generation: Int)
+        case cut(Int)
+        case lapse(Int, generation: Int)
+        case reconnect(Int, generation: Int)
         case start(Int)
-        case synchronize(Int, generation: Int)
+        case synchronize(Int, connection: Int)
         case own(Int, Int)
         case step(Work)
         case retain(PeripheralID, CampaignRecord)
-        case deliver(Int, generation: Int, PeripheralID, CampaignRecord)
+        case deliver(Int, connection: Int, PeripheralID, CampaignRecord)
         case deviceRestarts(Int)
     }
 
@@ -35,8 +38,12 @@ public final class CampaignWorld {
         var generation = 0
         var lastDelivery: Int64 = 0
         var lastSending: Int64 = 0
+        /// Whether the broker can't be reached.
+        var isCut = false
+        /// Grows with each connection.
+        var connection = 0
         /// The devices that it has known as settled since it started.
-        var settled: Set<PeripheralID> = []
+        var settled: [PeripheralID: CampaignRecord] = [:]
     }
 
     let plan: CampaignWorldPlan
@@ -79,20 +86,22 @@ public final class CampaignWorld {
         }
     }
 
-    /// Runs until nothing happens any more, or for ten days.
+    /// Runs until all is over, or something is wrong; it must be over after six hours.
     public func run() -> CampaignWorldResult {
         for gateway in gateways.indices {
             queue.add(.start(gateway), at: random.below(2000))
             queue.add(.crash(gateway), at: random.below(2 * plan.crashes))
+            queue.add(.cut(gateway), at: random.below(2 * plan.crashes))
         }
         for device in devices.indices {
             queue.add(.own(device, Int(random.below(Int64(plan.gateways)))), at: 3000 + random.below(60_000))
             if random.below(20) == 0 { queue.add(.deviceRestarts(device), at: random.below(7_200_000)) }
         }
-        while let (time, event) = queue.next(), time < 864_000_000, result.findings.count < 10 {
+        while let (time, event) = queue.next(), result.findings.isEmpty {
             now = time
             handle(event)
             if isOver { break }
+            if now > 21_600_000 { find("it is not over after six hours") }
         }
         judge()
         return result
@@ -105,15 +114,22 @@ public final class CampaignWorld {
             crash(gateway)
         case .stall(let gateway, let generation):
             if gateways[gateway].generation == generation { crash(gateway) }
+        case .cut(let gateway):
+            queue.add(.cut(gateway), at: now + plan.crashes / 2 + random.below(plan.crashes))
+            cut(gateway)
+        case .lapse(let gateway, let generation):
+            if gateways[gateway].generation == generation { lapse(gateway) }
+        case .reconnect(let gateway, let generation):
+            if gateways[gateway].generation == generation { reconnect(gateway) }
         case .start(let gateway): start(gateway)
-        case .synchronize(let gateway, let generation):
-            guard gateways[gateway].generation == generation, gateways[gateway].machine != nil else { return }
+        case .synchronize(let gateway, let connection):
+            guard gateways[gateway].connection == connection, gateways[gateway].machine != nil else { return }
             give(.synchronized, to: gateway)
         case .own(let device, let gateway): own(device, gateway)
         case .step(let work): step(work)
         case .retain(let device, let record): retain(device, record)
-        case .deliver(let gateway, let generation, let device, let record):
-            guard gateways[gateway].generation == generation, gateways[gateway].machine != nil else { return }
+        case .deliver(let gateway, let connection, let device, let record):
+            guard gateways[gateway].connection == connection, gateways[gateway].machine != nil else { return }
             give(.record(device, record), to: gateway)
         case .deviceRestarts(let device): devices[device].restart()
         }

@@ -12,8 +12,10 @@ public struct CampaignWorldPlan: Sendable {
     public var loss = 10
     /// How many devices of a thousand don't confirm the image.
     public var bad = 5
-    /// How often a gateway crashes, on average, in milliseconds.
+    /// How often a gateway crashes, and how often it loses the broker, on average, in milliseconds.
     public var crashes: Int64 = 600_000
+    /// With one message in how many a connection stalls, and its gateway crashes.
+    public var stalls: Int64 = 400
     /// How many devices may fail.
     public var failures: Int
     /// How many steps an upload has.

@@ -4,7 +4,8 @@ public import Leases
 public enum CampaignInput: Hashable, Sendable {
     /// The plan, or another version of it: an operator has stopped it, for instance.
     case plan(CampaignPlan)
-    /// What the broker retains about the campaign has come: it may begin.
+    /// What the broker retains about the campaign has come: it may begin. What the broker doesn't have is published
+    /// again.
     case synchronized
     /// The connection to the broker has ended: nothing begins until it is synchronized again.
     case disconnected

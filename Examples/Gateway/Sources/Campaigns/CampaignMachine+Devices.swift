@@ -7,6 +7,7 @@ extension CampaignMachine {
 
     mutating func take(_ record: CampaignRecord, _ device: PeripheralID, _ effects: inout CampaignEffects) {
         guard let place = places[device] else { return }
+        if let own = unconfirmed[device], !own.isNewer(than: record) { unconfirmed[device] = nil }
         if let mine = held[device], mine.epoch > record.epoch, let own = records[device], own.epoch == mine.epoch {
             // A late record of an earlier owner is in the place of this gateway's: it repeats its own.
             guard rules.comparesEpochs else { return put(record, device, place) }
@@ -50,6 +51,7 @@ extension CampaignMachine {
             reason: reason
         )
         put(record, device, place)
+        unconfirmed[device] = record
         effects.publish.append(.init(device: device, record: record))
     }
 

@@ -47,6 +47,8 @@ public struct CampaignMachine: Hashable, Sendable {
     var places: [PeripheralID: Int] = [:]
     var records: [PeripheralID: CampaignRecord] = [:]
     var held: [PeripheralID: Held] = [:]
+    /// Records that the gateway has published and that haven't come back: the broker may not have them.
+    var unconfirmed: [PeripheralID: CampaignRecord] = [:]
     var running = 0
     /// How many devices of each wave are settled.
     var settled: [Int: Int] = [:]
@@ -74,7 +76,10 @@ public struct CampaignMachine: Hashable, Sendable {
         var effects = CampaignEffects()
         switch input {
         case .plan(let plan): change(plan, &effects)
-        case .synchronized: isSynchronized = true
+        case .synchronized:
+            isSynchronized = true
+            let missing = unconfirmed.sorted { (places[$0.key] ?? 0) < (places[$1.key] ?? 0) }
+            effects.publish = missing.map { .init(device: $0.key, record: $0.value) }
         case .disconnected: isSynchronized = false
         case .record(let device, let record):
             let before = (updated, failed)

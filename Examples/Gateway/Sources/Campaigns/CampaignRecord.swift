@@ -70,7 +70,7 @@ public struct CampaignRecord: Hashable, Sendable, Codable {
         stage = try values.decode(Stage.self, forKey: .stage)
         failures = min(max(try values.decodeIfPresent(Int.self, forKey: .failures) ?? 0, 0), 1000)
         percent = min(max(try values.decodeIfPresent(Int.self, forKey: .percent) ?? 0, 0), 100)
-        reason = try values.decodeIfPresent(String.self, forKey: .reason)
+        reason = try values.decodeIfPresent(String.self, forKey: .reason).map { String($0.prefix(200)) }
     }
 
     public func encode(to encoder: any Encoder) throws {

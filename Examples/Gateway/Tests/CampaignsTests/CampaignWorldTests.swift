@@ -17,7 +17,7 @@ struct CampaignWorldTests {
 
     @Test("Small campaigns with all faults keep every invariant", arguments: 0..<8)
     func small(_ part: Int) {
-        let seeds = ProcessInfo.processInfo.environment["CAMPAIGN_SEEDS"].flatMap(Int.init) ?? 80
+        let seeds = ProcessInfo.processInfo.environment["CAMPAIGN_SEEDS"].flatMap(Int.init) ?? 40
         for seed in part * seeds / 8..<(part + 1) * seeds / 8 {
             var plan = CampaignWorldPlan(seed: UInt64(seed), devices: 10 + seed % 90, gateways: 2 + seed % 6)
             (plan.loss, plan.crashes, plan.bad) = (10 + seed % 50, 60_000, seed % 3 * 20)
@@ -50,7 +50,7 @@ struct CampaignWorldTests {
     func planted(_ rule: String) {
         let isFound = (0..<40).contains { seed in
             var plan = CampaignWorldPlan(seed: UInt64(seed), devices: 60, gateways: 4)
-            (plan.crashes, plan.bad) = (60_000, 60)
+            (plan.crashes, plan.bad, plan.stalls) = (60_000, 60, 50)
             switch rule {
             case "waves": plan.rules.waitsForWaves = false
             case "epochs": plan.rules.comparesEpochs = false

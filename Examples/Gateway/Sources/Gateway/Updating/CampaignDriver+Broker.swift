@@ -63,23 +63,43 @@ extension CampaignDriver: MQTTFollower {
         guard let plan = try? JSONDecoder().decode(CampaignPlan.self, from: Data(payload)), plan.isUsable else {
             return publisher.report("campaign \(name): the plan can't be used. Correct it, and publish it again.")
         }
+        let hasImage = hasImage(plan.image)
         let isNew = state.withLock { state -> Bool? in
-            guard state.campaigns[name] == nil else { return false }
+            guard state.campaigns[name] == nil else {
+                state.campaigns[name]?.hasImage = hasImage
+                return false
+            }
             guard state.campaigns.count < Self.limit else { return nil }
-            state.campaigns[name] = Campaign(machine: CampaignMachine(plan, limit: settings.concurrent))
+            state.campaigns[name] = Campaign(
+                machine: CampaignMachine(plan, limit: settings.concurrent),
+                hasImage: hasImage
+            )
             state.changes.append(.subscribe(records(name)))
             return true
         }
         switch isNew {
-        case true?: begin(name)
-        case false?: give(.plan(plan), to: name)
+        case true?: hold(name)
+        case false?:
+            give(.plan(plan), to: name)
+            hold(name)
         case nil: publisher.report("campaign \(name): there are \(Self.limit) already. Remove the plan of one.")
         }
     }
 
-    private func begin(_ name: String) {
-        publisher.report("campaign \(name): begins")
-        for device in state.withLock({ Array($0.devices.keys) }) {
+    private func hasImage(_ hash: String) -> Bool {
+        do {
+            _ = try folder.image(hash)
+            return true
+        } catch {
+            publisher.report("\(error) Then publish the plan again; until then, this gateway only watches.")
+            return false
+        }
+    }
+
+    /// Tells a campaign which devices the gateway holds.
+    private func hold(_ name: String) {
+        let devices = state.withLock { $0.campaigns[name]?.hasImage == true ? Array($0.devices.keys) : [] }
+        for device in devices {
             if let epoch = leases.epoch(of: device) { give(.held(device, epoch), to: name) }
         }
     }

@@ -14,6 +14,8 @@ final class CampaignDriver: Sendable {
 
     struct Campaign {
         var machine: CampaignMachine
+        /// Whether this gateway has the image; otherwise it only watches.
+        var hasImage: Bool
         var report = ""
     }
 
@@ -39,7 +41,7 @@ final class CampaignDriver: Sendable {
     let publisher: Publisher
     let state = Mutex(State())
     private let client = Mutex<MQTTClient?>(nil)
-    private let folder: ImageFolder
+    let folder: ImageFolder
 
     init(_ settings: Configuration.Campaigns, _ leases: LeaseDriver, _ publisher: Publisher) {
         self.settings = settings
@@ -70,6 +72,7 @@ final class CampaignDriver: Sendable {
     /// - Returns: the summary, if it has changed.
     private func handle(_ input: CampaignInput, _ name: String, _ state: inout State) -> (String, [UInt8])? {
         guard let effects = state.campaigns[name]?.machine.handle(input) else { return nil }
+        if case .progress = input, effects.publish.isEmpty { return nil }
         for publication in effects.publish {
             guard let payload = try? JSONEncoder().encode(publication.record) else { continue }
             let topic = "\(prefix)/campaigns/\(name)/devices/\(publication.device)"
@@ -94,7 +97,7 @@ final class CampaignDriver: Sendable {
         let (orders, inbox) = AsyncStream<Order>.makeStream(bufferingPolicy: .bufferingOldest(Self.limit))
         state.withLock { $0.devices[device] = inbox }
         refresh(device)
-        for await order in orders {
+        for await order in orders where lease.isHeld {
             let outcome: CampaignOutcome
             do {
                 // Half a minute after the first failure, and twice as long after each further one.
@@ -104,6 +107,11 @@ final class CampaignDriver: Sendable {
                 outcome = try await carryOut(order, device, session)
             } catch is CancellationError {
                 break
+            } catch let error as ImageFolder.ImageError {
+                // That is not the device's failure: another gateway may have the image.
+                publisher.report("\(error)")
+                give(.lost(device), to: order.campaign)
+                continue
             } catch {
                 outcome = .failed("\((error as? BLEError).map { "\($0.code)" } ?? "\(error)")")
                 publisher.report("campaign \(order.campaign), \(device): \(error)")
@@ -118,7 +126,10 @@ final class CampaignDriver: Sendable {
 
     /// Tells the machines by which epoch the gateway holds a device now.
     private func refresh(_ device: PeripheralID) {
-        if let epoch = leases.epoch(of: device) { give(.held(device, epoch)) }
+        guard let epoch = leases.epoch(of: device) else { return }
+        for name in state.withLock({ $0.campaigns.filter(\.value.hasImage).map(\.key) }) {
+            give(.held(device, epoch), to: name)
+        }
     }
 
     private func carryOut(_ order: Order, _ device: PeripheralID, _ session: Session) async throws -> CampaignOutcome {
