@@ -32,7 +32,9 @@ extension CampaignWorld {
     /// Whether all that began is settled, and nothing more begins.
     var isOver: Bool {
         // As a gateway says that has just started: what counts is what the broker has.
-        guard working.isEmpty, settled.count >= begun.count, retained.values.allSatisfy(\.isSettled) else { return false }
+        guard working.isEmpty, settled.count >= begun.count, retained.values.allSatisfy(\.isSettled) else {
+            return false
+        }
         let counts = gateways.filter { !$0.isCut }.compactMap(\.machine?.counts)
         guard let first = counts.first, counts.allSatisfy(\.isOver) else { return false }
         result.isStopped = first.isStopped

@@ -63,7 +63,8 @@ struct CampaignMachineTests {
     @Test("What another gateway began goes on, by the new owner's epoch")
     func goesOn() {
         var machine = machine(holding: [])
-        _ = machine.handle(.record(devices[0], CampaignRecord(epoch: epoch(3, 2), revision: 9, stage: .updating, percent: 40)))
+        let begun = CampaignRecord(epoch: epoch(3, 2), revision: 9, stage: .updating, percent: 40)
+        _ = machine.handle(.record(devices[0], begun))
         _ = machine.handle(.synchronized)
         let effects = machine.handle(.held(devices[0], epoch(4)))
         #expect(effects.publish.map(\.record.percent) == [40] && effects.publish.first?.record.epoch == epoch(4))

@@ -107,7 +107,8 @@ struct CampaignTests {
 
     @Test("reads a device's list of images, and never traps on a damaged one")
     func images() throws {
-        let list: [UInt8] = [0xBF, 0x66] + Array("images".utf8) + [0x9F, 0xBF, 0x64] + Array("hash".utf8)
+        let list: [UInt8] =
+            [0xBF, 0x66] + Array("images".utf8) + [0x9F, 0xBF, 0x64] + Array("hash".utf8)
             + [0x42, 1, 2, 0x66] + Array("active".utf8) + [0xF5, 0x67] + Array("pending".utf8) + [0xF4, 0xFF, 0xFF]
             + [0x6B] + Array("splitStatus".utf8) + [0, 0xFF]
         let images = try #require(DeviceImages(cbor: list))

@@ -52,6 +52,8 @@ struct ProgramTests {
         let gateway = try start(folder)
         let goal = arrived.values + 300
         await arrived.take(from: collector) { $0.values >= goal }
+        // Those may be values of the one before, and this one may not handle signals yet.
+        try await gateway.wait { $0.contains("broker: connected") }
         #expect(gateway.end(SIGTERM) == 0)
         await arrived.take(from: collector) { $0.status == "offline" && $0.values >= goal }
         let spool = try Spool(SpoolSettings(folder: "\(folder)/spool"))

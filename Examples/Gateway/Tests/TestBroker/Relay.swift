@@ -23,8 +23,11 @@ public final class Relay: Sendable {
             while true {
                 let socket = accept(listener, nil, nil)
                 guard socket >= 0 else { return }
-                guard let self else { return _ = close(socket) }
-                self.serve(socket)
+                guard let self else {
+                    close(socket)
+                    return
+                }
+                serve(socket)
             }
         }
     }
@@ -37,7 +40,10 @@ public final class Relay: Sendable {
             if state.isOpen { state.pairs.append((socket, other)) }
             return state.isOpen
         }
-        guard isOpen, other >= 0 else { return [socket, other].forEach { close($0) } }
+        guard isOpen, other >= 0 else {
+            for socket in [socket, other] { close(socket) }
+            return
+        }
         for (from, to) in [(socket, other), (other, socket)] {
             Thread.detachNewThread { [weak self] in
                 var buffer = [UInt8](repeating: 0, count: 4096)

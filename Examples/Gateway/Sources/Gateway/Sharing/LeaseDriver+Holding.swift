@@ -119,9 +119,13 @@ extension LeaseDriver {
         let counts = counts
         let epochs = state.withLock { $0.held }.sorted { $0.key.rawValue < $1.key.rawValue }
         return .object(
-            ("gateway", .string("\(gateway)")), ("connected", .bool(counts.isConnected)),
-            ("followed", .number(counts.followed)), ("held", .number(counts.held)),
-            ("gained", .number(counts.gained)), ("lost", .number(counts.lost)), ("fenced", .number(counts.fenced)),
+            ("gateway", .string("\(gateway)")),
+            ("connected", .bool(counts.isConnected)),
+            ("followed", .number(counts.followed)),
+            ("held", .number(counts.held)),
+            ("gained", .number(counts.gained)),
+            ("lost", .number(counts.lost)),
+            ("fenced", .number(counts.fenced)),
             ("epochs", .object(epochs.map { ("\($0.key)", .number(Int($0.value.number))) }))
         )
     }

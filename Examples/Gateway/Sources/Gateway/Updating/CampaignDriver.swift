@@ -151,9 +151,14 @@ extension CampaignCounts {
     /// The summary that each gateway publishes.
     fileprivate var json: JSONText {
         .object(
-            ("devices", .number(devices)), ("waiting", .number(devices - updating - updated - rolledBack)),
-            ("updating", .number(updating)), ("updated", .number(updated)), ("rolledBack", .number(rolledBack)),
-            ("wave", .number(wave)), ("stopped", .bool(isStopped)), ("over", .bool(isOver))
+            ("devices", .number(devices)),
+            ("waiting", .number(devices - updating - updated - rolledBack)),
+            ("updating", .number(updating)),
+            ("updated", .number(updated)),
+            ("rolledBack", .number(rolledBack)),
+            ("wave", .number(wave)),
+            ("stopped", .bool(isStopped)),
+            ("over", .bool(isOver))
         )
     }
 }
