@@ -22,6 +22,8 @@ final class SharedWorld: Sendable {
     /// Those of the sensors.
     let sensors: [SimulatedAdapter]
     let folder: String
+    /// The ports of the gateways' pages for Prometheus.
+    let ports: [Int]
     /// What is updated on each sensor; none: the sensors are counters.
     let firmware: [MCUmgrFirmwareReceiver]
     private let controls: [(stream: AsyncStream<Order>, continuation: AsyncStream<Order>.Continuation)]
@@ -30,6 +32,7 @@ final class SharedWorld: Sendable {
         self.firmware = firmware
         let broker = try await Broker("allow_anonymous true\nmax_queued_messages 0")
         self.broker = broker
+        ports = (0..<gateways).map { _ in freePort() }
         relays = try (0..<gateways).map { _ in try Relay(to: broker.port) }
         collector = try await Collector(on: broker)
         folder = try temporaryFolder("gateways")
@@ -61,6 +64,7 @@ final class SharedWorld: Sendable {
         configuration.broker.clientID = "g\(gateway)"
         configuration.broker.keepAlive = 5
         configuration.prefix = "g\(gateway)"
+        configuration.metricsPort = ports[gateway]
         configuration.peripherals = sensors.enumerated().map { number, adapter in
             .init(
                 label: "s\(number)",
@@ -129,6 +133,12 @@ final class SharedWorld: Sendable {
     }
 
     // MARK: - What is seen
+
+    /// The number of a metric of a gateway.
+    func metric(_ name: String, of gateway: Int) -> Int? {
+        page(port: ports[gateway]).split(separator: "\n").first { $0.hasPrefix("\(name) ") }
+            .flatMap { Int($0.dropFirst(name.count + 1)) }
+    }
 
     /// Takes messages until something is so.
     func take(_ seen: inout SharedValues, until isSo: (SharedValues) -> Bool) async {

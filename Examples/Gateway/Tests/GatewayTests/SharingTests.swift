@@ -18,6 +18,13 @@ struct SharingTests {
         try await world.run {
             var seen = SharedValues()
             await world.take(&seen) { $0.owners.count == 4 }
+            for gateway in 0..<3 {
+                let held = seen.owners.values.filter { $0 == "g\(gateway)" }.count
+                #expect(world.metric("gateway_leases_held", of: gateway) == held)
+                #expect(world.metric("gateway_leases_gained_total", of: gateway) == held)
+                #expect(world.metric("gateway_leases_followed", of: gateway) == 4)
+                #expect(world.metric("gateway_leases_up", of: gateway) == 1)
+            }
             let first = try #require(seen.owners["s0"]?.last?.wholeNumberValue)
             world.stop(first)
             await world.take(&seen) { !$0.owners.values.contains("g\(first)") }
@@ -47,9 +54,12 @@ struct SharingTests {
             var seen = SharedValues()
             await world.take(&seen) { $0.owners.count == 2 }
             let first = try #require(seen.owners["s0"]?.last?.wholeNumberValue)
+            let held = seen.owners.values.filter { $0 == "g\(first)" }.count
             world.relays[first].isFrozen = true
             await world.take(&seen) { $0.owners["s0"] == "g\(1 - first)" && $0.owners["s1"] == "g\(1 - first)" }
             #expect(!world.adapters[first].activity.links.contains(world.sensors[0].address))
+            #expect(world.metric("gateway_leases_held", of: first) == 0)
+            #expect(world.metric("gateway_leases_lost_total", of: first) == held)
             #expect(seen.wrong.isEmpty)
         }
         #expect(world.overlaps == 0)
