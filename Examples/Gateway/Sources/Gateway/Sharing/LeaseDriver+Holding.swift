@@ -6,7 +6,15 @@ import Synchronization
 extension LeaseDriver {
     /// The peripherals to share: those of the configuration.
     func share(_ peripherals: [Configuration.Peripheral]) {
-        state.withLock { $0.peripherals = peripherals }
+        var (byAddress, byName): ([BluetoothAddress: Configuration.Peripheral], [String: Configuration.Peripheral])
+        (byAddress, byName) = ([:], [:])
+        for peripheral in peripherals {
+            if let name = peripheral.name { byName[name] = peripheral }
+            for address in BluetoothAddress.candidates(for: peripheral.address ?? "") {
+                byAddress[address] = peripheral
+            }
+        }
+        state.withLock { [byAddress, byName] in ($0.byAddress, $0.byName) = (byAddress, byName) }
         touch()
     }
 
@@ -16,10 +24,8 @@ extension LeaseDriver {
     func hear(_ discovery: Discovery) {
         let isShared = state.withLock { state in
             let id = Self.id(discovery.address)
-            if let name = discovery.name, state.peripherals.contains(where: { $0.name == name }) {
-                state.names[id] = name
-            }
-            guard state.peripherals.contains(where: { state.isNamed($0, discovery.address) }) else { return false }
+            if let name = discovery.name, state.byName[name] != nil { state.names[id] = name }
+            guard state.peripheral(discovery.address) != nil else { return false }
             state.addresses[id] = discovery.address
             return true
         }
@@ -50,13 +56,11 @@ extension LeaseDriver {
     /// The peripherals that this gateway holds and whose earlier job has ended.
     var tenures: [Tenure] {
         state.withLock { state in
-            state.peripherals.flatMap { peripheral in
-                state.held.keys.sorted { $0.rawValue < $1.rawValue }.compactMap { id in
-                    guard let address = state.addresses[id], !state.parting.contains(id),
-                        state.isNamed(peripheral, address)
-                    else { return nil }
-                    return Tenure(peripheral: peripheral, address: address)
-                }
+            state.held.keys.sorted { $0.rawValue < $1.rawValue }.compactMap { id in
+                guard !state.parting.contains(id), let address = state.addresses[id],
+                    let peripheral = state.peripheral(address)
+                else { return nil }
+                return Tenure(peripheral: peripheral, address: address)
             }
         }
     }
@@ -132,10 +136,9 @@ extension LeaseDriver {
 }
 
 extension LeaseDriver.State {
-    /// Whether a peripheral of the configuration is the one of this address, as far as is known.
-    fileprivate func isNamed(_ peripheral: Configuration.Peripheral, _ address: BluetoothAddress) -> Bool {
-        if let text = peripheral.address { return BluetoothAddress.candidates(for: text).contains(address) }
-        return peripheral.name != nil && names[PeripheralID(rawValue: address.rawValue)] == peripheral.name
+    /// The peripheral of the configuration that has this address, as far as is known.
+    fileprivate func peripheral(_ address: BluetoothAddress) -> Configuration.Peripheral? {
+        byAddress[address] ?? names[PeripheralID(rawValue: address.rawValue)].flatMap { byName[$0] }
     }
 }
 

@@ -26,7 +26,9 @@ final class LeaseDriver: Sendable {
         var isConnected = false
 
         // The radio.
-        var peripherals: [Configuration.Peripheral] = []
+        /// The peripherals of the configuration, by each address that they may have, and by name.
+        var byAddress: [BluetoothAddress: Configuration.Peripheral] = [:]
+        var byName: [String: Configuration.Peripheral] = [:]
         var addresses: [PeripheralID: BluetoothAddress] = [:]
         /// The names by which those were found that the configuration names.
         var names: [PeripheralID: String] = [:]
