@@ -7,7 +7,10 @@ extension CampaignMachine {
 
     mutating func take(_ record: CampaignRecord, _ device: PeripheralID, _ effects: inout CampaignEffects) {
         guard let place = places[device] else { return }
-        if let own = unconfirmed[device], !own.isNewer(than: record) { unconfirmed[device] = nil }
+        if let own = unconfirmed[device], !own.isNewer(than: record) {
+            unconfirmed[device] = nil
+            if own == record { carryOut(device, &effects) }
+        }
         if let mine = held[device], mine.epoch > record.epoch, let own = records[device], own.epoch == mine.epoch {
             // A late record of an earlier owner is in the place of this gateway's: it repeats its own.
             guard rules.comparesEpochs else { return put(record, device, place) }
@@ -113,26 +116,31 @@ extension CampaignMachine {
 
     private mutating func goOn(_ device: PeripheralID, _ effects: inout CampaignEffects) {
         guard let mine = held[device] else { return }
-        guard let record = records[device] else {
-            publish(.updating, 0, 0, nil, device, &effects)
-            return begin(.update, device, 0, &effects)
+        let order = order(for: device)
+        running += 1
+        held[device]?.order = order
+        if mine.isAnnounced {
+            effects.begin.append(.init(device: device, order: order, failures: failures(of: device)))
+        } else {
+            // Nothing is done to a device before the broker has the record: else, if this gateway ended now, nobody
+            // would know that it has begun.
+            let record = records[device]
+            publish(.updating, failures(of: device), record?.percent ?? 0, record?.reason, device, &effects)
         }
-        let order: CampaignOrder = isStopped || record.failures >= plan.attempts ? .rollBack : .update
-        // The new owner says that it goes on, so a late record of the old one doesn't count.
-        if record.epoch != mine.epoch {
-            publish(.updating, record.failures, record.percent, record.reason, device, &effects)
-        }
-        begin(order, device, record.failures, &effects)
     }
 
-    private mutating func begin(
-        _ order: CampaignOrder,
-        _ device: PeripheralID,
-        _ failures: Int,
-        _ effects: inout CampaignEffects
-    ) {
+    /// The broker has the record of this tenure: its order may begin.
+    private mutating func carryOut(_ device: PeripheralID, _ effects: inout CampaignEffects) {
+        guard let mine = held[device], mine.order != nil, !mine.isAnnounced else { return }
+        let order = order(for: device)
+        held[device]?.isAnnounced = true
         held[device]?.order = order
-        running += 1
-        effects.begin.append(.init(device: device, order: order, failures: failures))
+        effects.begin.append(.init(device: device, order: order, failures: failures(of: device)))
+    }
+
+    private func failures(of device: PeripheralID) -> Int { records[device]?.failures ?? 0 }
+
+    private func order(for device: PeripheralID) -> CampaignOrder {
+        isStopped || failures(of: device) >= plan.attempts ? .rollBack : .update
     }
 }

@@ -21,6 +21,8 @@ public struct CampaignMachine: Hashable, Sendable {
         var epoch: Epoch
         var revision: UInt32 = 0
         var order: CampaignOrder?
+        /// Whether the broker has a record of this tenure; until then, the order waits.
+        var isAnnounced = false
         /// How many orders have failed here: a device that fails gives way to others.
         var turns = 0
     }
