@@ -101,7 +101,8 @@ extension CampaignMachine {
 
     // MARK: - Deciding
 
-    /// Begins what may begin: what has failed least here first, of that what has begun before, in the order of the plan.
+    /// Begins what may begin: what has failed least here first, of that what has begun before, in the order of the
+    /// plan.
     mutating func decide(_ effects: inout CampaignEffects) {
         guard isSynchronized, running < limit else { return }
         let open = isStopped ? -1 : openWave

@@ -31,7 +31,8 @@ final class ManyProcesses {
             return #"{ "label": "c\#(counter)", "address": "\#(address)", "characteristics": [{ "uuid": "FFF1" }] }"#
         }
         let text = """
-            { "broker": { "host": "127.0.0.1", "port": \(broker.port), "clientID": "g\(number)", "keepAliveSeconds": 5 },
+            { "broker": { "host": "127.0.0.1", "port": \(broker.port),
+                          "clientID": "g\(number)", "keepAliveSeconds": 5 },
               "prefix": "g\(number)", "spool": { "folder": "\(folder)/spool\(number)" },
               "leases": { \(terms) }, "peripherals": [\(peripherals.joined(separator: ","))] }
             """
