@@ -24,45 +24,46 @@ struct RadioStep: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// Counts what the radio does while an operation runs, and has something done at one of these steps.
+/// Counts what the radio does while an operation runs, and has something done at some of these steps.
 final class StepCounter: Sendable {
     private struct State {
         var isCounting = false
         var steps: [RadioStep] = []
-        var struck: RadioStep?
+        var struck: [RadioStep] = []
     }
 
     private let state = Mutex(State())
-    private let target: Int?
+    private let targets: Set<Int>
     private let strike: @Sendable (RadioStep) -> Void
 
     /// - Parameters:
-    ///   - target: the step at which something is done; `nil`: none.
+    ///   - targets: the steps at which something is done.
     ///   - strike: what is done; called where the step is, which may be inside of the radio.
-    init(target: Int?, strike: @escaping @Sendable (RadioStep) -> Void = { _ in }) {
-        self.target = target
+    init(targets: Set<Int>, strike: @escaping @Sendable (RadioStep) -> Void = { _ in }) {
+        self.targets = targets
         self.strike = strike
     }
 
     var steps: [RadioStep] { state.withLock { $0.steps } }
-    /// The step at which something was done.
-    var struck: RadioStep? { state.withLock { $0.struck } }
+    /// The steps at which something was done.
+    var struck: [RadioStep] { state.withLock { $0.struck } }
 
     func begin() { state.withLock { $0.isCounting = true } }
     func end() { state.withLock { $0.isCounting = false } }
 
-    /// Counts a step; whether it is the one.
-    @discardableResult
-    func count(_ kind: RadioStep.Kind) -> Bool {
+    /// Whether the step that was counted last has this number.
+    func isAt(_ number: Int) -> Bool { state.withLock { $0.isCounting && $0.steps.last?.number == number } }
+
+    /// Counts a step.
+    func count(_ kind: RadioStep.Kind) {
         let struck = state.withLock { state -> RadioStep? in
             guard state.isCounting else { return nil }
             let step = RadioStep(number: state.steps.count, kind: kind)
             state.steps.append(step)
-            guard step.number == target else { return nil }
-            state.struck = step
+            guard targets.contains(step.number) else { return nil }
+            state.struck.append(step)
             return step
         }
         if let struck { strike(struck) }
-        return struck != nil
     }
 }

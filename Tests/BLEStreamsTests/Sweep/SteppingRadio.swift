@@ -22,6 +22,8 @@ final class SteppingRadio: IdleRadio {
     /// How many of the links that it has made are still held by anybody.
     var heldLinks: Int { links.withLock { $0.count { $0.link != nil } } }
 
+    var activity: AdapterActivity { adapter.activity }
+
     private func step(_ name: String) { counter.count(.event(name)) }
 
     var timeline: any Timeline { adapter.timeline }

@@ -10,29 +10,51 @@ final class SweepSite: Sendable {
     let description: LocalPeripheral
     /// What anybody can read, and what sends a value to whoever subscribes.
     let known: (readable: BluetoothUUID, notifying: BluetoothUUID?)
+    /// How many adapters the central has.
+    let adapters: Int
     private let notifying: [BluetoothUUID]
     private let serving: Serve
     private let subscribed = Mutex<[BluetoothUUID]>([])
 
     /// - Parameters:
     ///   - notifying: the characteristics that send their values.
+    ///   - adapters: how many adapters the central has; several are joined.
     ///   - serve: what the peripheral does beside answering.
     init(
         _ description: LocalPeripheral,
         known: (readable: BluetoothUUID, notifying: BluetoothUUID?) = (Bench.readable, Bench.notifying),
         notifying: [BluetoothUUID],
+        adapters: Int = 1,
         _ serve: @escaping Serve
     ) {
         self.description = description
         self.known = known
         self.notifying = notifying
+        self.adapters = adapters
         serving = serve
     }
 
     /// The characteristics that somebody subscribes to at the moment.
     var subscriptions: [BluetoothUUID] { subscribed.withLock { $0 } }
 
-    func serve(_ server: PeripheralServer, _ bench: Bench) async throws {
+    /// Serves.
+    ///
+    /// - Parameter isRestarted: whether it serves again once its adapter, which was away, is back.
+    func live(_ bench: Bench, isRestarted: Bool) async throws {
+        while true {
+            do {
+                try await description.run(on: bench.peripheralAdapter) { try await self.serve($0, bench) }
+            } catch let error as BLEError {
+                guard isRestarted else { throw error }
+                repeat {
+                    try await bench.time.sleep(for: .seconds(1))
+                } while bench.peripheralAdapter.state != .poweredOn
+            }
+        }
+    }
+
+    private func serve(_ server: PeripheralServer, _ bench: Bench) async throws {
+        subscribed.withLock { $0 = [] }
         try await withThrowingTaskGroup(of: Void.self) { group in
             for uuid in notifying {
                 group.addTask {
@@ -61,7 +83,12 @@ extension SweepSite {
     static let message = [UInt8](repeating: 0x41, count: 1200)
 
     /// What the basic operations need: plain, long, protected, notifying and chunked characteristics.
-    static func basic() -> SweepSite {
+    static func basic() -> SweepSite { basic(adapters: 1) }
+
+    /// The same before a central with two adapters, of which the first one hears it best.
+    static func joined() -> SweepSite { basic(adapters: 2) }
+
+    private static func basic(adapters: Int) -> SweepSite {
         var description = Bench.description
         description.services.append(
             LocalService(BluetoothUUID(0xA0E0)) {
@@ -71,7 +98,8 @@ extension SweepSite {
             }
         )
         description.advertisedServices = [BluetoothUUID(0xA000)]
-        return SweepSite(description, notifying: [Bench.notifying, Bench.indicating, outbound]) { server, bench, _ in
+        let notifying = [Bench.notifying, Bench.indicating, outbound]
+        return SweepSite(description, notifying: notifying, adapters: adapters) { server, bench, _ in
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for uuid in [Bench.notifying, Bench.indicating] {
                     group.addTask {

@@ -1,9 +1,12 @@
 /// What came of a sweep: operations, their steps, the faults, and how the runs ended.
 struct SweepTable: CustomStringConvertible {
+    /// The name of the row of the runs with two faults.
+    static let pairs = "two of them"
+
     /// One operation.
     struct Row: Sendable {
         let name: String
-        let steps: [RadioStep]
+        var steps: [RadioStep]
         /// How many runs there were with each family of faults.
         var runs: [String: Int] = [:]
         var values = 0
@@ -16,8 +19,8 @@ struct SweepTable: CustomStringConvertible {
             self.steps = steps
         }
 
-        mutating func add(_ verdict: FaultSweep.Verdict, of fault: SweptFault) {
-            runs[fault.family, default: 0] += 1
+        mutating func add(_ verdict: FaultSweep.Verdict, of one: FaultSweep.Case) {
+            runs[one.family, default: 0] += 1
             switch verdict.outcome {
             case "value": values += 1
             case "cancelled": cancellations += 1
@@ -42,7 +45,7 @@ struct SweepTable: CustomStringConvertible {
             lines.append(Self.line(row.name, counts.map { "\($0)" }, width))
         }
         lines.append("")
-        for family in SweptFault.families {
+        for family in SweptFault.families + [Self.pairs] {
             let runs = total { $0.runs[family] ?? 0 }
             lines.append(Self.line(family, ["", "\(runs)"], width))
         }

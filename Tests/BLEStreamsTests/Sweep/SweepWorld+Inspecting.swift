@@ -10,10 +10,17 @@ extension SweepWorld {
     /// What is scheduled, and lasts.
     var timerCount: Int { bench.time.timerCount }
 
-    /// Whether a peripheral that has done as it was asked has said that it has not.
+    /// Whether a peripheral goes on sending although all was done to switch it off: it has done as it was asked and said that
+    /// it has not, or was asked by a request that did not arrive as it was sent.
     private var isSentInVain: Bool {
-        guard case .refused? = fault, let step = counter.struck else { return false }
-        return step.pdu?.first == 0x13
+        faults.contains { placed in
+            let pdus = counter.struck.filter { $0.number == placed.step.number }.compactMap(\.pdu)
+            switch placed.fault {
+            case .refused: return pdus.contains { $0.first == 0x13 }
+            case .cutOff, .corrupted: return pdus.contains { $0.first == 0x12 && $0.dropFirst(3) == [0, 0] }
+            default: return false
+            }
+        }
     }
 
     /// Looks at a link that still stands behind the operation.
@@ -34,13 +41,14 @@ extension SweepWorld {
     /// - Parameter baseline: the timers of before.
     func inspect(baseline: Int) async throws {
         try await bench.time.sleep(for: Self.settling)
-        let (near, far) = (bench.centralAdapter.activity, bench.peripheralAdapter.activity)
-        if !near.isIdle { report("the central's adapter: \(near)") }
+        let far = bench.peripheralAdapter.activity
+        for near in radios.map(\.activity) where !near.isIdle { report("the central's adapter: \(near)") }
         if !far.links.isEmpty { report("the peripheral's adapter has links: \(far.links)") }
         if far.advertisementCount != 1 || far.listenerCount != 1 { report("the peripheral's adapter: \(far)") }
         for left in central.leftovers { report(left) }
         if !site.subscriptions.isEmpty { report("values are still sent: \(site.subscriptions)") }
-        if radio.heldLinks != 0 { report("\(radio.heldLinks) links are still held") }
+        let held = radios.map(\.heldLinks).reduce(0, +)
+        if held != 0 { report("\(held) links are still held") }
         // An adapter that has heard nobody is looked after for a while longer.
         try await bench.time.sleep(for: .seconds(300))
         if timerCount != baseline { report("\(timerCount) timers, \(baseline) before") }

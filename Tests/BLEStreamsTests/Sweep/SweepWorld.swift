@@ -5,64 +5,84 @@ import Synchronization
 
 @testable import BLEStreams
 
-/// A fresh world for one run of an operation, with a fault at one step, or with none.
+/// A fresh world for one run of an operation, with a fault at one step, with two, or with none.
 final class SweepWorld: Sendable {
     /// How an operation ended.
     struct Ended: Sendable {
         let result: Result<String, any Error>
-        /// How long it took, in virtual time; and from the fault on, where there was one.
+        /// How long it took, in virtual time.
         let elapsed: Duration
+        /// How long it went on from the first fault on, and once it was cancelled, where that has come.
         let sinceFault: Duration?
+        let sinceCancellation: Duration?
     }
 
     let bench: Bench
-    let radio: SteppingRadio
+    /// The central's adapters, several of them joined; faults strike the first one.
+    let radios: [SteppingRadio]
     let site: SweepSite
     let counter: StepCounter
-    let fault: SweptFault?
+    let faults: [PlacedFault]
     private let folder: URL?
     private let cancelled = Ending<Void>()
     private let hasConsumerGone = Flag()
-    private let struckAt = Mutex<Duration?>(nil)
+    private let struck = Mutex<[(fault: SweptFault, time: Duration)]>([])
     private let outcome = Mutex<Ended?>(nil)
     private let timers = Mutex<[RadioActivity]>([])
     private let findings = Recorder<String>()
 
-    /// What is done at the step, once there is a world to do it in.
-    private struct Strike { var body: (@Sendable () -> Void)? }
+    /// What is done at a step, once there is a world to do it in.
+    private struct Strike { var body: (@Sendable (Int) -> Void)? }
 
-    init(_ time: VirtualTime, _ site: SweepSite, _ fault: SweptFault?, at step: Int?) async throws {
+    init(_ time: VirtualTime, _ site: SweepSite, _ faults: [PlacedFault]) async throws {
         let air = SimulatedAir(time)
-        let (near, far) = (air.adapter(), air.adapter())
-        let strike = Mutex(Strike())
-        counter = StepCounter(target: step) { _ in
-            strike.withLock { $0 }.body?()
+        let near = (0..<site.adapters).map { _ in air.adapter() }
+        let far = air.adapter()
+        for (number, adapter) in near.enumerated() {
+            air.setSignal(.dBm(-50 - 20 * number), between: adapter, and: far)
         }
-        radio = SteppingRadio(near, counter)
+        let strike = Mutex(Strike())
+        let counter = StepCounter(targets: Set(faults.map(\.step.number))) { step in
+            strike.withLock { $0 }.body?(step.number)
+        }
+        self.counter = counter
+        radios = near.map { SteppingRadio($0, counter) }
         folder =
-            fault == .storeUnwritable
+            faults.contains { $0.fault == .storeUnwritable }
             ? FileManager.default.temporaryDirectory.appending(path: "sweep-\(UUID())") : nil
         let store = folder.map { PeerStore(folder: $0.path()) { _ in } } ?? .inMemory()
         bench = Bench(
             time: time,
             air: air,
-            centralAdapter: near,
+            centralAdapter: near[0],
             peripheralAdapter: far,
-            central: try await Central.open(.radio(radio), store: store)
+            central: try await Central.open(
+                radios.count == 1 ? .radio(radios[0]) : .joined(radios.map { .radio($0) }),
+                store: store
+            )
         )
         self.site = site
-        self.fault = fault
-        let filter = PDUFilter.where { [counter] octets in counter.count(.pdu(octets)) }
-        air.faults.add(
-            fault?.fault(filter)
-                ?? .swallow(
-                    .where { [counter] octets in
-                        counter.count(.pdu(octets))
-                        return false
-                    }
-                )
+        self.faults = faults
+        addRules()
+        strike.withLock {
+            $0.body = { [weak self] number in self?.schedule(after: .zero) { $0.strike(at: number) } }
+        }
+    }
+
+    /// The first rule counts every PDU, and does nothing to any.
+    private func addRules() {
+        bench.air.faults.add(
+            .swallow(
+                .where { [counter] octets in
+                    counter.count(.pdu(octets))
+                    return false
+                }
+            )
         )
-        strike.withLock { $0.body = { [weak self] in self?.schedule(after: .zero) { $0.strike() } } }
+        for placed in faults {
+            let filter = PDUFilter.where { [counter] _ in counter.isAt(placed.step.number) }
+            if let fault = placed.fault.fault(filter) { bench.air.faults.add(fault) }
+        }
     }
 
     deinit { if let folder { try? FileManager.default.removeItem(at: folder) } }
@@ -81,21 +101,31 @@ final class SweepWorld: Sendable {
         timers.withLock { $0.append(timer) }
     }
 
+    /// Whether this is what goes wrong, or part of it.
+    func has(_ fault: SweptFault) -> Bool { faults.contains { $0.fault == fault } }
+
     /// Does what is no matter of a single PDU; behind the step, since the radio is busy with that.
-    private func strike() {
-        struckAt.withLock { $0 = bench.time.now }
-        let adapter = bench.centralAdapter
+    private func strike(at number: Int) {
+        for placed in faults where placed.step.number == number { strike(placed.fault) }
+    }
+
+    private func strike(_ fault: SweptFault) {
+        struck.withLock { $0.append((fault, bench.time.now)) }
         switch fault {
-        case .adapter(let state, let time):
-            adapter.setState(state)
-            guard let time else { return }
-            schedule(after: time) { _ in adapter.setState(.poweredOn) }
+        case .adapter(let state, let time): set(bench.centralAdapter, to: state, lasting: time)
+        case .peer(let state, let time): set(bench.peripheralAdapter, to: state, lasting: time)
         case .outOfRange(let time): bench.air.faults.add(.outOfRange(lasting: time))
         case .cancelled: cancelled.end(())
         case .consumerGone: hasConsumerGone.set()
         case .storeUnwritable: obstructStore()
         default: break
         }
+    }
+
+    private func set(_ adapter: SimulatedAdapter, to state: AdapterInfo.State, lasting time: Duration?) {
+        adapter.setState(state)
+        guard let time else { return }
+        schedule(after: time) { _ in adapter.setState(.poweredOn) }
     }
 
     /// What a program has no right to write to fails in the same way for whoever runs the tests.
@@ -148,8 +178,16 @@ final class SweepWorld: Sendable {
         let now = bench.time.now
         heal()
         guard let result else { return report("it has no result") }
-        let since = struckAt.withLock { $0 }.map { now - $0 }
-        outcome.withLock { $0 = Ended(result: result, elapsed: now - begin, sinceFault: since) }
+        let struck = struck.withLock { $0 }
+        let cancellation = struck.first { $0.fault == .cancelled }
+        outcome.withLock {
+            $0 = Ended(
+                result: result,
+                elapsed: now - begin,
+                sinceFault: struck.first.map { now - $0.time },
+                sinceCancellation: cancellation.map { now - $0.time }
+            )
+        }
     }
 
     /// Ends whatever fault lasts.
@@ -157,6 +195,7 @@ final class SweepWorld: Sendable {
         bench.air.faults.removeAll()
         for timer in timers.withLock({ $0 }) { timer.cancel() }
         bench.centralAdapter.setState(.poweredOn)
-        if fault == .storeUnwritable, let folder { try? FileManager.default.removeItem(at: folder) }
+        bench.peripheralAdapter.setState(.poweredOn)
+        if has(.storeUnwritable), let folder { try? FileManager.default.removeItem(at: folder) }
     }
 }

@@ -19,6 +19,8 @@ enum SweptFault: Hashable, Sendable, CustomStringConvertible {
     case cutOff
     /// The adapter of the central can't be used; for so long, or until the operation has ended.
     case adapter(AdapterInfo.State, lasting: Duration?)
+    /// The peripheral's own adapter can't be used; its program serves again once it can.
+    case peer(AdapterInfo.State, lasting: Duration?)
     case outOfRange(lasting: Duration?)
     case cancelled
     case consumerGone
@@ -33,6 +35,8 @@ enum SweptFault: Hashable, Sendable, CustomStringConvertible {
             .adapter(.poweredOff, lasting: .seconds(3)), .adapter(.poweredOff, lasting: nil),
             .adapter(.blocked, lasting: nil), .adapter(.absent, lasting: .seconds(3)), .adapter(.absent, lasting: nil),
             .adapter(.resetting, lasting: .seconds(3)),
+            .peer(.poweredOff, lasting: .seconds(3)), .peer(.poweredOff, lasting: nil),
+            .peer(.resetting, lasting: .seconds(3)),
             .outOfRange(lasting: .seconds(8)), .outOfRange(lasting: nil), .cancelled, .consumerGone, .storeUnwritable,
         ] + errorCodes.map { .refused($0) }
 
@@ -44,7 +48,7 @@ enum SweptFault: Hashable, Sendable, CustomStringConvertible {
     func strikes(at step: RadioStep) -> Bool {
         guard case .pdu(let octets) = step.kind else {
             switch self {
-            case .adapter, .outOfRange, .cancelled, .consumerGone, .storeUnwritable: return true
+            case .adapter, .peer, .outOfRange, .cancelled, .consumerGone, .storeUnwritable: return true
             default: return false
             }
         }
@@ -77,6 +81,7 @@ enum SweptFault: Hashable, Sendable, CustomStringConvertible {
         case .stray: "stray PDU"
         case .adapter(.absent, _): "controller gone"
         case .adapter: "adapter off"
+        case .peer: "peripheral's adapter off"
         case .outOfRange: "out of range"
         case .cancelled: "cancelled"
         case .consumerGone: "consumer gone"
@@ -96,6 +101,7 @@ enum SweptFault: Hashable, Sendable, CustomStringConvertible {
         case .refusedForAnother: "answered with an error for another request"
         case .stray(let octets): "replaced by \(octets)"
         case .adapter(let state, let time): "adapter \(state) \(time.map { "for \($0)" } ?? "for good")"
+        case .peer(let state, let time): "peripheral's adapter \(state) \(time.map { "for \($0)" } ?? "for good")"
         case .outOfRange(let time): "out of range \(time.map { "for \($0)" } ?? "for good")"
         default: family
         }

@@ -15,7 +15,7 @@ struct SweptOperation: Sendable, CustomStringConvertible {
     var description: String { name }
 
     /// All, in the order of the table.
-    static let all = ofConnecting + ofLinks + ofFlows + ofSessions
+    static let all = ofConnecting + ofLinks + ofDevices + ofFlows + ofSessions + ofJoined
 
     /// One without a link of its own from before.
     init(

@@ -57,7 +57,7 @@ extension SweptOperation {
             return try await world.central.withFleet { fleet in
                 guard let session = fleet.restore().first else {
                     // The disk has it, or a file that can't be written has nothing.
-                    return world.fault == .storeUnwritable ? "ready" : "nothing was kept"
+                    return world.has(.storeUnwritable) ? "ready" : "nothing was kept"
                 }
                 try await session.ready(timeout: .seconds(200))
                 return "ready"
