@@ -69,6 +69,21 @@ import Testing
         #expect(watch.problems.count == 1)
     }
 
+    @Test func `a command that holds the link may keep values from being switched off, and no longer than it lasts`() {
+        let watch = AirWatch(centrals: [Self.central])
+        Self.connected(watch)
+        watch.began(Self.route)
+        Self.arrive(0, in: watch)
+        watch.commandsBegan(Self.route.central, Self.route.peripheral)
+        watch.ended(Self.route, at: .seconds(10))
+        Self.arrive(1, at: .seconds(200), in: watch)
+        watch.commandsEnded(Self.route.central, Self.route.peripheral, at: .seconds(210))
+        Self.arrive(2, at: .seconds(270), in: watch)
+        #expect(watch.problems.isEmpty)
+        Self.arrive(3, at: .seconds(290), in: watch)
+        #expect(watch.problems.count == 1)
+    }
+
     /// What a consumer reports that takes these values, with the gaps between them, of the ten that have arrived.
     private static func found(_ items: [Gapped<UInt32>], secondLinkFrom second: UInt32 = 10) async throws -> [String] {
         try await VirtualTime.run { time in

@@ -22,6 +22,11 @@ final class AirWatch: Sendable {
         let channel: NumberedValue.Channel
     }
 
+    private struct Pair: Hashable {
+        let central: Int
+        let peripheral: Int
+    }
+
     /// One side's requests, or its indications.
     private struct Turn: Hashable {
         let sender: LinkRole
@@ -47,12 +52,15 @@ final class AirWatch: Sendable {
         var tamperedPairs: Set<[BluetoothAddress]> = []
         var consumers: [Route: Int] = [:]
         var lastConsumer: [Route: Duration] = [:]
+        /// Which commands may hold the links of a central to a peripheral, and when the last one has let go of them.
+        var commands: [Pair: Int] = [:]
+        var lastCommand: [Pair: Duration] = [:]
         var features: Set<String> = []
         var problems: [String] = []
     }
 
-    /// For so long values may still come once nobody takes them, or a link has begun: the write that switches them off may
-    /// wait its turn.
+    /// For so long values may still come once nobody takes them, a link has begun, or a command has let go of it: the write
+    /// that switches them off waits its turn.
     private static let subscriptionsOutlive = Duration.seconds(70)
 
     /// Exchange MTU, and after how long a link is used though it was not answered.
@@ -98,6 +106,21 @@ final class AirWatch: Sendable {
         state.withLock { state in
             state.consumers[route, default: 0] -= 1
             state.lastConsumer[route] = time
+        }
+    }
+
+    // MARK: - Who runs commands
+
+    /// Notes that commands begin which may hold a link: others wait, also to switch off what nobody takes.
+    func commandsBegan(_ central: Int, _ peripheral: Int) {
+        state.withLock { $0.commands[Pair(central: central, peripheral: peripheral), default: 0] += 1 }
+    }
+
+    func commandsEnded(_ central: Int, _ peripheral: Int, at time: Duration) {
+        let pair = Pair(central: central, peripheral: peripheral)
+        state.withLock { state in
+            state.commands[pair, default: 0] -= 1
+            state.lastCommand[pair] = time
         }
     }
 
@@ -151,7 +174,10 @@ final class AirWatch: Sendable {
                 state.consumers[route, default: 0] == 0
             else { continue }
             // A peripheral that is bonded goes on with what was subscribed to when the last link was lost.
-            if let last = state.lastConsumer[route], record.time - max(last, link.begin) > Self.subscriptionsOutlive {
+            let pair = Pair(central: central, peripheral: value.peripheral)
+            guard state.commands[pair, default: 0] == 0, let last = state.lastConsumer[route] else { continue }
+            let since = max(last, link.begin, state.lastCommand[pair] ?? .zero)
+            if record.time - since > Self.subscriptionsOutlive {
                 state.problems.append(
                     "at \(record.time), link \(record.link): \(value) arrives, and nobody has taken any since \(last)"
                 )

@@ -86,6 +86,8 @@ extension World {
         let route = AirWatch.Route(central: central, peripheral: number, channel: .notified)
         watch.began(route)
         defer { watch.ended(route, at: time.now) }
+        watch.commandsBegan(central, number)
+        defer { watch.commandsEnded(central, number, at: time.now) }
         try await peripheral(number, of: central).withQueue { queue in
             let connecting = queue.connecting(timeout: .seconds(20), then: .disconnectWhenIdle(.seconds(3)))
             let queue = isRetried ? connecting.retrying(.exponential(attempts: 3)) : connecting

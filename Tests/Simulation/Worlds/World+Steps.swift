@@ -99,6 +99,8 @@ extension World {
         _ name: String,
         of central: Int
     ) async throws {
+        watch.commandsBegan(central, number)
+        defer { watch.commandsEnded(central, number, at: time.now) }
         try await peripheral(number, of: central).withQueue { queue in
             var queue = queue
             for wrapping in wrappings {
