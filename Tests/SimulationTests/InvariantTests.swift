@@ -84,6 +84,23 @@ import Testing
         #expect(watch.problems.count == 1)
     }
 
+    @Test func `what is left of a subscription on an earlier link is switched off once its first value tells of it`() {
+        let watch = AirWatch(centrals: [Self.central])
+        Self.connected(watch)
+        watch.began(Self.route)
+        Self.arrive(0, in: watch)
+        watch.ended(Self.route, at: .seconds(10))
+        let (central, peripheral) = (Self.central, Self.peripheral)
+        watch.note(
+            AirRecord(time: .seconds(20), link: 1, event: .connected(central: central, peripheral: peripheral))
+        )
+        Self.arrive(1, at: .seconds(200), in: watch, link: 1)
+        Self.arrive(2, at: .seconds(260), in: watch, link: 1)
+        #expect(watch.problems.isEmpty)
+        Self.arrive(3, at: .seconds(280), in: watch, link: 1)
+        #expect(watch.problems.count == 1)
+    }
+
     /// What a consumer reports that takes these values, with the gaps between them, of the ten that have arrived.
     private static func found(_ items: [Gapped<UInt32>], secondLinkFrom second: UInt32 = 10) async throws -> [String] {
         try await VirtualTime.run { time in

@@ -42,6 +42,8 @@ final class AirWatch: Sendable {
         /// Whether a fault has changed what the two know of each other.
         var isTamperedWith = false
         var hasOverflowed = false
+        /// When the first value came that nobody takes, by its route.
+        var unwanted: [Route: Duration] = [:]
         var end: DisconnectReason?
     }
 
@@ -176,7 +178,12 @@ final class AirWatch: Sendable {
             // A peripheral that is bonded goes on with what was subscribed to when the last link was lost.
             let pair = Pair(central: central, peripheral: value.peripheral)
             guard state.commands[pair, default: 0] == 0, let last = state.lastConsumer[route] else { continue }
-            let since = max(last, link.begin, state.lastCommand[pair] ?? .zero)
+            var since = max(last, link.begin, state.lastCommand[pair] ?? .zero)
+            // Which of these are left over from an earlier link, only their first value tells.
+            if last < link.begin {
+                link.unwanted[route] = link.unwanted[route] ?? record.time
+                since = max(since, link.unwanted[route] ?? since)
+            }
             if record.time - since > Self.subscriptionsOutlive {
                 state.problems.append(
                     "at \(record.time), link \(record.link): \(value) arrives, and nobody has taken any since \(last)"
