@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from lab import names
-from lab.ble import PROGRAM
+from lab.ble import PROGRAM, Ble
 
 RFKILL_CHANGE = 2
 RFKILL_BLUETOOTH = 2
@@ -138,3 +138,18 @@ def test_a_store_of_another_user(ble, bumble, tmp_path, monkeypatch):
     subprocess.run(shlex.split(remedy), check=True)
     assert "unusableStore" not in examine(ble, 0)
 
+
+def test_an_adapter_without_an_address(ble, bumble):
+    bumble.peer.command("unplug")
+    bumble.peer.command("plug", "unconfigured")
+    try:
+        adapter = Ble(f"hci{bumble.management.wait_unconfigured()}")
+        ble.runs = adapter.runs
+        found = examine(adapter, 1)
+        assert obstacles(found) == {"notReady"}, found
+        assert "public-addr" in found["notReady"]["remedy"], found
+    finally:
+        bumble.peer.command("unplug")
+        bumble.peer.command("plug")
+        bumble.index = bumble.management.index_of(names.CENTRAL)
+        bumble.management.power(bumble.index, True)
