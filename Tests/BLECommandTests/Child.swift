@@ -18,6 +18,7 @@ struct Child {
     /// - Parameters:
     ///   - sink: where its results go; to a pipe where nothing is said.
     ///   - columns: how wide the terminals are that its standard output and error are; `nil`: they are pipes.
+    ///   - isOneTerminal: whether both are the same terminal, as a person has it; all is then read from its output.
     ///   - input: what stands in its standard input; nothing where nothing is said.
     ///   - environment: what its environment has beside, or in place of, that of the tests.
     init(
@@ -25,12 +26,13 @@ struct Child {
         _ arguments: [String],
         sink: Int32? = nil,
         columns: UInt16? = nil,
+        isOneTerminal: Bool = false,
         input: String = "",
         environment: [String: String] = [:]
     ) throws {
         (process, output, errors) = try Self.starting.withLock { _ in
             let makeEnds = { try columns.map(Self.makeTerminal) ?? Self.makePipe() }
-            let (output, errors) = (try makeEnds(), try makeEnds())
+            let (output, errors) = (try makeEnds(), isOneTerminal ? try Self.makePipe() : try makeEnds())
             defer {
                 close(output.writing)
                 close(errors.writing)
@@ -40,7 +42,7 @@ struct Child {
                 words,
                 input: Self.file(with: input),
                 output: sink ?? output.writing,
-                errors: errors.writing,
+                errors: isOneTerminal ? output.writing : errors.writing,
                 environment: ProcessInfo.processInfo.environment.merging(environment) { $1 }
             )
             return (process, output.reading, errors.reading)

@@ -40,6 +40,7 @@ final class CommandRun: Sendable {
     ///     this doesn't wait for a thread of the tests.
     ///   - channel: where it says them.
     ///   - columns: how wide the terminals are that its output and errors go to; `nil`: they are pipes.
+    ///   - isOneTerminal: whether both go to the same terminal, as a person has it; all is then in its output.
     ///   - input: what it reads on its standard input.
     ///   - environment: what its environment has beside that of the tests.
     init(
@@ -49,6 +50,7 @@ final class CommandRun: Sendable {
         interruptedAt words: String? = nil,
         in channel: Channel = .errors,
         columns: UInt16? = nil,
+        isOneTerminal: Bool = false,
         input: String = "",
         environment: [String: String] = [:]
     ) throws {
@@ -56,6 +58,7 @@ final class CommandRun: Sendable {
             Self.program(name),
             arguments + (simulated ? ["--simulated"] : []),
             columns: columns,
+            isOneTerminal: isOneTerminal,
             input: input,
             environment: environment
         )

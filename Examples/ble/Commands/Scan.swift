@@ -58,7 +58,8 @@ struct Scan: Command {
         let found = environment.central.scan(for: filters, duplicates: true, mode: mode).map { Optional($0) }
         let events = found.merge(with: BLEStream<Int>.interval(Self.period).map { _ in nil })
         var table = ScanTable()
-        var screen = LiveScreen(environment.output)
+        var screen = LiveScreen(environment.output, environment.log)
+        defer { screen.end() }
         let start = ContinuousClock.now
         func draw(isOver: Bool = false) throws {
             let size = TerminalSize(of: STDOUT_FILENO) ?? TerminalSize(columns: 80, rows: 24)

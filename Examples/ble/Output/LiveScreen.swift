@@ -1,19 +1,26 @@
+import Glibc
+
 /// Lines at the end of a terminal that are rewritten in place.
 struct LiveScreen {
     private let output: Output
-    /// How many lines were written last, and how large the terminal was then.
-    private var height = 0
+    private let lines: LiveLines
+    /// How large the terminal was when lines were written last.
     private var size: TerminalSize?
 
-    init(_ output: Output) { self.output = output }
+    init(_ output: Output, _ log: Log) { (self.output, lines) = (output, log.liveLines) }
 
     /// Shows these lines in place of the previous ones.
     mutating func show(_ lines: [String], on size: TerminalSize) throws {
         // A terminal that was resized may have rewrapped the lines, so it is unknown where they begin.
-        let start = self.size.map { $0 == size ? "" : "\u{1B}[H\u{1B}[J" } ?? ""
-        let up = height > 0 && start.isEmpty ? "\u{1B}[\(height)A" : ""
+        let isResized = self.size.map { $0 != size } ?? false
         let text = lines.map { "\($0)\u{1B}[K\n" }.joined()
-        try output.write(Array("\(start)\(up)\r\(text)\u{1B}[J".utf8))
-        (height, self.size) = (lines.count, size)
+        let start = isResized ? "\u{1B}[H\u{1B}[J" : nil
+        try self.lines.replace(with: text, height: lines.count, on: STDOUT_FILENO, start: start) {
+            try output.write(Array($0.utf8))
+        }
+        self.size = size
     }
+
+    /// Leaves the lines where they are: what is written from now on comes below them.
+    func end() { lines.end() }
 }

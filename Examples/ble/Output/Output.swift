@@ -95,17 +95,24 @@ struct Log: Sendable {
     /// Whether `-v` was given.
     let isVerbose: Bool
 
+    /// What is rewritten in place, while messages come.
+    let liveLines = LiveLines()
+
+    init(isVerbose: Bool) { self.isVerbose = isVerbose }
+
     /// Says something that everybody should know; it may contain text from a device.
     func say(_ text: String) {
         let lines = (Self.prefix + text.harmlessLines).wrapped(to: Self.columns, hanging: Self.prefix.count)
-        _ = writeAll(Array("\(lines)\n".utf8), to: STDERR_FILENO)
+        liveLines.put("\(lines)\n", on: STDERR_FILENO)
     }
 
     /// Replaces the text of the last call, until ``endLine()``; for terminals. Text that is too long for a line is cut,
     /// since the next text couldn't overwrite two lines.
     func overwrite(_ text: String) {
         let line = text.columns > room ? text.fitted(to: room) : text.harmless
-        _ = writeAll(Array("\r\(Self.prefix)\(line)\u{1B}[K".utf8), to: STDERR_FILENO)
+        liveLines.replace(with: Self.prefix + line, height: 0, on: STDERR_FILENO) {
+            _ = writeAll(Array($0.utf8), to: STDERR_FILENO)
+        }
     }
 
     /// How many columns ``overwrite(_:)`` may use: the terminal's width without the last column, since some terminals
@@ -118,7 +125,10 @@ struct Log: Sendable {
     private static let prefix = "ble: "
 
     /// Leaves the last text where it is.
-    func endLine() { _ = writeAll([UInt8(ascii: "\n")], to: STDERR_FILENO) }
+    func endLine() {
+        liveLines.end()
+        _ = writeAll([UInt8(ascii: "\n")], to: STDERR_FILENO)
+    }
 
     /// At a terminal, says what is being waited for if it takes more than a second, until the activity is cancelled.
     func tellIfItTakesLong(_ text: String) -> RadioActivity {
@@ -127,7 +137,7 @@ struct Log: Sendable {
     }
 
     /// Writes an object for a program, on a line of its own.
-    func object(_ object: JSON) { _ = writeAll(Array("\(object)\n".utf8), to: STDERR_FILENO) }
+    func object(_ object: JSON) { liveLines.put("\(object)\n", on: STDERR_FILENO) }
 
     /// Says something that `-v` asks for.
     func detail(_ text: @autoclosure () -> String) {

@@ -1,0 +1,75 @@
+import Foundation
+import Testing
+
+@testable import ble
+
+/// Lines that are rewritten in place, and messages that come meanwhile, on one terminal.
+@Suite(.timeLimit(.minutes(1))) struct LiveLinesTests {
+    /// What stands in the file that stands for a terminal, which it is to the code: both descriptors are the same.
+    private func picture(_ body: (LiveLines, Int32, (String) -> Void) throws -> Void) throws -> [String] {
+        let file = FileManager.default.temporaryDirectory.appending(path: "ble-\(UUID())")
+        defer { try? FileManager.default.removeItem(at: file) }
+        let descriptor = open(file.path, O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
+        defer { close(descriptor) }
+        try body(LiveLines(), descriptor) { _ = writeAll(Array($0.utf8), to: descriptor) }
+        var picture = TerminalPicture()
+        picture.write(try String(contentsOf: file, encoding: .utf8))
+        return picture.lines
+    }
+
+    @Test func `a message comes above a table, which stays whole`() throws {
+        let lines = try picture { lines, terminal, write in
+            lines.replace(with: "one\ntwo\n", height: 2, on: terminal, write: write)
+            lines.put("ble: the adapter is gone\n", on: terminal)
+            lines.replace(with: "one\ntwo\nthree\n", height: 3, on: terminal, write: write)
+            lines.put("ble: it is back\nble: as hci1\n", on: terminal)
+            lines.replace(with: "ONE\n", height: 1, on: terminal, write: write)
+        }
+        #expect(lines == ["ble: the adapter is gone", "ble: it is back", "ble: as hci1", "ONE", ""])
+    }
+
+    @Test func `a message comes above a bar, which goes on below it`() throws {
+        let lines = try picture { lines, terminal, write in
+            lines.replace(with: "10 %", height: 0, on: terminal, write: write)
+            lines.put("ble: connected\n", on: terminal)
+            lines.replace(with: "9 %", height: 0, on: terminal, write: write)
+        }
+        #expect(lines == ["ble: connected", "9 %"])
+    }
+
+    @Test func `lines that are over stay, and what is written elsewhere is only written`() throws {
+        let lines = try picture { lines, terminal, write in
+            lines.put("before\n", on: terminal)
+            lines.replace(with: "table\n", height: 1, on: terminal, write: write)
+            let other = open("/dev/null", O_WRONLY | O_CLOEXEC)
+            lines.put("elsewhere\n", on: other)
+            close(other)
+            lines.end()
+            lines.put("after\n", on: terminal)
+        }
+        #expect(lines == ["before", "table", "after", ""])
+    }
+
+    @Test(arguments: [40, 80, 120] as [UInt16])
+    func `what -v says stands beside an update's bar, not in it`(_ columns: UInt16) async throws {
+        let update = ["update", Demo.update, "/bin/true", "--plain", "--model", "7", "-v"]
+        let run = try await CommandRun(update, columns: columns, isOneTerminal: true).end()
+        #expect(run.status == 0 && run.errors.isEmpty)
+        var picture = TerminalPicture()
+        picture.write(run.output.joined(separator: "\n"))
+        #expect(picture.lines.contains { $0.contains("100 %") })
+        for line in picture.lines {
+            #expect(line.ranges(of: "ble: ").count <= 1 && line.columns <= Int(columns), "\(line)")
+        }
+    }
+
+    @Test func `a scan's table stands once, below what was said before`() async throws {
+        let run = try await CommandRun(["scan", "--timeout", "2", "-v"], columns: 80, isOneTerminal: true).end()
+        var picture = TerminalPicture()
+        picture.write(run.output.joined(separator: "\n"))
+        #expect(run.status == 0 && picture.lines.filter { $0.hasPrefix("ADDRESS") }.count == 1)
+        let table = try #require(picture.lines.firstIndex { $0.hasPrefix("ADDRESS") })
+        #expect(picture.lines[..<table].allSatisfy { $0.hasPrefix("ble: ") || $0.hasPrefix("     ") })
+        #expect(picture.lines[table...].contains { $0.hasPrefix("5 devices") })
+    }
+}
