@@ -6,6 +6,12 @@ import Testing
 @testable import BLEStreamsTests
 
 @Suite(.timeLimit(.minutes(10))) struct BatteryLevelTests {
+    @Test(arguments: [("00", 0), ("57", 87), ("64", 100), ("65", 101), ("FF", 255)])
+    func `a level is a percentage, and a reserved one stays as it is`(_ hex: String, _ level: Int) throws {
+        try expectBothWays(hex, .batteryLevel, level)
+        #expect(throws: BLEError.self) { try TypedCharacteristic.batteryLevel.octets(of: 256) }
+    }
+
     @Test func `the battery level is read as a number, by a link, a command and a queue`() async throws {
         let description = LocalPeripheral(name: "Battery") {
             LocalService(BluetoothUUID(0x180F)) {

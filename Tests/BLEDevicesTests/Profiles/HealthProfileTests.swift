@@ -185,6 +185,34 @@ import Testing
         )
     }
 
+    @Test func `a heart rate has one octet, or two, and what else its flags announce`() throws {
+        func measurement(_ beats: Int, _ contact: Bool? = nil, _ energy: Int? = nil, _ steps: [Int] = [])
+            -> HeartRateMeasurement
+        {
+            HeartRateMeasurement(
+                beats,
+                hasContact: contact,
+                energyExpended: energy,
+                intervals: steps.map { .seconds(1) * $0 / 1024 },
+                time: ReceptionTime(sinceEpoch: .zero, source: .simulation)
+            )
+        }
+        let key = TypedCharacteristic.heartRateMeasurement
+        try expectBothWays("00 48", key, measurement(72))
+        try expectBothWays("00 FF", key, measurement(255))
+        try expectBothWays("01 0001", key, measurement(256))
+        try expectBothWays("04 48", key, measurement(72, false))
+        try expectBothWays("06 48", key, measurement(72, true))
+        try expectBothWays("08 48 3412", key, measurement(72, nil, 0x1234))
+        // A beat without an interval is one, so a part of this is a value.
+        try expectBothWays("10 48 0004", key, measurement(72, nil, nil, [1024]), shortest: 2)
+        let whole = measurement(300, true, 10, [1024, 512])
+        try expectBothWays("1F 2C01 0A00 0004 0002", key, whole, shortest: 5)
+        #expect(throws: BLEError.self) { try key.octets(of: measurement(-1)) }
+        #expect(throws: BLEError.self) { try key.octets(of: measurement(70_000)) }
+        #expect(throws: BLEError.self) { try key.octets(of: measurement(72, nil, nil, [70_000])) }
+    }
+
     @Test func `a heart-rate sensor's site is a name, and a reserved one is none`() throws {
         try expectBothWays("01", .bodySensorLocation, .chest)
         try expectBothWays("01", .heartRateControlPoint, .resetEnergyExpended)
