@@ -1,12 +1,11 @@
 import Foundation
 import Testing
 
+@testable import ble
+
 /// Help, the manual page and completions: all from the same tables.
 @Suite(.timeLimit(.minutes(10))) struct HelpTests {
-    static let commands = [
-        "scan", "info", "link", "read", "write", "notify", "transfer", "update", "shell", "serve", "verify",
-        "advertise", "pair", "unpair", "bonds", "oob", "adapter", "doctor", "help", "completions",
-    ]
+    static let commands = ble.commands.map { $0.name }
 
     @Test func `the version is a number`() async throws {
         let run = try await CommandRun.run("--version", simulated: false)

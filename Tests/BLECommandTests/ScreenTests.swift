@@ -80,13 +80,24 @@ import Testing
         #expect(seen.union(whole).isSuperset(of: commands.map { $0.name }))
     }
 
-    @Test(arguments: ["--help", "info", "help"]) func `a pipe gets whole lines, and nothing that only a terminal obeys`(
-        _ word: String
-    ) async throws {
+    @Test(arguments: simulated + others)
+    func `a pipe gets nothing that only a terminal obeys`(_ screen: Screen) async throws {
+        let run = try await CommandRun(
+            screen.arguments,
+            simulated: screen.isSimulated,
+            interruptedAt: screen.end,
+            in: .output,
+            input: screen.input
+        ).end()
+        #expect([0, 1, 2, 130].contains(run.status))
+        #expect(!run.output.isEmpty || !run.errors.isEmpty)
+        for line in run.output + run.errors { #expect(Self.isPlain(line), "\(line.debugDescription)") }
+    }
+
+    @Test(arguments: ["--help", "info", "help"]) func `a pipe gets whole lines`(_ word: String) async throws {
         let arguments = word == "info" ? [word, Demo.values] : word == "help" ? [word, "serve"] : [word]
         let run = try await CommandRun(arguments, simulated: word == "info").end()
         #expect(run.status == 0 && run.output.contains { $0.count > 100 })
-        for line in run.output + run.errors { #expect(Self.isPlain(line)) }
     }
 
     @Test func `what is to be copied stays in one line`() async throws {
