@@ -1,6 +1,7 @@
 import BLEProtocol
 import BLESimulator
 import BLEStreams
+import Foundation
 import Testing
 
 /// Files that other programs have written, or that aren't recordings at all.
@@ -26,5 +27,52 @@ import Testing
         #expect(error?.code == .invalidArgument)
         #expect(error?.cause.contains(cause) == true, "\(error?.cause ?? "")")
         #expect(error?.remedy.contains(remedy) == true)
+    }
+
+    /// Where there are recordings by others. They may have a licence of their own, so the package has none.
+    private static let folder = ProcessInfo.processInfo.environment["BLESTREAMS_RECORDINGS"]
+
+    private static var files: [String] {
+        let names = folder.flatMap { try? FileManager.default.contentsOfDirectory(atPath: $0) } ?? []
+        return names.sorted()
+    }
+
+    @Test(
+        .enabled(if: folder != nil, "BLESTREAMS_RECORDINGS names no folder of recordings that others have made"),
+        .timeLimit(.minutes(10)),
+        arguments: files
+    )
+    func `what others have recorded replays whole`(_ file: String) async throws {
+        let recording = try RecordedTraffic(file: "\(Self.folder ?? "")/\(file)")
+        #expect(recording.advertisementCount > 0 || !recording.peripherals.isEmpty)
+        try await VirtualTime.run { time in
+            let air = SimulatedAir(time)
+            let phone = air.adapter(address: BluetoothAddress("AA:BB:CC:DD:EE:01/public"))
+            try await air.replay(recording) {
+                let central = try await Central.open(.radio(phone))
+                let length = recording.duration + .seconds(1)
+                let heard = try await central.scan(duplicates: true).prefix(for: length).collect()
+                #expect(heard.count == recording.advertisementCount)
+                print("\(file): \(heard.count) advertisements, \(recording.leftOut) packets left out")
+                for address in recording.peripherals {
+                    let (services, values) = try await Self.follow(central.peripheral(address), time)
+                    #expect(services > 0)
+                    print("\(file): \(address): \(services) services, \(values) values")
+                }
+            }
+        }
+    }
+
+    /// How many services a peripheral has, and how many values it sends within a minute to one who subscribes to all.
+    private static func follow(_ peripheral: Peripheral, _ time: VirtualTime) async throws -> (Int, Int) {
+        try await peripheral.withLink { link in
+            let services = try await link.discover().services
+            let notifying = services.flatMap(\.characteristics).filter {
+                !$0.properties.isDisjoint(with: [.notify, .indicate])
+            }
+            let streams = notifying.map { link.notifications(of: $0) }
+            let values = try await streams.merged().prefix(for: .seconds(60)).collect()
+            return (services.count, values.count)
+        }
     }
 }
