@@ -40,7 +40,10 @@ extension OperatorCase {
                 $0[0].map { Double($0) ?? 0 }.movingAverage(ofLast: 2)
             },
         OperatorCase("movingAverage(over:limit:)")
-            .passing { numbers($0).movingAverage(over: .seconds(90), limit: 1).map(letter) },
+            .passing { numbers($0).movingAverage(over: .seconds(90), limit: 1).map(letter) }
+            .drawn("movingAverageOver", "2-4-9-5|", code: ".movingAverage(over: .seconds(3))") {
+                $0[0].map { Double($0) ?? 0 }.movingAverage(over: .seconds(3))
+            },
         OperatorCase("assembled(until:maximumSize:)")
             .passing { stream in
                 stream.map { Array($0.utf8) + [0] }.assembled(until: .endOfMessage(atEndOfChunk: [0])).map {
@@ -57,7 +60,10 @@ extension OperatorCase {
                 $0[0].map { Array($0.utf8) }.bytes.map { String(UnicodeScalar($0)) }
             },
         OperatorCase("batched(atMost:)")
-            .passing { $0.batched(atMost: 1).map { $0[0] } },
+            .passing { $0.batched(atMost: 1).map { $0[0] } }
+            .drawn("batched", "abcdef---|", code: ".batched(atMost: 3)", isBusyFor: 3) {
+                $0[0].batched(atMost: 3).map { $0.joined(separator: " ") }
+            },
     ]
 
     private static let choosing: [OperatorCase] = [
@@ -72,7 +78,10 @@ extension OperatorCase {
             .drawn("distinct", "a-a-b-a|", code: ".distinct()") { $0[0].distinct() },
         OperatorCase("distinct(by:)")
             .passing { $0.distinct { $0 } }
-            .throwing { $0.distinct { try refusing($0) } },
+            .throwing { $0.distinct { try refusing($0) } }
+            .drawn("distinctBy", "a-A-b-a|", code: ".distinct { $0.lowercased() }") {
+                $0[0].distinct { $0.lowercased() }
+            },
         OperatorCase("prefix(_:)")
             .passing { $0.prefix(100) }
             .drawn("prefix", "a-b-c-d|", code: ".prefix(2)") { $0[0].prefix(2) },
@@ -129,7 +138,8 @@ extension OperatorCase {
             .exempt(since: "its elements are discoveries; it is presence(by:timeout:limit:) by their addresses"),
         OperatorCase("onEach(_:)")
             .passing { $0.onEach { _ in } }
-            .throwing { $0.onEach { _ = try refusing($0) } },
+            .throwing { $0.onEach { _ = try refusing($0) } }
+            .drawn("onEach", "a-b|", code: ".onEach { print($0) }") { $0[0].onEach { _ in } },
     ]
 
     private static let combining: [OperatorCase] = [
@@ -137,10 +147,14 @@ extension OperatorCase {
             .passing { $0.merge(with: BLEStream([])) }
             .drawn("merge", "a--b--c|", "-1--2|", code: "a.merge(with: b)") { $0[0].merge(with: $0[1]) },
         OperatorCase("merged()")
-            .passing { [$0].merged() },
+            .passing { [$0].merged() }
+            .drawn("merged", "a--b|", "-1--2|", "--x|", code: "[a, b, c].merged()") { $0.merged() },
         OperatorCase("merged(_:)")
             .passing { [$0].merged { $0 }.map { $0.value } }
-            .throwing { stream in [stream].merged { $0 }.map { try refusing($0.value) } },
+            .throwing { stream in [stream].merged { $0 }.map { try refusing($0.value) } }
+            .drawn("mergedBySource", "a--b|", "-c--d|", code: "[0, 1].merged { streams[$0] }") { streams in
+                [0, 1].merged { streams[$0] }.map { "\($0.source): \($0.value)" }
+            },
         OperatorCase("zip(with:)")
             .passing("", .pairing) { $0.zip(with: hundred).map(\.0) }
             .drawn("zip", "a--b--c|", "-1-----2|", code: "a.zip(with: b)") {

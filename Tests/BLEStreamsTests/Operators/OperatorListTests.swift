@@ -35,6 +35,12 @@ import Testing
         }
     }
 
+    @Test func `an operator has a picture, unless the contract can't be checked for it either`() {
+        for listed in OperatorCase.all where listed.exemption == nil {
+            #expect(!listed.pictures.isEmpty, "\(listed.symbol)")
+        }
+    }
+
     @Test func `the guide has every operator`() throws {
         let guide = try Self.text("Sources/BLEStreams/BLEStreams.docc/Operators.md")
         for listed in OperatorCase.all {

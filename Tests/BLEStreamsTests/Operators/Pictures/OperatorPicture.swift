@@ -1,3 +1,4 @@
+import BLERadio
 import BLEStreams
 import Testing
 
@@ -30,9 +31,28 @@ struct OperatorPicture: Sendable {
             return played.output
         }
     }
+
+    /// A picture of a source, into which nothing goes.
+    init<Element: Sendable>(
+        _ name: String,
+        code: String,
+        build: @escaping @Sendable (any Timeline) -> BLEStream<Element>
+    ) {
+        (self.name, inputs, self.code) = (name, [], code)
+        perform = { try await play { build($0.time) }.output }
+    }
 }
 
 extension OperatorPicture {
-    /// Those of all operators.
-    static let all = OperatorCase.all.flatMap(\.pictures)
+    /// Those of all operators, and of the sources that are clocks.
+    static let all = OperatorCase.all.flatMap(\.pictures) + clocks
+
+    private static let clocks = [
+        OperatorPicture("interval", code: "BLEStream.interval(.seconds(2)).prefix(3)") {
+            BLEStream.interval(.seconds(2), timeline: $0).prefix(3)
+        },
+        OperatorPicture("timer", code: "BLEStream.timer(after: .seconds(3))") {
+            BLEStream.timer(after: .seconds(3), timeline: $0).map { "()" }
+        },
+    ]
 }
