@@ -19,11 +19,11 @@ extension Bearer {
             var callers = Callers()
             next = state.withLock { state in
                 state.machine.handedOver(outgoing, result, &output)
-                callers = prepare(&state, &output)
+                prepare(&state, &output, &callers)
                 return state.machine.nextOutgoing()
             }
             deliver(output.deliveries)
-            carryOut(&output, callers)
+            carryOut(&output, &callers)
         }
     }
 
@@ -66,7 +66,7 @@ extension Bearer: ATTLinkReceiver {
         let values = pdus.values(0..<run.end)
         // Released before the consumer gets the values: two threads that count references to the same octets slow each
         // other down.
-        pdus = ReceivedPDUs()
+        _ = consume pdus
         // The usual path: delivering the values is all there is to do.
         if let consumers = state.withLock({ $0.machine.received(from: run.handle) }) {
             for consumer in consumers { consumer.deliver(values) }

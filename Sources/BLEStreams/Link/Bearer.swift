@@ -154,7 +154,7 @@ final class Bearer: Sendable {
             } else {
                 outgoing = state.machine.nextOutgoing()
             }
-            callers = prepare(&state, &output)
+            prepare(&state, &output, &callers)
             return result
         }
         deliver(output.deliveries)
@@ -165,7 +165,7 @@ final class Bearer: Sendable {
             }
         }
         if let outgoing { send(outgoing) }
-        carryOut(&output, callers)
+        carryOut(&output, &callers)
         return result
     }
 
@@ -177,8 +177,8 @@ final class Bearer: Sendable {
 
     // An output is passed on in place: a closure captures it, and a copy would be made of it for each call.
 
-    /// Does what must happen under the lock, since later steps may undo it.
-    func prepare(_ state: inout State, _ output: inout LinkMachine.Output) -> Callers {
+    /// Does what must happen under the lock, since later steps may undo it; finds the callers concerned.
+    func prepare(_ state: inout State, _ output: inout LinkMachine.Output, _ callers: inout Callers) {
         set(output.clientTimer, output.serverTimer, &state)
         if let rest = output.rest {
             for wait in rest.waits { set(wait, &state) }
@@ -186,23 +186,19 @@ final class Bearer: Sendable {
                 if let id = raise.begins { state.raises[id] = Ending() }
             }
         }
-        var callers = Callers()
-        // Mostly there is none, and asking costs less than iterating.
-        if output.finished.isEmpty { return callers }
-        for outcome in output.finished {
-            guard let index = state.calls.firstIndex(where: { $0.id == outcome.id }) else { continue }
-            callers.append(Told(caller: state.calls.remove(at: index).caller, result: outcome.result))
+        output.finished.drain { outcome in
+            guard let index = state.calls.firstIndex(where: { $0.id == outcome.id }) else { return }
+            callers.append(Told(caller: state.calls.take(at: index).caller, result: outcome.result))
         }
-        return callers
     }
 
     /// Does what happens without the lock, after the deliveries.
-    func carryOut(_ output: inout LinkMachine.Output, _ callers: Callers) {
-        guard let rest = output.rest else { return tell(callers) }
+    func carryOut(_ output: inout LinkMachine.Output, _ callers: inout Callers) {
+        guard let rest = output.rest else { return tell(&callers) }
         for memory in rest.memory { surroundings.remember(memory) }
         if let kept = rest.kept { surroundings.keep(kept) }
         for notice in rest.notices { tell(notice) }
-        tell(callers)
+        tell(&callers)
         if let changed = rest.changed { surroundings.servicesChanged(changed) }
         for served in rest.served { surroundings.served(served) }
         for raise in rest.raises { carryOut(raise) }
@@ -212,9 +208,8 @@ final class Bearer: Sendable {
 }
 
 extension Bearer {
-    private func tell(_ callers: Callers) {
-        if callers.isEmpty { return }
-        for told in callers { told.caller.ended(told.result) }
+    private func tell(_ callers: inout Callers) {
+        callers.drain { told in told.caller.ended(told.result) }
     }
 }
 

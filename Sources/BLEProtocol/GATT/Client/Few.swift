@@ -16,6 +16,17 @@ package struct Few<Element> {
     package mutating func append(_ element: Element) {
         if head == nil { head = element } else { others.append(element) }
     }
+
+    /// Takes the elements out, in order. They are moved: iterating counts references to each of them.
+    @inlinable
+    package mutating func drain(_ body: (consuming Element) -> Void) {
+        guard let first = head.take() else { return }
+        if others.isEmpty { return body(first) }
+        let rest = others
+        others = []
+        body(first)
+        for element in rest { body(element) }
+    }
 }
 
 extension Few: RandomAccessCollection {

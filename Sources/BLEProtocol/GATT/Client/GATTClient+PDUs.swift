@@ -157,7 +157,7 @@ extension GATTClient {
             time: time,
             isIndication: isIndication
         )
-        output.values = [value]
+        output.values.append(value)
         return output
     }
 
@@ -243,9 +243,9 @@ extension GATTClient {
         else {
             return
         }
-        switch step {
-        case .request where isStale, .ended(.success) where isStale && isRepeatable:
-            endRunning(with: .databaseChanged, &output)
+        // Asked apart: a condition in the cases has a copy made of the step.
+        if isStale, mustRepeat(step) { return endRunning(with: .databaseChanged, &output) }
+        switch consume step {
         case .request(let request):
             slot?.request = request
             slot?.sentMTU = nil
@@ -262,8 +262,14 @@ extension GATTClient {
         }
     }
 
-    /// Whether the procedure that has the slot may be repeated.
-    private var isRepeatable: Bool { occupant.map { type(of: $0).isRepeatable } ?? false }
+    /// Whether the procedure that has the slot must begin again, since its handles may have changed their meaning.
+    private func mustRepeat(_ step: GATTErasedStep) -> Bool {
+        switch step {
+        case .request: true
+        case .ended(.success): occupant.map { type(of: $0).isRepeatable } ?? false
+        case .ended(.failure), .command: false
+        }
+    }
 
     mutating func endRunning(with failure: GATTFailure, _ output: inout Output) {
         guard let id = slot?.id else { return }

@@ -245,14 +245,16 @@ extension GATTClient {
     }
 
     private mutating func start(_ procedure: any GATTProcedure, _ id: ProcedureID, _ output: inout Output) {
-        var procedure = procedure
-        switch procedure.erasedStart(context) {
-        case .request(let request):
+        let context = context
+        // Begun where it stays: each copy of it costs.
+        occupant = procedure
+        switch occupant?.erasedStart(context) {
+        case .request(let request)?:
             slot = Slot(id: id, request: request)
-            occupant = procedure
-        case .ended(let result):
+        case .ended(let result)?:
+            occupant = nil
             output.finished.append(Finished(id: id, result: result))
-        case .command:
+        case .command?, nil:
             preconditionFailure("\(type(of: procedure)) sends a command, so it must say isCommand")
         }
     }

@@ -151,16 +151,16 @@ extension LinkMachine {
 
     // MARK: - The halves
 
-    mutating func take(_ step: GATTClient.Output, _ output: inout Output) {
+    mutating func take(_ step: consuming GATTClient.Output, _ output: inout Output) {
         ignored += step.notes.count
         // Mostly there are none of these or of those, and asking costs less than iterating.
         if !step.values.isEmpty { take(step.values, &output) }
         if let timer = step.timer { output.clientTimer = timer }
         giveUp(step.close, &output)
         if step.finished.isEmpty { return }
-        for finished in step.finished {
-            guard let index = purposes.firstIndex(where: { $0.id.number == finished.id.number }) else { continue }
-            ended(purposes.remove(at: index).purpose, finished.result, &output)
+        step.finished.drain { finished in
+            guard let index = purposes.firstIndex(where: { $0.id.number == finished.id.number }) else { return }
+            ended(purposes.take(at: index).purpose, finished.result, &output)
         }
     }
 

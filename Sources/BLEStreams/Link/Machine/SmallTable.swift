@@ -45,6 +45,11 @@ struct SmallTable<Key: Equatable, Value> {
     }
 }
 
+extension Array {
+    /// Removes an element, which mostly is the last one: then nothing is moved.
+    mutating func take(at index: Int) -> Element { index == count - 1 ? removeLast() : remove(at: index) }
+}
+
 extension SmallTable: Sequence {
     var isEmpty: Bool { entries.isEmpty }
     var count: Int { entries.count }
