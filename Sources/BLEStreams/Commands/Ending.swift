@@ -24,9 +24,11 @@ func ending<Output: Sendable>(
         }
         group.addTask {
             do {
-                return try await reply(on: timeline, limit: limit) { finish in
-                    wish.whenEnded { finish(.success(.stopped($0))) }
+                // Without the output's type, so that what waits is compiled for its own.
+                let reason: any Error = try await reply(on: timeline, limit: limit) { finish in
+                    wish.whenEnded { finish(.success($0)) }
                 }
+                return .stopped(reason)
             } catch {
                 return .stopped(error)
             }

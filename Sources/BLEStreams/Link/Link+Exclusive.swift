@@ -35,25 +35,29 @@ extension Link {
     private static func hold(
         on bearer: Bearer,
         _ outcome: Result<GATTSuccess, LinkFailure>,
-        _ object: String
+        _ peripheral: Peripheral
     ) -> Result<Bearer.Hold, any Error> {
         let pass: Result<LinkMachine.Pass, LinkFailure> = outcome.typed()
         return pass.map { Bearer.Hold(bearer: bearer, id: $0) }
             .mapError { failure in
-                let security = bearer.radioLink.security
+                let (security, object) = (bearer.radioLink.security, "of \(peripheral)")
                 return BLEError(failure, operation: "hold the link", object: object, target: object, security: security)
             }
     }
 
     /// Waits until the link is free; the caller releases it with `leave()`.
     func acquire() async throws -> Bearer.Hold {
-        let object = "of \(peripheral)"
-        if bearer.wouldWaitForItself(with: pass) { throw BLEError.waitingForItself("hold the link", object) }
-        if let end = bearer.end { throw BLEError.linkEnded(end, operation: "hold the link", object: object) }
+        let peripheral = peripheral
+        if bearer.wouldWaitForItself(with: pass) {
+            throw BLEError.waitingForItself("hold the link", "of \(peripheral)")
+        }
+        if let end = bearer.end {
+            throw BLEError.linkEnded(end, operation: "hold the link", object: "of \(peripheral)")
+        }
         let giveBack: @Sendable (Bearer.Hold) -> Void = { $0.leave() }
         return try await reply(on: timeline, unwanted: giveBack) { finish in
             let caller = OperationCallback(answers: whoAnswers) { [bearer] outcome in
-                finish(Self.hold(on: bearer, outcome, object))
+                finish(Self.hold(on: bearer, outcome, peripheral))
             }
             bearer.begin(.hold, pass: pass, for: caller)
             return { [bearer] in bearer.cancel(caller) }
