@@ -150,9 +150,10 @@ private final class EventLoopCore: Sendable {
         let buffer = ReceiveBuffer()
         var ready: [(token: UInt64, readiness: Readiness)] = []
         var jobs: [LoopJob] = []
+        var isMore = false
         while true {
             // `EBADF` and the like can't happen while this object lives; then there would be nothing to wait for.
-            guard (try? readiness.wait(into: &ready)) != nil else { return }
+            guard (try? readiness.wait(into: &ready, isLook: isMore)) != nil else { return }
             state.withLock { $0.isAwake = true }
             for event in ready {
                 if event.token == Self.wakeToken {
@@ -161,30 +162,32 @@ private final class EventLoopCore: Sendable {
                     handler(event.readiness, buffer)
                 }
             }
-            if !run(&jobs, buffer) { return }
+            guard let isMoreToDo = run(&jobs, buffer) else { return }
+            isMore = isMoreToDo
         }
     }
 
-    /// Runs the added jobs; `false` once the loop must end.
+    /// Runs the added jobs.
     ///
     /// - Parameter jobs: empty; its memory is used for the next jobs.
-    private func run(_ jobs: inout [LoopJob], _ buffer: ReceiveBuffer) -> Bool {
+    /// - Returns: whether others came meanwhile; `nil` once the loop must end.
+    private func run(_ jobs: inout [LoopJob], _ buffer: ReceiveBuffer) -> Bool? {
         let isStopping = state.withLock { state in
             swap(&state.jobs, &jobs)
             if jobs.isEmpty { state.isAwake = false }
             return state.isStopping
         }
-        guard !jobs.isEmpty else { return !isStopping }
+        guard !jobs.isEmpty else { return isStopping ? nil : false }
         for job in jobs { job.run(buffer) }
         if jobs.count > Self.keptJobs { jobs = [] }
         // Mostly there is one, for which this takes half the time of `removeAll(keepingCapacity:)`.
         while jobs.popLast() != nil {}
-        // Jobs that came meanwhile run after the sockets, which may be ready again.
+        // Jobs that came meanwhile run after the sockets, which may be ready again: those are only looked at then, which
+        // takes one system call and not three.
         let isMore = state.withLock { state in
             state.isAwake = !state.jobs.isEmpty
             return state.isAwake
         }
-        if isMore { wake.signal() }
-        return !isStopping
+        return isStopping ? nil : isMore
     }
 }

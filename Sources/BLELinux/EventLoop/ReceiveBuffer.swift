@@ -75,10 +75,14 @@ package final class ReceiveBuffer {
             size += length(end)
             end += 1
         }
-        let shared = [UInt8](unsafeUninitializedCapacity: size) { target, initialized in
+        // Zeroed first: an array without contents is made by the library's own code, which looks up its metadata.
+        var shared = [UInt8](repeating: 0, count: size)
+        shared.withUnsafeMutableBytes { target in
+            var position = 0
             for index in first..<end {
-                let datagram = UnsafeBufferPointer(start: octets + index * Self.slotSize, count: length(index))
-                initialized += target[initialized...].initialize(fromContentsOf: datagram) - initialized
+                let datagram = UnsafeRawBufferPointer(start: octets + index * Self.slotSize, count: length(index))
+                UnsafeMutableRawBufferPointer(rebasing: target[position...]).copyMemory(from: datagram)
+                position += datagram.count
             }
         }
         return (end, shared)

@@ -309,7 +309,7 @@ extension SocketLink {
         // Not retained while others handle them.
         octets = []
         state.withLock { $0.hasReceived = true }
-        receiver.linkReceived(pdus)
+        receiver.linkReceived(consume pdus)
     }
 
     private func reasonForEnd(_ error: SystemError?) -> DisconnectReason {

@@ -60,18 +60,23 @@ extension FileDescriptor {
     }
 
     /// Waits, without a time limit, until something is ready. The corresponding C function is `epoll_wait`.
-    func wait(into ready: inout [(token: UInt64, readiness: Readiness)]) throws(SystemError) {
+    ///
+    /// - Parameter isLook: whether to return at once if none is ready.
+    func wait(
+        into ready: inout [(token: UInt64, readiness: Readiness)],
+        isLook: Bool = false
+    ) throws(SystemError) {
         ready.removeAll(keepingCapacity: true)
         if kernel.substitute != nil {
             try kernel.call {
                 0
             } orOf: {
-                $0.wait(rawValue, into: &ready)
+                $0.wait(rawValue, isLook: isLook, into: &ready)
             }
             return
         }
         try withUnsafeTemporaryAllocation(of: epoll_event.self, capacity: 64) { buffer throws(SystemError) in
-            let count = try systemCall { epoll_wait(rawValue, buffer.baseAddress, 64, -1) }
+            let count = try systemCall { epoll_wait(rawValue, buffer.baseAddress, 64, isLook ? 0 : -1) }
             for event in buffer.prefix(Int(count)) {
                 ready.append((event.data.u64, Readiness(rawValue: event.events)))
             }

@@ -22,7 +22,7 @@ protocol SystemCalls: AnyObject, Sendable {
         _ interest: Readiness,
         _ token: UInt64
     ) -> Int32
-    func wait(_ set: Int32, into ready: inout [(token: UInt64, readiness: Readiness)]) -> Int32
+    func wait(_ set: Int32, isLook: Bool, into ready: inout [(token: UInt64, readiness: Readiness)]) -> Int32
     func readiness(_ descriptor: Int32, _ interest: Readiness) -> Readiness
 
     // Sockets; addresses and options are octets, in the kernel's form.

@@ -128,13 +128,13 @@ extension FakeState {
 }
 
 extension FakeKernel {
-    func wait(_ set: Int32, into ready: inout [(token: UInt64, readiness: Readiness)]) -> Int32 {
+    func wait(_ set: Int32, isLook: Bool, into ready: inout [(token: UInt64, readiness: Readiness)]) -> Int32 {
         while true {
             let semaphore = DispatchSemaphore(value: 0)
             let outcome: (error: Int32?, ready: [(token: UInt64, readiness: Readiness)]) = with { state in
                 let now = state.ready(in: set)
                 if now.isEmpty {
-                    state.waiting[set] = semaphore
+                    if !isLook { state.waiting[set] = semaphore }
                     return (nil, [])
                 }
                 if let error = state.enter(.epollWait) { return (error, []) }
@@ -149,6 +149,10 @@ extension FakeKernel {
             if !outcome.ready.isEmpty {
                 ready = outcome.ready
                 return Int32(outcome.ready.count)
+            }
+            if isLook {
+                ready = []
+                return 0
             }
             semaphore.wait()
         }
