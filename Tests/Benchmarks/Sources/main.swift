@@ -63,7 +63,7 @@ for suite in suites where only.isEmpty || only.contains(suite) {
     case "operators": rows = try await Operators().run(runs)
     case "advertising": rows = try await Advertising().run(runs)
     case "links": rows = try await ManyLinks().run(runs)
-    case "memory": rows = try Memory().run(runs)
+    case "memory": rows = try await Memory().run(runs)
     default: rows = try Instructions().run()
     }
     if showsTable { for row in rows { print(row.line) } }

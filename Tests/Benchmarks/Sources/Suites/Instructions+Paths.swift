@@ -2,6 +2,8 @@ import BLELinux
 import BLEProtocol
 import BLERadio
 import BLEStreams
+import CBenchmarks
+import Foundation
 import RadioDoubles
 import Synchronization
 
@@ -15,6 +17,29 @@ extension Instructions {
     /// Runs the closure with a link, on the thread of a loop.
     static func useOnLoop(_ body: @escaping @Sendable (Link, DirectLink) async throws -> Void) async throws {
         try await withTaskExecutorPreference(try EventLoop(name: "benchmarks")) { try await use(body) }
+    }
+
+    /// Notifications that come one at a time through a socket, each to a loop that waits for it: also the system calls
+    /// of one that wakes the reader.
+    static func receiveFromSocket(_ count: Int, onItsThread: Bool) async throws {
+        var ends: [Int32] = [-1, -1]
+        let kind = Int32(SOCK_SEQPACKET.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
+        guard socketpair(AF_UNIX, kind, 0, &ends) == 0 else { throw Missing() }
+        let far = ends[1]
+        // It answers what the subscription takes, sends one notification then, and waits.
+        Thread.detachNewThread { CBenchmarks_serve(far, 1, 20) }
+        let radio = SocketPairRadio(end: ends[0], loop: try EventLoop(name: "benchmarks"))
+        let central = try await Central.open(.radio(radio))
+        try await withTaskExecutorPreference(onItsThread ? central.executor : nil) {
+            try await central.peripheral(SocketPairRadio.peer).withLink { link in
+                var iterator = link.notifications(of: .handle(3), buffer: .unbounded).makeAsyncIterator()
+                _ = try await iterator.next()
+                for _ in 0..<count {
+                    guard send(far, octets, octets.count, 0) == octets.count else { throw Missing() }
+                    guard try await iterator.next() != nil else { throw Missing() }
+                }
+            }
+        }
     }
 
     /// Indications, each confirmed before the next one comes.

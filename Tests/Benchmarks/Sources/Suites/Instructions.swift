@@ -16,6 +16,8 @@ struct Instructions {
     enum Path: String, CaseIterable {
         case notification
         case lone
+        case radio
+        case anywhere
         case advertisement
         case read
         case write
@@ -31,7 +33,9 @@ struct Instructions {
         var name: String {
             switch self {
             case .notification: "a notification's octets to its consumer's buffer"
-            case .lone: "a notification that is waited for, on the radio's thread"
+            case .lone: "a notification that is waited for, handed over on the radio's thread"
+            case .radio: "  from a socket, to a loop on the radio's thread"
+            case .anywhere: "  from a socket, to a loop anywhere"
             case .advertisement: "an event's octets to a report"
             case .read: "a read, its answer there at once"
             case .write: "a write without response"
@@ -150,6 +154,8 @@ struct Instructions {
         case .advertisement: _ = Advertising.parse(count)
         case .notification: try await receive(count)
         case .lone: try await receiveEach(count)
+        case .radio: try await receiveFromSocket(count, onItsThread: true)
+        case .anywhere: try await receiveFromSocket(count, onItsThread: false)
         case .read: try await use { link, _ in for _ in 0..<count { _ = try await link.read(.handle(3)) } }
         case .write:
             let value = [UInt8](repeating: 7, count: 20)
