@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test func `a line that a program reads before it offers the service brings what comes once it does`() async throws {
+    @Test func `a line that is read before its service is offered brings what comes once it is`() async throws {
         let texts = Recorder<[UInt8]>()
         let before = LocalPeripheral(name: "Modem") {
             LocalService(BluetoothUUID(0xA000)) { LocalCharacteristic(Bench.readOnly, [.read], value: .stored([7])) }
