@@ -74,6 +74,7 @@ import Testing
         ["notify", Demo.trouble, Demo.fickle, "--reconnect", "--count", "7"],
         ["transfer", Demo.transfer, Demo.message], ["verify", Demo.values], ["verify", Demo.heartRate],
         ["pair", Demo.values, "--just-works"], ["unpair", Demo.values], ["bonds"], ["oob"], ["adapter"],
+        ["proxy", "--make-key"],
         ["adapter", "phys"], ["adapter", "privacy"], ["doctor"], ["read", Demo.absent, "2A38", "--timeout", "0.5"],
     ]
 
@@ -90,11 +91,15 @@ import Testing
         }
     }
 
-    @Test(arguments: [["serve"], ["advertise", "--eddystone-url", "https://example.com"]])
+    @Test(
+        arguments: [
+            ["serve"], ["advertise", "--eddystone-url", "https://example.com"], ["proxy", "--listen", "127.0.0.1:0"],
+        ]
+    )
     func `what runs until Ctrl-C keeps to the schema`(_ arguments: [String]) async throws {
         let validator = try await Validator.load()
         let schema = try #require(validator.definitions[arguments[0]] as? [String: Any])
-        let end = arguments == ["serve"] ? "disconnected" : "advertising"
+        let end = ["serve": "disconnected", "proxy": "listening"][arguments[0]] ?? "advertising"
         let run = try await CommandRun(arguments + ["--json"], interruptedAt: end, in: .output).end()
         #expect(run.status == 130 && !run.output.isEmpty)
         for line in run.output {

@@ -194,6 +194,16 @@ extension OutOfBand {
     static let records = [Record("out-of-band data", [.maybe("address", .address), .always("oob", .hex)])]
 }
 
+extension Proxy {
+    static let records = [
+        Record(
+            "where it listens, and its name",
+            [.always("event", .words(["listening"])), .always("endpoint", .string), .always("name", .string)]
+        ),
+        Record("a new key, in Base64", [.always("key", .string)]),
+    ]
+}
+
 extension AdapterCommand {
     static let records = [
         Record("an adapter", adapter),
