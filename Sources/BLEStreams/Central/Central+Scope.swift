@@ -68,7 +68,7 @@ extension Central {
 }
 
 extension CentralCore {
-    /// How long to wait for a link to go down, and for the radio to finish.
+    /// How long to wait for a link to go down.
     private static let patience = Duration.seconds(5)
 
     /// Waits until no link is up, the radio has finished and the files are written; cancellation doesn't interrupt it.
@@ -77,10 +77,7 @@ extension CentralCore {
             states.whenQuiet { finish(()) }
             return {}
         }
-        await undisturbedReply(on: timeline, limit: (Self.patience, ())) { finish in
-            let settling = radio.settle { finish(()) }
-            return { settling.cancel() }
-        }
+        await radio.finished()
         await store.flush(on: timeline)
     }
 }
