@@ -2,7 +2,7 @@
 
 A bench is a folder of scenarios; `kernel-tests` are the suites of the package's own test binary instead. A guest with its
 libraries takes an emulated processor half a minute before the first scenario begins, so benches share one, each in a
-process of its own, as far as no guest then runs alone at the end.
+process of its own: all of a kernel are in two guests that take about equally long.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ ZOO, MATRIX, HARDSHIPS, THREATS, ESSENTIAL = "zoo", "matrix", "hardships", "thre
 KERNEL_TAKES_PART = "not program"
 # Alone, and only if the variable is set: other work would be measured too, or it changes the toolchain.
 ON_REQUEST = {"speed": "LAB_SPEED", "deployment": "LAB_DEPLOYMENT"}
-# The benches that share a guest; all others share another one. The longest come first, so that none runs alone at the end.
-LONG = (("sessions", "hour", "ble"), ("field",), ("bonds",), ("serve",))
+# The benches that share the first of a kernel's two guests; all others share the second. Each has about half of the work.
+FIRST = ("ble", "hour", "serve", "sessions")
 # The number of guests for a bench that is run whole: each must end long before its deadline.
 PARTS = {ZOO: 3, MATRIX: 6}
 
@@ -41,10 +41,9 @@ class Bench:
         return self.name.split("/")[0] == KERNEL_TESTS
 
     @property
-    def place(self) -> int:
-        """Which of the guests runs it, unless only a part of it runs."""
-        places = [place for place, names in enumerate(LONG) if self.name in names]
-        return places[0] if places and self.mark in ("", KERNEL_TAKES_PART) else len(LONG)
+    def is_first(self) -> bool:
+        """Whether the first of the kernel's guests runs it, which none does of which only a part runs."""
+        return self.name in FIRST and self.mark in ("", KERNEL_TAKES_PART)
 
 
 @dataclass(frozen=True)
@@ -68,10 +67,9 @@ class Guest:
         return f"{self.line}-{self.title}".replace(", ", "+").replace("/", "-").replace(" ", "-")
 
     @property
-    def rank(self) -> tuple[int, int]:
-        """Whole long benches first, then by the number of scenarios."""
-        place = len(LONG) if self.bluetoothd else self.benches[0].place
-        return place, -sum(len(bench.expected) for bench in self.benches)
+    def rank(self) -> int:
+        """The guests with the most scenarios come first, so that none of them runs alone at the end."""
+        return -sum(len(bench.expected) for bench in self.benches)
 
 
 def guests_of(line: str, only: str | None, self_test: bool) -> list[Guest]:
@@ -81,8 +79,8 @@ def guests_of(line: str, only: str | None, self_test: bool) -> list[Guest]:
         mark = ""
     chosen = benches(only, self_test, mark)
     # What was chosen by hand runs in one.
-    places = [range(len(LONG) + 1)] if only else [[place] for place in range(len(LONG) + 1)]
-    shares = [tuple(bench for bench in chosen if bench.place in those) for those in places]
+    parts = [(True, False)] if only else [(True,), (False,)]
+    shares = [tuple(bench for bench in chosen if bench.is_first in part) for part in parts]
     guests = [Guest(line, share) for share in shares if share]
     if line == LINE_OF_NEWER_BLUETOOTHD and not (only or self_test or mark or os.environ.get("LAB_BLUETOOTHD")):
         guests.append(Guest(line, tuple(benches(None, False, BLUETOOTHD_MARK)), NEWER_BLUETOOTHD))
