@@ -6,6 +6,8 @@ CENTRAL = "F0:F1:F2:F3:F4:F5"
 WRITTEN = "F0:F1:F2:F3:F4:FA"
 # A second one, where two are joined (peers/joined.py).
 SECOND_CENTRAL = "F0:F1:F2:F3:F4:F8"
+# A third one there, which is unplugged unless a scenario plugs it in.
+THIRD_CENTRAL = "F0:F1:F2:F3:F4:FB"
 
 # Two peripherals on that air. NEAR has the GATT server; FAR only advertises and can't be connected to.
 NEAR = "C4:F2:17:1A:1D:BB"

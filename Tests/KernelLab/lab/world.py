@@ -148,7 +148,7 @@ class BumbleWorld:
 
 
 class JoinedWorld:
-    """The two kernel adapters of peers/joined.py and the sensors that both hear, powered on."""
+    """The kernel adapters of peers/joined.py and the sensors that they hear. The first two are plugged in and on."""
 
     def __init__(self):
         path = str(RUN / "joined.sock")

@@ -286,9 +286,10 @@ class KernelHost:
     The adapter's number, `index`, is there as soon as the kernel has told it.
     """
 
-    def __init__(self):
-        self.sink = None
-        self.plug()
+    def __init__(self, is_plugged: bool = True):
+        self.sink = self.file = None
+        if is_plugged:
+            self.plug()
 
     def plug(self, options=0):
         """With options for /dev/vhci (drivers/bluetooth/hci_vhci.c, __vhci_create_device)."""
@@ -319,10 +320,15 @@ class KernelHost:
 
 
 def kernel_adapter(
-    link: Link, address: str, on_scanning, on_connecting, kind: type[CentralController] = CentralController
+    link: Link,
+    address: str,
+    on_scanning,
+    on_connecting,
+    kind: type[CentralController] = CentralController,
+    is_plugged: bool = True,
 ) -> CentralController:
     """Makes an adapter of the kernel whose controller is on the link."""
-    kernel = KernelHost()
+    kernel = KernelHost(is_plugged)
     controller = kind(
         "central",
         on_scanning,

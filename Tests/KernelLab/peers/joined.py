@@ -1,11 +1,12 @@
-"""Two adapters for the kernel on one air, and sensors that both can hear, each as well as a scenario wants.
+"""Three adapters for the kernel on one air, and sensors that all can hear, each as well as a scenario wants.
 
     python -m peers.joined SOCKET
 
-Says `ready` when the sensors advertise, `scanning adapter=` whenever a radio begins or ends to listen, `heard` when `hear` is in force, `connected` and
-`disconnected` with the sensor's number and the adapter. An adapter is `first` or `second`. Commands on the control socket:
+Says `ready` when the sensors advertise, `scanning adapter=` whenever a radio begins or ends to listen, `heard` when
+`hear` is in force, `connected`, `subscribed` and `disconnected` with the sensor's number, the adapter and the value that
+it sent last. An adapter is `first`, `second` or `third`. Commands on the control socket:
 
-    reset              no links, both plugged in, both hear well, no limits; answers once all that is true
+    reset              no links, the first two plugged in, all hear well, no limits; answers once all that is true
     deaf ADAPTER DB    how much weaker than it is the adapter hears everybody; 200 and more: not at all
     hear [ADAPTER DB]  the same for several, at the moment from which all radios listen: none hears the sensors before another can
     limit ADAPTER N    how many connections its controller manages; a further one is refused with Connection Limit Exceeded
@@ -27,6 +28,7 @@ from peers import air
 from peers.control import Control
 from peers.crowd import Crowd
 
+ADDRESSES = {"first": names.CENTRAL, "second": names.SECOND_CENTRAL, "third": names.THIRD_CENTRAL}
 SENSORS = 3
 BEAT_SECONDS = 0.2
 UNHEARD = 200
@@ -63,7 +65,7 @@ class Joined:
         self.promised: dict[str, int] = {}
         self.adapters = {
             name: self.adapter(name, address)
-            for name, address in (("first", names.CENTRAL), ("second", names.SECOND_CENTRAL))
+            for name, address in ADDRESSES.items()
         }
         for command in (self.reset, self.deaf, self.hear, self.limit, self.lose, self.unplug, self.plug):
             control.commands[command.__name__] = command
@@ -75,12 +77,14 @@ class Joined:
             # Once the controller has begun.
             asyncio.get_running_loop().call_soon(self.keep_promise)
 
-        return air.kernel_adapter(self.link, address, on_scanning, lambda peer: None, LimitedController)
+        is_plugged = name != "third"
+        return air.kernel_adapter(self.link, address, on_scanning, lambda peer: None, LimitedController, is_plugged)
 
     async def run(self) -> None:
         await self.crowd.grow(str(SENSORS))
-        for number, (device, _) in enumerate(self.crowd.members):
+        for number, (device, beat) in enumerate(self.crowd.members):
             device.on("connection", lambda connection, number=number: self.on_connection(number, connection))
+            beat.on("subscription", lambda *facts, number=number: self.on_subscription(number, *facts))
 
     async def beat(self) -> None:
         while True:
@@ -90,16 +94,21 @@ class Joined:
     def name(self, address: hci.Address) -> str:
         return next(name for name, one in self.adapters.items() if address == one.public_address)
 
+    def facts(self, number: int, connection) -> dict[str, object]:
+        return {"sensor": number, "adapter": self.name(connection.peer_address), "last": self.crowd.rate}
+
+    def on_subscription(self, number: int, connection, notify: bool, _indicate: bool) -> None:
+        self.control.say("subscribed", on=int(notify), **self.facts(number, connection))
+
     def on_connection(self, number: int, connection) -> None:
-        facts = {"sensor": number, "adapter": self.name(connection.peer_address)}
-        self.control.say("connected", **facts)
+        self.control.say("connected", **self.facts(number, connection))
 
         async def tell() -> None:
             async with self.changed:
                 self.changed.notify_all()
 
         def on_disconnection(reason: int) -> None:
-            self.control.say("disconnected", reason=f"0x{reason:02x}", **facts)
+            self.control.say("disconnected", reason=f"0x{reason:02x}", **self.facts(number, connection))
             self.task = asyncio.create_task(tell())
 
         connection.on("disconnection", on_disconnection)
@@ -107,7 +116,8 @@ class Joined:
     # Commands
 
     def keep_promise(self) -> None:
-        if self.promised and all(self.listening.get(name) for name in self.adapters):
+        plugged = [name for name, controller in self.adapters.items() if controller.kernel.file is not None]
+        if self.promised and all(self.listening.get(name) for name in plugged):
             for name, loss in self.promised.items():
                 self.adapters[name].loss = loss
             self.control.say("heard", **self.promised)
@@ -117,7 +127,9 @@ class Joined:
         self.promised = {}
         for name, controller in self.adapters.items():
             controller.loss, controller.limit = 0, None
-            if controller.kernel.file is None:
+            if name == "third":
+                await self.unplug(name)
+            elif controller.kernel.file is None:
                 await self.plug(name)
         for device, _ in self.crowd.members:
             for connection in list(device.connections.values()):

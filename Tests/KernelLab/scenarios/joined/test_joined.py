@@ -1,9 +1,13 @@
-"""Two adapters on one air, used as one by `--adapter all`."""
+"""Two or three adapters on one air, used as one by `--adapter all`."""
+
+import datetime
 
 import pytest
 
 from lab import faults, names
+from lab.figures import note
 from lab.world import JoinedWorld
+from peers.crowd import BASE
 
 RATE = names.HEART_RATE_MEASUREMENT
 ALL = ("--adapter", "all")
@@ -104,6 +108,44 @@ def test_the_other_takes_over_when_one_is_pulled_out(ble, joined):
     run.wait_lines(run.stdout.count("\n") + 3)
     run.interrupt()
     run.end()
+
+
+def test_of_three_adapters_the_one_that_holds_a_stream_is_pulled_out(ble, joined):
+    """The sensor's word counts: each value of the old link's and of the new one's is there, once, in order, and between
+    them is one gap, of what it sent to nobody."""
+    joined.peer.command("plug", "third")
+    joined.power(names.THIRD_CENTRAL)
+    joined.peer.command("hear", "first", "0", "second", "30", "third", "15")
+    run = ble.start("notify", sensor(0), RATE, "--reconnect", "--json", *ALL)
+    began = joined.peer.wait("subscribed", joined.mark, sensor=0, on=1).facts
+    assert began["adapter"] == "first", "another one hears better"
+    run.wait_lines(10)
+    mark = joined.peer.mark()
+    joined.peer.command("unplug", "first")
+    ended = joined.peer.wait("disconnected", mark, sensor=0).facts
+    again = joined.peer.wait("subscribed", mark, sensor=0, on=1).facts
+    assert again["adapter"] == "third", "of those that are left, it hears best"
+    run.wait_lines(run.stdout.count("\n") + 10)
+    run.interrupt()
+    run.end()
+
+    records = [record for record in run.records if "gap" in record or "value" in record]
+    places = [place for place, record in enumerate(records) if "gap" in record]
+    assert len(places) == 1, run
+    old, new = records[: places[0]], records[places[0] + 1 :]
+    beats = [[bytes.fromhex(record["value"])[1] - BASE for record in part] for part in (old, new)]
+    for part, before in zip(beats, (began, again)):
+        assert part == [(int(before["last"]) + 1 + place) % 100 for place in range(len(part))], run
+    # The one that was sent when it was pulled out may have gone with it.
+    assert (int(ended["last"]) - beats[0][-1]) % 100 <= 1, run
+    gap = records[places[0]]["gap"]
+    pause = moment(new[0]) - moment(old[-1])
+    assert gap["dropped"] == 0 and 0 < gap["duration"] <= pause, run
+    note(f"pulled out: next value {pause:.2f} s after the last, {gap['duration']:.2f} s without a link")
+
+
+def moment(record: dict) -> float:
+    return datetime.datetime.fromisoformat(record["time"]).timestamp()
 
 
 def test_a_dongle_that_is_plugged_in_is_added(ble, joined):

@@ -10,15 +10,9 @@ import pytest
 
 from lab import names
 from lab.ble import PATIENCE, Ble
-from lab.world import OUT
+from lab.figures import note
 
 REQUESTS = ("0x02", "0x04", "0x06", "0x08", "0x0a", "0x0c", "0x0e", "0x10", "0x12", "0x20")
-
-
-def note(figure):
-    """Kept with the logs of the run: `run --keep`."""
-    with (OUT / "figures").open("a") as file:
-        print(figure, file=file)
 
 
 def follow(ble):
