@@ -70,8 +70,8 @@ struct ProxyChannel {
             return frame + octets
         case .greeting, .handshake: return []
         case .encrypted(let receiving, var sending):
-            let header = [type, UInt64(octets.count)].flatMap { [UInt8($0 >> 8 & 0xFF), UInt8($0 & 0xFF)] }
-            let sealed = sending.encrypt(header + octets)
+            let header = [UInt16(truncatingIfNeeded: type), UInt16(truncatingIfNeeded: octets.count)]
+            let sealed = sending.encrypt(header.flatMap { [UInt8($0 >> 8), UInt8($0 & 0xFF)] } + octets)
             state = .encrypted(receiving: receiving, sending: sending)
             return Self.frame(sealed)
         }

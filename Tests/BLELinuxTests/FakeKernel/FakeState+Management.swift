@@ -66,7 +66,8 @@ extension FakeState {
     }
 
     private static func event(_ code: UInt16, _ index: UInt16, _ octets: [UInt8]) -> [UInt8] {
-        [code, index, UInt16(octets.count)].flatMap { [UInt8($0 & 0xFF), UInt8($0 >> 8)] } + octets
+        let header = [code, index, UInt16(octets.count)]
+        return header.flatMap { [UInt8($0 & 0xFF), UInt8($0 >> 8)] } + octets
     }
 
     /// Tells all management sockets, or all but the one that is the cause.

@@ -32,29 +32,33 @@ import Testing
         let range: ClosedRange<UInt16> = 1...0x0080
         // Each answer leads on by one handle, and holds the same entry as often as it can.
         let services = requests(of: DiscoverServices(in: range)) { start in
-            let handle = octets(start)
-            return [0x11, 6] + (0..<80).flatMap { _ in handle + handle + [0x00, 0x18] }
+            [0x11, 6] + entries(80, [octets(start), octets(start), [0x00, 0x18]])
         }
         #expect(services == 0x0080)
         let byUUID = requests(of: DiscoverServicesByUUID(BluetoothUUID(0x1800), in: range)) { start in
-            [0x07] + (0..<120).flatMap { _ in octets(start) + octets(start) }
+            [0x07] + entries(120, [octets(start), octets(start)])
         }
         #expect(byUUID == 0x0080)
         let characteristics = requests(of: DiscoverCharacteristics(in: range)) { start in
-            [0x09, 7] + (0..<70).flatMap { _ in octets(start) + [2] + octets(start &+ 1) + [0, 0x2A] }
+            [0x09, 7] + entries(70, [octets(start), [2], octets(start &+ 1), [0, 0x2A]])
         }
         #expect(characteristics == 0x0080)
         let descriptors = requests(of: DiscoverDescriptors(in: [range])) { start in
-            [0x05, 1] + (0..<120).flatMap { _ in octets(start) + [2, 0x29] }
+            [0x05, 1] + entries(120, [octets(start), [2, 0x29]])
         }
         #expect(descriptors == 0x0080)
         let values = requests(of: ReadByUUID(BluetoothUUID(0x2A19), in: range)) { start in
-            [0x09, 3] + (0..<120).flatMap { _ in octets(start) + [1] }
+            [0x09, 3] + entries(120, [octets(start), [1]])
         }
         #expect(values == 0x0080)
     }
 
     private func octets(_ handle: UInt16) -> [UInt8] { [UInt8(handle & 0xFF), UInt8(handle >> 8)] }
+
+    /// An entry of these fields, so many times.
+    private func entries(_ count: Int, _ fields: [[UInt8]]) -> [UInt8] {
+        Array(repeatElement(Array(fields.joined()), count: count).joined())
+    }
 
     /// Runs a search against a peer that answers by the start handle; how many requests it took. What it finds must
     /// fit its range.
