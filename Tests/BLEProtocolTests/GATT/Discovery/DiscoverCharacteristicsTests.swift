@@ -77,7 +77,7 @@ import Testing
         bearer.expect("04 1300 1600", answeredWith: "05 01 1300 0229 1400 0329")
         bearer.expect("04 1500 1600", answeredWith: "05 01 1500 0429 1600 0529")
         bearer.expectSends()
-        let found = (0 as UInt16...3).map { Descriptor(uuid: BluetoothUUID(0x2902 + $0), handle: 0x13 + $0) }
+        let found = ((0 as UInt16)...3).map { Descriptor(uuid: BluetoothUUID(0x2902 + $0), handle: 0x13 + $0) }
         bearer.expectFinished(.success(id, found))
     }
 
