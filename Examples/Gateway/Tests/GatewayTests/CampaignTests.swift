@@ -18,7 +18,7 @@ import Testing
 struct CampaignTests {
     @Test("updates the canary first, then the others, by the gateways that hold them")
     func waves() async throws {
-        let (old, new) = (Self.image(1, size: 2000), Self.image(2, size: 8000))
+        let (old, new) = (TestImage.octets(1, size: 2000), TestImage.octets(2, size: 8000))
         let devices = (0..<4).map { _ in MCUmgrFirmwareReceiver(running: old) }
         let world = try await SharedWorld(gateways: 2, sensors: 4, firmware: devices)
         try await world.run {
@@ -37,7 +37,7 @@ struct CampaignTests {
 
     @Test("goes on with an upload that another gateway began")
     func handover() async throws {
-        let (old, new) = (Self.image(1, size: 2000), Self.image(2, size: 150_000))
+        let (old, new) = (TestImage.octets(1, size: 2000), TestImage.octets(2, size: 150_000))
         let device = MCUmgrFirmwareReceiver(running: old)
         let world = try await SharedWorld(gateways: 2, sensors: 1, firmware: [device])
         try await world.run {
@@ -60,7 +60,7 @@ struct CampaignTests {
 
     @Test("stops with a canary that can't be updated, and leaves the others alone")
     func stops() async throws {
-        let (old, new) = (Self.image(1, size: 1000), Self.image(2, size: 8000))
+        let (old, new) = (TestImage.octets(1, size: 1000), TestImage.octets(2, size: 8000))
         let devices = (0..<3).map { MCUmgrFirmwareReceiver(running: old, capacity: $0 == 0 ? 4000 : 1 << 20) }
         let world = try await SharedWorld(gateways: 2, sensors: 3, firmware: devices)
         try await world.run {
@@ -81,7 +81,7 @@ struct CampaignTests {
 
     @Test("ends a trial, and finds that a confirmed image stays", arguments: [true, false])
     func rollBack(_ isConfirmed: Bool) async throws {
-        let (old, new) = (Self.image(1, size: 1000), Self.image(2, size: 3000))
+        let (old, new) = (TestImage.octets(1, size: 1000), TestImage.octets(2, size: 3000))
         let device = MCUmgrFirmwareReceiver(running: old)
         let air = SimulatedAir()
         let (adapter, own) = (air.adapter(name: "device"), air.adapter())
@@ -127,8 +127,7 @@ struct CampaignTests {
 
     /// Puts the image into the folder, and publishes the plan.
     private func begin(_ world: SharedWorld, _ image: [UInt8], _ change: (inout CampaignPlan) -> Void) throws {
-        let hash = try FirmwareImage(image).sha256.hex
-        try Data(image).write(to: URL(fileURLWithPath: "\(world.folder)/\(hash).bin"))
+        let hash = try TestImage.place(image, in: world.folder)
         var plan = CampaignPlan(
             image: hash,
             devices: world.sensors.map { PeripheralID(rawValue: $0.address.rawValue) }
@@ -138,15 +137,6 @@ struct CampaignTests {
         let words = ["-h", "127.0.0.1", "-p", "\(world.broker.port)", "-V", "5", "-q", "1", "-r"]
         let topic = ["-t", "blestreams/campaigns/c/plan", "-m", text]
         #expect(try RunningProgram("/usr/bin/mosquitto_pub", words + topic).waitForEnd() == 0)
-    }
-
-    /// An image for MCUboot, whose hash is its number.
-    private static func image(_ number: UInt8, size: Int) -> [UInt8] {
-        func octets(_ value: UInt32) -> [UInt8] { (0..<4).map { UInt8(truncatingIfNeeded: value >> (8 * $0)) } }
-        let body = (0..<size).map { UInt8(truncatingIfNeeded: $0 &* 7 &+ Int(number)) }
-        let header = octets(0x96F3_B83D) + octets(0) + [32, 0, 0, 0] + octets(UInt32(size)) + octets(0)
-        let trailer = [0x07, 0x69, 40, 0, 0x10, 0, 32, 0] + [UInt8](repeating: number, count: 32)
-        return header + [1, number, 0, 0] + octets(0) + octets(0) + body + trailer
     }
 }
 

@@ -11,8 +11,9 @@ struct CommandTests {
         let command = try Command(Array(text.utf8))
         #expect(command.id?.text == "7")
         #expect(command.operation == .write)
-        #expect(command.characteristic == BluetoothUUID(0x2A6E))
-        #expect(command.value == [0, 255])
+        #expect(command.request == .write([0, 255], to: BluetoothUUID(0x2A6E), .withResponse))
+        let connect = try Command(Array(#"{ "peripheral": "p", "op": "connect" }"#.utf8))
+        #expect(connect.request == .connect && connect.id == nil)
     }
 
     @Test(
@@ -23,6 +24,9 @@ struct CommandTests {
             (#"{"peripheral":"p","op":"read","characteristic":"?"}"#, "UUID"),
             (#"{"peripheral":"p","op":"write","characteristic":"2A6E","value":"0"}"#, "hexadecimal"),
             (#"{"peripheral":"p","op":"write","characteristic":"2A6E"}"#, "'value'"),
+            (#"{"peripheral":"p","op":"update"}"#, "'image'"),
+            (#"{"peripheral":"p","op":"update","image":"../../etc/passwd"}"#, "SHA-256"),
+            (#"{"peripheral":"p","op":"update","image":"\#(String(repeating: "AB", count: 32))"}"#, "SHA-256"),
         ]
     )
     func refusal(_ text: String, _ cause: String) {

@@ -89,6 +89,10 @@ struct ConfigurationTests {
                 "commands[0].operations[0]", "read, write"
             ),
             (
+                #"{ "spool": { "folder": "/x" }, "peripherals": [{ "name": "a" }], "commands": [{ "peripheral": "a", "operations": ["update"] }] }"#,
+                "commands[0].operations", "\"images\""
+            ),
+            (
                 #"{ "spool": { "folder": "/x" }, "commands": [{ "peripheral": "b", "operations": [] }] }"#,
                 "commands[0].peripheral", "label"
             ),

@@ -48,28 +48,17 @@ struct GatewayRunTests {
         configuration.permissions = [
             .init(peripheral: "thermo", operations: ["read"], characteristics: [.Characteristics.temperature])
         ]
-        var settings = MQTTSettings(host: "127.0.0.1", port: world.broker.port, clientID: "asker")
-        settings.subscriptions = ["replies"]
-        let outbox = Asker()
-        let asker = MQTTClient(settings, outbox: outbox)
+        let asker = Asker(world.broker, "test/command")
         try await world.run(configuration) {
             while let message = await world.collector.next(), message.topic != "test/value/thermo/2A6E" {}
-            await withTaskGroup(of: Void.self) { group in
-                group.addTask { await asker.run() }
-                defer { group.cancelAll() }
-                func ask(_ text: String) async -> String {
-                    outbox.ask(text)
-                    asker.wake()
-                    let reply = await asker.messages.first { _ in true }
-                    #expect(reply?.correlationData == Array(text.utf8.prefix(8)))
-                    return String(decoding: reply?.payload ?? [], as: UTF8.self)
-                }
+            await asker.run { ask in
                 let read = #"{"id":1,"peripheral":"thermo","op":"read","characteristic":"2A6E"}"#
                 #expect(await ask(read).contains(#""id":1,"ok":true,"value":"0208","decoded":20.5"#))
                 let write = #"{"id":2,"peripheral":"thermo","op":"write","characteristic":"2A6E","value":"00"}"#
                 #expect(await ask(write).contains("notPermitted"))
                 let other = #"{"id":3,"peripheral":"other","op":"read","characteristic":"2A6E"}"#
                 #expect(await ask(other).contains("notPermitted"))
+                #expect(await ask(#"{"id":4,"peripheral":"thermo","op":"connect"}"#).contains("notPermitted"))
                 #expect(await ask("nonsense").contains("refused"))
             }
         }
@@ -184,24 +173,4 @@ private final class World: Sendable {
             }
         }
     }
-}
-
-/// Sends commands.
-private final class Asker: MQTTOutbox {
-    private let waiting = Mutex<[MQTTMessage]>([])
-
-    func ask(_ text: String) {
-        var message = MQTTMessage("test/command", Array(text.utf8))
-        message.responseTopic = "replies"
-        message.correlationData = Array(text.utf8.prefix(8))
-        waiting.withLock { $0.append(message) }
-    }
-
-    func connected() {}
-    func next() -> MQTTOutgoing? {
-        waiting.withLock { waiting in waiting.isEmpty ? nil : MQTTOutgoing(1, waiting.removeFirst()) }
-    }
-    func acknowledged(_ token: UInt64) {}
-    func refused(_ token: UInt64, _ error: MQTTError) { Issue.record("\(error)") }
-    func interrupted() {}
 }

@@ -26,10 +26,18 @@ final class SharedWorld: Sendable {
     let ports: [Int]
     /// What is updated on each sensor; none: the sensors are counters.
     let firmware: [MCUmgrFirmwareReceiver]
+    /// What commands may do, with the images of the folder.
+    let permissions: [Configuration.Permission]
     private let controls: [(stream: AsyncStream<Order>, continuation: AsyncStream<Order>.Continuation)]
 
-    init(gateways: Int, sensors: Int, firmware: [MCUmgrFirmwareReceiver] = []) async throws {
+    init(
+        gateways: Int,
+        sensors: Int,
+        firmware: [MCUmgrFirmwareReceiver] = [],
+        permissions: [Configuration.Permission] = []
+    ) async throws {
         self.firmware = firmware
+        self.permissions = permissions
         let broker = try await Broker("allow_anonymous true\nmax_queued_messages 0")
         self.broker = broker
         ports = (0..<gateways).map { _ in freePort() }
@@ -72,6 +80,7 @@ final class SharedWorld: Sendable {
                 subscriptions: firmware.isEmpty ? [.init(characteristic: Self.number)] : []
             )
         }
+        (configuration.permissions, configuration.images) = (permissions, folder)
         if !firmware.isEmpty {
             configuration.campaigns = .init(images: folder)
             configuration.campaigns?.pause = .milliseconds(100)

@@ -2,11 +2,27 @@ import BLEStreams
 
 /// A command, as it comes from the broker.
 struct Command: Sendable {
+    /// What is to be done to the peripheral.
+    enum Request: Hashable, Sendable {
+        case read(BluetoothUUID)
+        case write([UInt8], to: BluetoothUUID, Link.WriteKind)
+        case connect
+        /// The SHA-256 of the image's file.
+        case update(image: String)
+
+        /// The characteristic that it concerns; `nil`: the peripheral as a whole.
+        var characteristic: BluetoothUUID? {
+            switch self {
+            case .read(let characteristic), .write(_, to: let characteristic, _): characteristic
+            case .connect, .update: nil
+            }
+        }
+    }
+
     var id: JSONText?
     var peripheral: String
     var operation: CommandOperation
-    var characteristic: BluetoothUUID
-    var value: [UInt8]
+    var request: Request
 
     /// A command that can't be carried out, and why.
     struct Refusal: Error {
@@ -20,34 +36,72 @@ struct Command: Sendable {
         guard payload.count <= 8192, let json = try? JSONValue.reading(payload), case .object(let members) = json else {
             throw Refusal(cause: "the command is not a JSON object of at most 8192 octets", remedy: "Correct it.")
         }
-        var id: JSONText?
-        if case .string(let text) = members["id"] { id = .string(text) }
-        if case .number(let number) = members["id"] { id = .plain(number) }
-        self.id = id
-        func text(_ field: String) throws(Refusal) -> String {
-            guard case .string(let text) = members[field] else {
-                throw Refusal(id: id, cause: "'\(field)' is missing or not a string", remedy: "Add it.")
-            }
-            return text
-        }
-        peripheral = try text("peripheral")
-        let word = try text("op")
+        let fields = Fields(members: members)
+        id = fields.id
+        peripheral = try fields.text("peripheral")
+        let word = try fields.text("op")
         guard let operation = CommandOperation(rawValue: word) else {
             let known = CommandOperation.allCases.map(\.rawValue).joined(separator: ", ")
-            throw Refusal(id: id, cause: "there is no operation of that name", remedy: "The operations are: \(known).")
+            throw fields.refusal("there is no operation of that name", "The operations are: \(known).")
         }
         self.operation = operation
+        request =
+            switch operation {
+            case .read: .read(try fields.characteristic())
+            case .write: .write(try fields.value(), to: try fields.characteristic(), .withResponse)
+            case .writeWithoutResponse: .write(try fields.value(), to: try fields.characteristic(), .withoutResponse)
+            case .connect: .connect
+            case .update: .update(image: try fields.image())
+            }
+    }
+}
+
+/// The members of a command's object.
+private struct Fields {
+    let members: [String: JSONValue]
+
+    var id: JSONText? {
+        switch members["id"] {
+        case .string(let text)?: .string(text)
+        case .number(let number)?: .plain(number)
+        default: nil
+        }
+    }
+
+    func refusal(_ cause: String, _ remedy: String) -> Command.Refusal {
+        Command.Refusal(id: id, cause: cause, remedy: remedy)
+    }
+
+    func text(_ field: String) throws(Command.Refusal) -> String {
+        guard case .string(let text) = members[field] else {
+            throw refusal("'\(field)' is missing or not a string", "Add it.")
+        }
+        return text
+    }
+
+    func characteristic() throws(Command.Refusal) -> BluetoothUUID {
         guard let uuid = BluetoothUUID(try text("characteristic")) else {
-            throw Refusal(id: id, cause: "'characteristic' is not a UUID", remedy: "Write it like 2A6E.")
+            throw refusal("'characteristic' is not a UUID", "Write it like 2A6E.")
         }
-        characteristic = uuid
-        guard operation != .read else {
-            value = []
-            return
-        }
+        return uuid
+    }
+
+    func value() throws(Command.Refusal) -> [UInt8] {
         guard let octets = octets(hex: try text("value")), octets.count <= 512 else {
-            throw Refusal(id: id, cause: "'value' is not hexadecimal of at most 512 octets", remedy: "Correct it.")
+            throw refusal("'value' is not hexadecimal of at most 512 octets", "Correct it.")
         }
-        value = octets
+        return octets
+    }
+
+    /// It becomes a part of a path, so it is nothing but digits.
+    func image() throws(Command.Refusal) -> String {
+        let hash = try text("image")
+        guard hash.utf8.count == 64, hash.utf8.allSatisfy(("0123456789abcdef".utf8).contains) else {
+            throw refusal(
+                "'image' is not a SHA-256 of 64 hexadecimal digits in lower case",
+                "Write what sha256sum prints of the image's file."
+            )
+        }
+        return hash
     }
 }

@@ -1,3 +1,4 @@
+import BLEDevices
 import BLEStreams
 import MQTT
 
@@ -57,7 +58,7 @@ struct Commands {
         let isPermitted = settings.current.permissions.contains { permission in
             permission.peripheral == command.peripheral
                 && permission.operations.contains(command.operation.rawValue)
-                && permission.characteristics.contains(command.characteristic)
+                && command.request.characteristic.map(permission.characteristics.contains) ?? true
         }
         guard isPermitted else {
             return Self.failure(
@@ -73,30 +74,65 @@ struct Commands {
             return [("ok", .bool(true))] + (try await perform(command, session))
         } catch let error as BLEError {
             return Self.failure("\(error.code)", "\(error)", "See the cause.")
+        } catch let error as ImageFolder.ImageError {
+            return Self.failure("refused", error.cause, error.remedy)
+        } catch is Busy {
+            return Self.failure(
+                "busy",
+                "the peripheral is being updated",
+                "Wait until \(publisher.prefix)/update/\(command.peripheral) or the campaign says that this is over."
+            )
         } catch {
             return Self.failure("failed", "\(error)", "Try again later.")
         }
     }
 
     private func perform(_ command: Command, _ session: Session) async throws -> [(String, JSONText)] {
-        switch command.operation {
-        case .read:
-            let value = try await session.read(command.characteristic, timeout: Self.timeout)
+        switch command.request {
+        case .read(let characteristic):
+            let value = try await session.read(characteristic, timeout: Self.timeout)
             var members: [(String, JSONText)] = [("value", .hex(value))]
-            if let decoded = Decoders.decode(value, of: command.characteristic) {
+            if let decoded = Decoders.decode(value, of: characteristic) {
                 members.append(("decoded", decoded.json))
             }
             return members + value.time.members
-        case .write:
-            try await session.write(command.value, to: command.characteristic, timeout: Self.timeout)
-        case .writeWithoutResponse:
-            try await session.write(
-                command.value,
-                to: command.characteristic,
-                .withoutResponse,
-                timeout: Self.timeout
-            )
+        case .write(let value, to: let characteristic, let kind):
+            try await session.write(value, to: characteristic, kind, timeout: Self.timeout)
+        case .connect:
+            // A link that is there already, or is being made, is what was asked for.
+            try? session.reset()
+            try? session.connect()
+            try await session.ready(timeout: Self.timeout)
+        case .update(let image):
+            try await update(command.peripheral, session, image)
         }
         return []
+    }
+
+    // MARK: - Updates
+
+    /// The peripheral is being updated already.
+    private struct Busy: Error {}
+
+    /// Brings an image to a peripheral. It has no limit of time of its own: a lost link only interrupts it.
+    private func update(_ label: String, _ session: Session, _ hash: String) async throws {
+        guard let folder = settings.current.images else {
+            throw ImageFolder.ImageError(
+                cause: "the configuration names no folder with images",
+                remedy: "Write it as 'images'."
+            )
+        }
+        let image = try ImageFolder(folder: folder).image(hash)
+        guard session.queue.activeFlow == nil else { throw Busy() }
+        let news = UpdateNews(publisher, label, image: hash)
+        do {
+            try await session.queue.run(FirmwareUpdateFlow(image), replacing: .activeFlow) { progress in
+                news.tell(progress.phase, progress.fraction)
+            }
+            news.tell("done")
+        } catch {
+            news.tell("failed")
+            throw error
+        }
     }
 }

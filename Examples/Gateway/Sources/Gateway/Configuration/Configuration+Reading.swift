@@ -78,7 +78,19 @@ extension Configuration {
             )
         }
         permissions = try fields.objects("commands") { fields throws(ConfigurationError) in try Permission(&fields) }
+        images = try fields.optionalString("images")
         try checkLabels()
+        try checkImages()
+    }
+
+    private func checkImages() throws(ConfigurationError) {
+        let updates = permissions.firstIndex { $0.operations.contains(CommandOperation.update.rawValue) }
+        guard let updates, images == nil else { return }
+        throw ConfigurationError(
+            field: "commands[\(updates)].operations",
+            cause: "there is no folder with images for 'update'",
+            remedy: #"Write "images": "/var/lib/ble-gateway/images", too."#
+        )
     }
 
     private func checkLabels() throws(ConfigurationError) {

@@ -97,6 +97,8 @@ public struct Configuration: Hashable, Sendable {
     /// The prefix of Home Assistant's discovery.
     public var homeAssistantPrefix: String?
     public var permissions: [Permission] = []
+    /// The folder with the firmware images that commands may bring to peripherals.
+    public var images: String?
     /// Whether and how peripherals are shared with other gateways; `nil`: this gateway holds all of its own.
     public var leases: Sharing?
     /// Whether and how this gateway takes part in update campaigns; only with leases.

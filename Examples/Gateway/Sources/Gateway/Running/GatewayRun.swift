@@ -178,27 +178,18 @@ struct GatewayRun {
             group.addTask { await tell(client.events, of: "broker") }
             let commands = Commands(settings: self.settings, sessions: sessions, publisher: publisher)
             group.addTask { await commands.run(client.messages) }
-            if let leases { group.addTask { await share(leases, over: broker) } }
-            if let campaigns { group.addTask { await update(campaigns, over: broker) } }
+            if let leases { group.addTask { await follow(leases, "leases", on: broker) } }
+            if let campaigns { group.addTask { await follow(campaigns, "campaigns", on: broker) } }
         }
     }
 
-    /// Keeps a connection for the leases alone: nothing that waits for room may delay them.
-    private func share(_ leases: LeaseDriver, over broker: Configuration.Broker) async {
-        let client = MQTTClient(leases.settings(MQTTSettings(broker)), outbox: leases)
-        leases.use(client)
+    /// Keeps a connection for one driver alone: nothing that waits for room may delay it.
+    private func follow(_ driver: some BrokerDriver, _ part: String, on broker: Configuration.Broker) async {
+        let client = MQTTClient(driver.settings(MQTTSettings(broker)), outbox: driver)
+        driver.use(client)
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await client.run() }
-            group.addTask { await tell(client.events, of: "leases") }
-        }
-    }
-
-    private func update(_ campaigns: CampaignDriver, over broker: Configuration.Broker) async {
-        let client = MQTTClient(campaigns.settings(MQTTSettings(broker)), outbox: campaigns)
-        campaigns.use(client)
-        await withTaskGroup(of: Void.self) { group in
-            group.addTask { await client.run() }
-            group.addTask { await tell(client.events, of: "campaigns") }
+            group.addTask { await tell(client.events, of: part) }
         }
     }
 

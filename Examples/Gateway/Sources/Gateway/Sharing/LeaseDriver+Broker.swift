@@ -4,7 +4,7 @@ import MQTT
 import Synchronization
 
 /// The broker's side: all is called on the client's queue, in the broker's order.
-extension LeaseDriver: MQTTFollower {
+extension LeaseDriver: BrokerDriver {
     /// The client's settings.
     func settings(_ broker: MQTTSettings) -> MQTTSettings {
         var settings = broker

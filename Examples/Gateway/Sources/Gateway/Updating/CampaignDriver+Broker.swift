@@ -6,7 +6,7 @@ import MQTT
 import Synchronization
 
 /// The broker's side: all is called on the client's queue, in the broker's order.
-extension CampaignDriver: MQTTFollower {
+extension CampaignDriver: BrokerDriver {
     /// The client's settings.
     func settings(_ broker: MQTTSettings) -> MQTTSettings {
         var settings = broker
@@ -88,10 +88,10 @@ extension CampaignDriver: MQTTFollower {
 
     private func hasImage(_ hash: String) -> Bool {
         do {
-            _ = try folder.image(hash)
+            _ = try folder.bootImage(hash)
             return true
         } catch {
-            publisher.report("\(error) Then publish the plan again; until then, this gateway only watches.")
+            publisher.report("campaigns: \(error) Then publish the plan again; until then, this gateway only watches.")
             return false
         }
     }

@@ -109,7 +109,7 @@ final class CampaignDriver: Sendable {
                 break
             } catch let error as ImageFolder.ImageError {
                 // That is not the device's failure: another gateway may have the image.
-                publisher.report("\(error)")
+                publisher.report("campaigns: \(error)")
                 give(.lost(device), to: order.campaign)
                 continue
             } catch {
@@ -133,7 +133,7 @@ final class CampaignDriver: Sendable {
     }
 
     private func carryOut(_ order: Order, _ device: PeripheralID, _ session: Session) async throws -> CampaignOutcome {
-        let (image, hash) = try folder.image(order.image)
+        let (image, hash) = try folder.bootImage(order.image)
         switch order.begin.order {
         case .rollBack: return try await session.queue.run(RollBackFlow(hash: hash))
         case .update:

@@ -5,7 +5,9 @@ import Foundation
 struct ImageFolder: Sendable {
     /// An image that can't be used, and why.
     struct ImageError: Error, CustomStringConvertible {
-        var description: String
+        var cause: String
+        var remedy: String
+        var description: String { "\(cause). \(remedy)" }
     }
 
     let folder: String
@@ -13,17 +15,26 @@ struct ImageFolder: Sendable {
     /// Reads an image.
     ///
     /// - Parameter hash: 64 hexadecimal digits, and nothing else.
-    func image(_ hash: String) throws -> (image: FirmwareImage, bootHash: [UInt8]) {
+    func image(_ hash: String) throws -> FirmwareImage {
         let path = "\(folder)/\(hash).bin"
         guard FileManager.default.isReadableFile(atPath: path) else {
-            throw ImageError(description: "campaigns: \(path) can't be read. Copy the image there.")
+            throw ImageError(cause: "\(path) can't be read", remedy: "Copy the image there.")
         }
         let image = try FirmwareImage(file: path)
         guard image.sha256.hex == hash else {
-            throw ImageError(description: "campaigns: \(path) has another SHA-256. Copy the image again.")
+            throw ImageError(cause: "\(path) has another SHA-256", remedy: "Copy the image again.")
         }
+        return image
+    }
+
+    /// Reads an image for MCUboot, and the hash by which that names it.
+    func bootImage(_ hash: String) throws -> (image: FirmwareImage, bootHash: [UInt8]) {
+        let image = try image(hash)
         guard let bootHash = image.bootHash else {
-            throw ImageError(description: "campaigns: \(path) is no image for MCUboot. Use zephyr.signed.bin.")
+            throw ImageError(
+                cause: "\(folder)/\(hash).bin is no image for MCUboot",
+                remedy: "Use zephyr.signed.bin."
+            )
         }
         return (image, bootHash)
     }

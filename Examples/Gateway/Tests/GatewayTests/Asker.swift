@@ -1,0 +1,58 @@
+import MQTT
+import Synchronization
+import TestBroker
+import Testing
+
+/// Sends commands to a gateway, and waits for the reply to each.
+final class Asker: Sendable {
+    private let client: MQTTClient
+    private let questions: Questions
+
+    init(_ broker: Broker, _ topic: String, name: String = "asker") {
+        var settings = MQTTSettings(host: "127.0.0.1", port: broker.port, clientID: name)
+        settings.subscriptions = ["replies/\(name)"]
+        questions = Questions(topic: topic, replies: "replies/\(name)")
+        client = MQTTClient(settings, outbox: questions)
+    }
+
+    /// Is connected while the closure runs, which is given what asks.
+    func run(_ body: (_ ask: @escaping @Sendable (String) async -> String) async -> Void) async {
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { [client] in await client.run() }
+            defer { group.cancelAll() }
+            await body { [client, questions] text in
+                questions.ask(text)
+                client.wake()
+                let reply = await client.messages.first { _ in true }
+                #expect(reply?.correlationData == Array(text.utf8.prefix(8)))
+                return String(decoding: reply?.payload ?? [], as: UTF8.self)
+            }
+        }
+    }
+}
+
+private final class Questions: MQTTOutbox {
+    private let topic: String
+    private let replies: String
+    private let waiting = Mutex<[MQTTMessage]>([])
+
+    init(topic: String, replies: String) {
+        self.topic = topic
+        self.replies = replies
+    }
+
+    func ask(_ text: String) {
+        var message = MQTTMessage(topic, Array(text.utf8))
+        message.responseTopic = replies
+        message.correlationData = Array(text.utf8.prefix(8))
+        waiting.withLock { $0.append(message) }
+    }
+
+    func connected() {}
+    func next() -> MQTTOutgoing? {
+        waiting.withLock { waiting in waiting.isEmpty ? nil : MQTTOutgoing(1, waiting.removeFirst()) }
+    }
+    func acknowledged(_ token: UInt64) {}
+    func refused(_ token: UInt64, _ error: MQTTError) { Issue.record("\(error)") }
+    func interrupted() {}
+}
