@@ -1,5 +1,7 @@
 """`ble doctor` on a machine that has none of the lab's own adapters: each fault is really made, and named."""
 
+import os
+import subprocess
 import sys
 from contextlib import contextmanager
 
@@ -7,8 +9,8 @@ import pytest
 
 from lab import without_bluetooth
 from lab.ble import Ble
-from lab.mgmt import INDEX_ADDED, LE_BIT, SET_LE, Management
-from lab.world import BumbleWorld, Process
+from lab.mgmt import INDEX_ADDED, INDEX_REMOVED, LE_BIT, SET_LE, Management
+from lab.world import BumbleWorld, PeerProcess, Process
 
 pytestmark = pytest.mark.program
 
@@ -83,3 +85,47 @@ def test_sockets_are_refused(ble):
     assert found["socketsRefused"]["severity"] == "obstacle", found
     assert "AF_BLUETOOTH" in found["socketsRefused"]["remedy"], found
 
+
+DONGLE = "00:1A:7D:DA:71:13"
+CSR, BARROT = 10, 2279  # makers' numbers
+BLUETOOTH_4_0, BLUETOOTH_5_0 = 6, 9
+
+
+@contextmanager
+def dongle(maker: int, version: int, release: str):
+    """A USB dongle that says that it is by CSR (peers/dongle.py), switched on: its adapter's name."""
+    kernel = f"{os.environ['LAB_CACHE']}/kernel-{os.environ['LAB_KERNEL']}"
+    for module in ("vhci-hcd", "btusb"):
+        subprocess.run(["modprobe", "-d", kernel, module], check=True)
+    management = Management()
+    process = PeerProcess("dongle", "peers.dongle", DONGLE, str(maker), str(version), release)
+    index = None
+    try:
+        process.wait_line(" ready")
+        index = management.index_of(DONGLE)
+        management.power(index, True)
+        yield f"hci{index}"
+    finally:
+        process.stop()
+        while index in management.indices():
+            management.wait(lambda code, index, data: code == INDEX_REMOVED)
+        management.close()
+
+
+@pytest.mark.parametrize(
+    "maker, version, release, signs",
+    [
+        (CSR, BLUETOOTH_4_0, "8891", []),
+        (BARROT, BLUETOOTH_5_0, "8891", ["maker's number is 2279, not 10", "Bluetooth later than 4.0"]),
+        (CSR, BLUETOOTH_4_0, "2520", ["version 2520 is known from copies"]),
+    ],
+    ids=["genuine", "another_maker", "known_copy"],
+)
+def test_a_dongle_that_claims_to_be_a_csr(ble, maker, version, release, signs):
+    with dongle(maker, version, release) as name:
+        found = examine(ble, 0, name)
+        assert ("counterfeit" in found) == bool(signs), found
+        if signs:
+            assert found["counterfeit"]["severity"] == "limitation", found
+            assert "replace it" in found["counterfeit"]["remedy"], found
+            assert all(sign in found["counterfeit"]["cause"] for sign in signs), found
