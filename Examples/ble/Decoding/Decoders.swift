@@ -38,7 +38,7 @@ enum Decoders {
     private static let fitness = [
         Decoder(.cyclingMeasurement), Decoder(.cyclingPowerMeasurement), Decoder(.runningMeasurement),
         Decoder(.indoorBikeData), Decoder(.treadmillData), Decoder(.rowerData), Decoder(.crossTrainerData),
-        Decoder(.locationAndSpeed),
+        Decoder(.stepClimberData), Decoder(.stairClimberData), Decoder(.locationAndSpeed),
     ]
 
     private static let device = [

@@ -126,6 +126,50 @@ import Testing
         try expectBothWays("010000", .crossTrainerData, CrossTrainerData())
     }
 
+    @Test func `a step climber's floors and steps are there when more data is not announced`() throws {
+        var climber = StepClimberData()
+        climber.floors = 12
+        climber.stepCount = 300
+        climber.stepRate = 95
+        climber.averageStepRate = 90
+        climber.ascent = 40
+        climber.energy = ExpendedEnergy(total: 120, perHour: nil, perMinute: 9)
+        climber.heartRate = 140
+        climber.metabolicEquivalent = 9.5
+        climber.elapsed = 600
+        climber.remaining = 60
+        try expectBothWays(
+            "FE01 0C00 2C01 5F00 5A00 2800 7800 FFFF 09 8C 5F 5802 3C00",
+            .stepClimberData,
+            climber
+        )
+        try expectBothWays("0100", .stepClimberData, StepClimberData())
+        climber.stepCount = 0x1_0000
+        #expect(throws: BLEError.self) { try TypedCharacteristic.stepClimberData.octets(of: climber) }
+    }
+
+    @Test func `a stair climber counts floors and strides`() throws {
+        var climber = StairClimberData()
+        climber.floors = 12
+        climber.stepRate = 95
+        climber.averageStepRate = 90
+        climber.ascent = 40
+        climber.strideCount = 150
+        climber.energy = ExpendedEnergy(total: nil, perHour: 700, perMinute: nil)
+        climber.heartRate = 140
+        climber.metabolicEquivalent = 9.5
+        climber.elapsed = 600
+        climber.remaining = 60
+        try expectBothWays(
+            "FE03 0C00 5F00 5A00 2800 9600 FFFF BC02 FF 8C 5F 5802 3C00",
+            .stairClimberData,
+            climber
+        )
+        try expectBothWays("0100", .stairClimberData, StairClimberData())
+        climber.floors = -1
+        #expect(throws: BLEError.self) { try TypedCharacteristic.stairClimberData.octets(of: climber) }
+    }
+
     @Test func `a machine's commands and answers are read and written`() throws {
         let key = TypedCharacteristic.fitnessMachineControlPoint
         try expectBothWays("00", key, .requestControl)

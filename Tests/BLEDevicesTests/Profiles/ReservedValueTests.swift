@@ -45,6 +45,10 @@ import Testing
         try expectIgnored("0100", "01E0", .treadmillData)
         try expectIgnored("0100", "01C0", .rowerData)
         try expectIgnored("010000", "0100F0", .crossTrainerData)
+        try expectIgnored("0100", "01FE", .stepClimberData)
+        try expectIgnored("0000 0300 2C01", "00FE 0300 2C01", .stepClimberData)
+        try expectIgnored("0100", "01FC", .stairClimberData)
+        try expectIgnored("0000 0300", "00FC 0300", .stairClimberData)
         try expectIgnored("0000", "00C0", .locationAndSpeed)
     }
 
