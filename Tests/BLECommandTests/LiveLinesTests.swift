@@ -37,6 +37,48 @@ import Testing
         #expect(lines == ["ble: connected", "9 %"])
     }
 
+    /// The text that a person types is on the terminal, but not by the program.
+    @Test func `a question stands below messages, and the table below its answer`() throws {
+        let lines = try picture { lines, terminal, write in
+            lines.replace(with: "one\ntwo\n", height: 2, on: terminal, write: write)
+            lines.ask("Passkey? ", on: terminal)
+            lines.replace(with: "one\ntwo\nthree\n", height: 3, on: terminal, write: write)
+            write("123")
+            lines.put("ble: still connected\n", on: terminal)
+            write("456\n")
+            lines.answered(withLineEnd: true)
+            lines.replace(with: "ONE\nTWO\nTHREE\n", height: 3, on: terminal, write: write)
+        }
+        #expect(
+            lines == ["Passkey? 123", "ble: still connected", "Passkey? 456", "ONE", "TWO", "THREE", ""]
+        )
+    }
+
+    @Test func `a question that is cancelled leaves a line of its own`() throws {
+        let lines = try picture { lines, terminal, write in
+            lines.replace(with: "10 %", height: 0, on: terminal, write: write)
+            lines.ask("Does it show 123456? (y/n) ", on: terminal)
+            lines.replace(with: "20 %", height: 0, on: terminal, write: write)
+            lines.answered(withLineEnd: false)
+            lines.answered(withLineEnd: false)
+            lines.replace(with: "30 %", height: 0, on: terminal, write: write)
+        }
+        #expect(lines == ["Does it show 123456? (y/n)", "30 %"])
+    }
+
+    @Test func `a question elsewhere doesn't hold a table back`() throws {
+        let lines = try picture { lines, terminal, write in
+            let other = open("/dev/null", O_WRONLY | O_CLOEXEC)
+            lines.replace(with: "one\n", height: 1, on: terminal, write: write)
+            lines.ask("Passkey? ", on: other)
+            lines.replace(with: "ONE\n", height: 1, on: terminal, write: write)
+            lines.put("ble: connected\n", on: terminal)
+            lines.answered(withLineEnd: true)
+            close(other)
+        }
+        #expect(lines == ["ble: connected", "ONE", ""])
+    }
+
     @Test func `lines that are over stay, and what is written elsewhere is only written`() throws {
         let lines = try picture { lines, terminal, write in
             lines.put("before\n", on: terminal)

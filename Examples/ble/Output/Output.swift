@@ -96,7 +96,7 @@ struct Log: Sendable {
     let isVerbose: Bool
 
     /// What is rewritten in place, while messages come.
-    let liveLines = LiveLines()
+    let liveLines = LiveLines.standard
 
     init(isVerbose: Bool) { self.isVerbose = isVerbose }
 

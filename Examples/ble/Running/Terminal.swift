@@ -7,6 +7,9 @@ struct Terminal: Sendable {
     /// The terminal that the command runs at; `nil` if nobody could read a question or answer it.
     static let standard = isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1 ? Terminal() : nil
 
+    /// What is rewritten in place there, and must not be mixed with questions.
+    private let liveLines = LiveLines.standard
+
     /// The person's answers to what a pairing asks.
     ///
     /// - Parameters:
@@ -53,16 +56,15 @@ struct Terminal: Sendable {
     private func ask(_ question: String) async -> String? {
         // What was typed before the question doesn't answer it.
         tcflush(STDIN_FILENO, TCIFLUSH)
-        tell(question, end: " ")
-        return try? await Self.lines.first()
+        liveLines.ask(shown(question) + " ", on: STDERR_FILENO)
+        let answer = try? await Self.lines.first()
+        liveLines.answered(withLineEnd: answer != nil)
+        return answer
     }
 
-    private func say(_ text: String) { tell(text, end: "\n") }
+    private func say(_ text: String) { liveLines.put(shown(text) + "\n", on: STDERR_FILENO) }
 
-    private func tell(_ text: String, end: String) {
-        let lines = text.harmlessLines.wrapped(to: Log.columns, hanging: 0)
-        _ = writeAll(Array((lines + end).utf8), to: STDERR_FILENO)
-    }
+    private func shown(_ text: String) -> String { text.harmlessLines.wrapped(to: Log.columns, hanging: 0) }
 
     /// The lines that the terminal delivers; ends with the input.
     private static var lines: BLEStream<String> {
