@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What `--capture` records of each command, in the eyes of Wireshark.
+/// What `--capture` records of each command, in the eyes of Wireshark and btmon.
 @Suite(.timeLimit(.minutes(3))) struct CapturedCommandTests {
     static func has(_ tool: String) -> Bool { FileManager.default.isExecutableFile(atPath: "/usr/bin/" + tool) }
 
@@ -12,6 +12,24 @@ import Testing
         ["verify", Demo.values], ["verify", Demo.trouble, "--timeout", "0.5"],
         ["update", Demo.update, "/bin/true", "--plain", "--model", "7"],
     ]
+
+    /// Whether btmon is here, and can read a link on any machine: until 5.66 it asks the machine for an adapter with the
+    /// capture's number, and dereferences the null pointer that it has without one (`att_read_type_req` in
+    /// `monitor/att.c`; mended in 5.67).
+    static let canBtmonReadLinks: Bool = {
+        guard has("btmon") else { return false }
+        let process = Process()
+        process.executableURL = URL(filePath: "/usr/bin/btmon")
+        process.arguments = ["--version"]
+        let output = Pipe()
+        process.standardOutput = output
+        process.standardError = FileHandle.nullDevice
+        guard (try? process.run()) != nil else { return false }
+        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        process.waitUntilExit()
+        let numbers = text.split { !$0.isNumber }.compactMap { Int($0) }
+        return numbers.count > 1 && (numbers[0], numbers[1]) >= (5, 67)
+    }()
 
     private func recorded(_ command: [String], _ body: (String) async throws -> Void) async throws {
         try await withFolder { folder in
@@ -41,6 +59,16 @@ import Testing
             let wrong = "_ws.malformed || _ws.expert.severity >= 0x800000"
             let faults = try await lines(of: "tshark", "-r", file, "-Y", wrong)
             #expect(faults == [])
+        }
+    }
+
+    @Test(.enabled(if: canBtmonReadLinks, "no btmon of BlueZ 5.67 or later is installed"), arguments: commands)
+    func `btmon understands all of it`(_ command: [String]) async throws {
+        try await recorded(command) { file in
+            let text = try await lines(of: "btmon", "-r", file).joined(separator: "\n")
+            #expect(text.contains(command[0] == "scan" ? "Advertising Report" : "ATT: Read By Type Response"))
+            let undecoded = text.firstMatch(of: #/(?i)malformed|invalid (size|packet|data|length)|truncated/#)
+            #expect(undecoded == nil)
         }
     }
 }

@@ -11,7 +11,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from host.plan import Bench, Guest
-from lab import faults
+from lab import captures, faults
 
 PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
 NO_REASON = ("", "Skipped", "unconditional skip")  # pytest's words if no reason was given
@@ -28,13 +28,14 @@ class Verdict:
     skips: list[str] = field(default_factory=list)
     troubles: list[str] = field(default_factory=list)
     details: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
     @property
     def good(self) -> bool:
         return not self.troubles
 
     def report(self) -> str:
-        lines = [f"skipped: {skip}" for skip in self.skips]
+        lines = [f"skipped: {skip}" for skip in self.skips] + self.notes
         lines += [f"TROUBLE: {trouble}" for trouble in self.troubles]
         return "\n".join(lines + self.details) or "all well"
 
@@ -51,6 +52,7 @@ def judge(out: Path, guest: Guest, seconds: float) -> Verdict:
         judge_bench(verdict, bench, out)
     judge_end(verdict, out)
     judge_kernel(verdict, out)
+    judge_captures(verdict, out)
     if verdict.troubles:
         verdict.details += [tail(path) for path in [*sorted(out.glob("*.log")), out / "dmesg"]]
     return verdict
@@ -105,6 +107,12 @@ def judge_kernel(verdict: Verdict, out: Path) -> None:
     known = f"known kernel fault: {'; '.join(names)}" if names else "the kernel complained"
     verdict.troubles.append(known)
     verdict.details.append(f"--- the kernel\n{excerpt}")
+
+
+def judge_captures(verdict: Verdict, out: Path) -> None:
+    troubles, said = captures.dissect(out / captures.FOLDER)
+    verdict.troubles += [f"a capture is malformed: {trouble}" for trouble in troubles]
+    verdict.notes += [said] if said else []
 
 
 def read_junit(path: Path) -> dict[str, tuple[str, str]]:

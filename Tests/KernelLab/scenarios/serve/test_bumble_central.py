@@ -2,7 +2,7 @@
 
 import json
 
-from lab import names
+from lab import captures, names
 
 ECHO_SERVICE = "7A1C0020-5F2B-4C8E-9D3A-6B70E14F2C55"
 ECHO = "7A1C0021-5F2B-4C8E-9D3A-6B70E14F2C55"
@@ -12,7 +12,8 @@ LONG = bytes((i * 13 + i // 256) & 0xFF for i in range(512))
 
 def test_discovery_reads_writes_and_notifications(bumble_central, ble):
     peer = bumble_central.peer
-    with bumble_central.serving(ble, "--profile", "echo") as served:
+    capture = captures.new("serve")
+    with bumble_central.serving(ble, "--profile", "echo", "--capture", capture) as served:
         assert int(peer.command(f"connect 0 {bumble_central.address}")) == 517
         served.wait("connected")
         tree = json.loads(peer.command("tree 0"))
@@ -36,6 +37,7 @@ def test_discovery_reads_writes_and_notifications(bumble_central, ble):
         assert peer.command(f"read 0 {ECHO}") == LONG.hex()
         peer.command("disconnect 0")
         served.wait("disconnected")
+    assert "ATT: Handle Value Notification" in captures.read_by_btmon(capture)
 
 
 def test_a_transfer_arrives_whole(bumble_central, ble):
