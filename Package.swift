@@ -146,7 +146,8 @@ let package = Package(
             dependencies: [
                 "BLEProtocol", "BLERadio", "BLEStreams", "BLEDevices", "BLESimulator", "RadioContract", "RadioDoubles",
                 "StoreWriter", "TracedChild", "Crasher",
-            ]
+            ],
+            exclude: ["Replay/Recordings"]
         ),
         .testTarget(
             name: "BLEDevicesTests",

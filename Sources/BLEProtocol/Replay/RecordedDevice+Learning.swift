@@ -9,7 +9,10 @@ extension RecordedDevice {
                 if opcode.kind == .request { request = pdu.octets }
                 continue
             }
-            // The peripheral's own requests, as a client, are another conversation.
+            // The peripheral's own requests, as a client, are another conversation, but its MTU is the same in both.
+            if opcode == .exchangeMTURequest, let request = try? ATTExchangeMTURequest(decoding: pdu.octets) {
+                mtu = max(mtu, request.clientMTU)
+            }
             guard opcode.kind == .response, let asked = request else { continue }
             request = nil
             guard opcode == .errorResponse || opcode.rawValue == asked[0] &+ 1 else { continue }
@@ -108,6 +111,24 @@ extension RecordedDevice {
                 let type = BluetoothUUID(littleEndian: reader.rest())
             else { continue }
             attributes[value, default: Attribute()].type = type
+        }
+    }
+
+    /// Finds the configurations that the central has taken for granted: bluetoothd writes to the only attribute behind a
+    /// value that is notified of, without asking for its type.
+    mutating func assumeConfigurations() {
+        let handles = handles
+        let ends = attributes.values.compactMap(\.groupEnd)
+        for (place, handle) in handles.enumerated() {
+            guard let attribute = attributes[handle], attribute.type == AttributeType.characteristic,
+                let declaration = attribute.declaration, declaration.count >= 5, declaration[0] & 0x30 != 0
+            else { continue }
+            let value = UInt16(declaration[1]) | UInt16(declaration[2]) << 8
+            let next = handles.dropFirst(place + 1).first { attributes[$0]?.declaration != nil }
+            let end = [next.map { $0 &- 1 }, ends.filter { $0 >= value }.min()].compactMap { $0 }.min()
+            // The only attribute of its characteristic: nothing but its configuration can be there.
+            guard let end, value < end, end - value == 1, attributes[end]?.type == nil else { continue }
+            attributes[end, default: Attribute()].type = AttributeType.clientConfiguration
         }
     }
 

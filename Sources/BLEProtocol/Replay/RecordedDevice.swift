@@ -20,6 +20,8 @@ package struct RecordedDevice: Hashable, Sendable {
     /// A value that the peripheral sent by itself.
     package struct Sending: Hashable, Sendable {
         package var delay: Duration
+        /// Its place among all that was sent on the link.
+        package var ordinal: Int
         package var handle: UInt16
         package var value: [UInt8]
         package var isIndication: Bool
@@ -56,6 +58,7 @@ package struct RecordedDevice: Hashable, Sendable {
             }
             devices[place].learn(from: link)
         }
+        for place in devices.indices { devices[place].assumeConfigurations() }
         // The places of the characteristics' configurations are known only when all links are read.
         for link in traffic.links {
             guard let place = places[link.peripheral] else { continue }
@@ -98,6 +101,7 @@ package struct RecordedDevice: Hashable, Sendable {
         var last: (anchor: Anchor, time: Duration) = (.linkBegin, link.begin)
         var switched: [UInt16: (anchor: Anchor, time: Duration)] = [:]
         var prepared: UInt16?
+        var ordinal = 0
         for pdu in link.pdus {
             if !pdu.isFromPeripheral {
                 guard let handle = Self.written(by: pdu.octets, &prepared) else { continue }
@@ -112,12 +116,14 @@ package struct RecordedDevice: Hashable, Sendable {
                 if let own = switched[handle], own.time > begin.time || begin.anchor == .linkBegin { begin = own }
                 let sending = Sending(
                     delay: max(.zero, pdu.time - begin.time),
+                    ordinal: ordinal,
                     handle: handle,
                     value: value,
                     isIndication: isIndication,
                     isSubscribed: switched[handle] != nil
                 )
                 sendings[begin.anchor, default: []].append(sending)
+                ordinal += 1
             }
         }
         return sendings

@@ -25,6 +25,8 @@ package struct RecordedServer: Sendable {
         /// The values to send, the earliest last.
         var due: [Due] = []
         var dueCount = 0
+        /// Of each value, the last one that follows a write to a value.
+        var latest: [UInt16: (ordinal: Int, moment: Duration)] = [:]
         var awaitsConfirmation = false
     }
 
@@ -89,7 +91,14 @@ package struct RecordedServer: Sendable {
         let script = device.sendings[min(linkNumber, device.sendings.count - 1)]
         guard let sendings = script[anchor] else { return }
         for sending in sendings {
-            link.due.append(Due(moment: now + sending.delay, number: link.dueCount, sending: sending))
+            var moment = now + sending.delay
+            if case .write(let handle, _) = anchor, configurations[handle] == nil {
+                // A write that comes sooner after another one than it was recorded overtakes no answer to that.
+                let last = link.latest[sending.handle] ?? (-1, moment)
+                if last.ordinal < sending.ordinal { moment = max(moment, last.moment) }
+                link.latest[sending.handle] = (max(last.ordinal, sending.ordinal), max(last.moment, moment))
+            }
+            link.due.append(Due(moment: moment, number: link.dueCount, sending: sending))
             link.dueCount += 1
         }
         link.due.sort { ($0.moment, $0.number) > ($1.moment, $1.number) }

@@ -29,51 +29,102 @@ import Testing
         #expect(error?.remedy.contains(remedy) == true)
     }
 
-    /// Where there are recordings by others. They may have a licence of their own, so the package has none.
-    private static let folder = ProcessInfo.processInfo.environment["BLESTREAMS_RECORDINGS"]
+    /// Recordings by other programs; their README says how each was made.
+    private static let own = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Recordings").path
+    /// Where there are more. They may have a licence of their own, so the package has none of them.
+    private static let others = ProcessInfo.processInfo.environment["BLESTREAMS_RECORDINGS"]
 
+    /// The paths of all of them.
     private static var files: [String] {
-        let names = folder.flatMap { try? FileManager.default.contentsOfDirectory(atPath: $0) } ?? []
-        return names.sorted()
+        [own, others].compactMap { $0 }.flatMap { folder in
+            let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+            return names.filter { !$0.hasSuffix(".md") && !$0.hasSuffix(".py") }.sorted().map { "\(folder)/\($0)" }
+        }
     }
 
-    @Test(
-        .enabled(if: folder != nil, "BLESTREAMS_RECORDINGS names no folder of recordings that others have made"),
-        .timeLimit(.minutes(10)),
-        arguments: files
-    )
-    func `what others have recorded is heard, and connected to`(_ file: String) async throws {
-        let recording = try RecordedTraffic(file: "\(Self.folder ?? "")/\(file)")
-        #expect(recording.advertisementCount > 0 || !recording.peripherals.isEmpty)
+    @Test func `there are recordings by three other programs`() {
+        #expect(Self.files.count >= 3)
+    }
+
+    @Test(.timeLimit(.minutes(10)), arguments: files)
+    func `what others have recorded is heard as it was`(_ file: String) async throws {
+        let traffic = try #require(CaptureReader.traffic(in: Self.octets(of: file)))
+        let recording = try RecordedTraffic(file: file)
+        #expect(recording.leftOut == 0)
+        try #require(recording.advertisementCount > 0)
+        let recorded = traffic.advertisements.map { heard in
+            Heard(address: heard.address, rssi: heard.rssi.map { Int($0) }, data: heard.data)
+        }
         try await VirtualTime.run { time in
             let air = SimulatedAir(time)
-            let phone = air.adapter(address: BluetoothAddress("AA:BB:CC:DD:EE:01/public"))
+            let phone = air.adapter(address: Self.phone)
             try await air.replay(recording) {
                 let central = try await Central.open(.radio(phone))
                 let length = recording.duration + .seconds(1)
-                let heard = try await central.scan(duplicates: true).prefix(for: length).collect()
-                // A scan response is a report of its own.
-                #expect(heard.count >= recording.advertisementCount)
-                print("\(file): \(heard.count) advertisements, \(recording.leftOut) packets left out")
-                for address in recording.peripherals {
-                    let (services, values) = try await Self.follow(central.peripheral(address), time)
-                    #expect(services > 0)
-                    print("\(file): \(address): \(services) services, \(values) values")
+                let all = try await central.scan(duplicates: true).prefix(for: length).collect()
+                // Who has a recorded link repeats the last advertisement after it, to be found.
+                var left = Dictionary(grouping: recorded, by: \.address).mapValues(\.count)
+                let heard = all.filter { report in
+                    left[report.peripheral.address, default: 0] -= 1
+                    return left[report.peripheral.address, default: 0] >= 0
                 }
+                #expect(
+                    heard.map { Heard(address: $0.peripheral.address, rssi: $0.rssi, data: $0.advertisement.bytes) }
+                        == recorded
+                )
+                let repeating = Set(left.filter { $0.value < 0 }.keys)
+                #expect(repeating.isSubset(of: recording.peripherals))
             }
         }
     }
 
-    /// How many services a peripheral has, and how many values it sends within a minute to one who subscribes to all.
-    private static func follow(_ peripheral: Peripheral, _ time: VirtualTime) async throws -> (Int, Int) {
-        try await peripheral.withLink { link in
-            let services = try await link.discover().services
-            let notifying = services.flatMap(\.characteristics).filter {
-                !$0.properties.isDisjoint(with: [.notify, .indicate])
+    @Test(.timeLimit(.minutes(10)), arguments: files)
+    func `who does what the recorded program did is sent what that was sent`(_ file: String) async throws {
+        let traffic = try #require(CaptureReader.traffic(in: Self.octets(of: file)))
+        let recording = try RecordedTraffic(file: file)
+        for address in recording.peripherals {
+            let links = traffic.links.filter { $0.peripheral == address }
+            let count = try await VirtualTime.run { time in
+                let air = SimulatedAir(time)
+                let phone = air.adapter(address: Self.phone)
+                return try await air.replay(recording) {
+                    let peripheral = try await Central.open(.radio(phone)).peripheral(address)
+                    var count = 0
+                    for link in links { count += try await Self.expectSame(as: link, from: peripheral, time) }
+                    return count
+                }
             }
-            let streams = notifying.map { link.notifications(of: $0) }
-            let values = try await streams.merged().prefix(for: .seconds(60)).collect()
-            return (services.count, values.count)
+            if file.hasPrefix(Self.own) { #expect(count > 0) }
+            print("\(URL(filePath: file).lastPathComponent): \(address): \(count) values on \(links.count) links")
         }
+    }
+
+    /// Expects that a link replays as it was recorded, and returns how many values came.
+    private static func expectSame(
+        as link: CapturedTraffic.Link,
+        from peripheral: Peripheral,
+        _ time: VirtualTime
+    ) async throws -> Int {
+        try await peripheral.withLink { again in
+            let database = try await again.discover()
+            #expect(!database.services.isEmpty)
+            let program = RecordedProgram(link, database.configurations)
+            let values = try await program.run(on: again, database, time)
+            #expect(values == program.values, "\(values.count) of \(program.values.count) values")
+            return values.count
+        }
+    }
+
+    /// An advertisement as a scan reports it.
+    private struct Heard: Hashable {
+        var address: BluetoothAddress
+        var rssi: Int?
+        var data: [UInt8]
+    }
+
+    private static let phone = BluetoothAddress("AA:BB:CC:DD:EE:01/public")
+
+    private static func octets(of file: String) throws -> [UInt8] {
+        [UInt8](try Data(contentsOf: URL(filePath: file)))
     }
 }
