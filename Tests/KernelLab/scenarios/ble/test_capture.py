@@ -24,7 +24,7 @@ def test_a_scan_is_in_the_capture(ble, bumble):
 def test_a_whole_discovery_is_in_the_capture(ble, bumble):
     bumble.peer.command("silence", "off")
     file = captures.new("info")
-    ble.good("info", names.NEAR, "--capture", file)
+    ble.good("info", names.NEAR, "--fresh", "--capture", file)
     text = captures.read_by_btmon(file)
     for procedure in ("Read By Group Type", "Read By Type", "Find Information", "Read"):
         assert f"ATT: {procedure} Request" in text and f"ATT: {procedure} Response" in text, text[:4000]
