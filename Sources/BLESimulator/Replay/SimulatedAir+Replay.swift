@@ -10,9 +10,9 @@ extension SimulatedAir {
     /// services that were discovered during the recording. Each read returns the attribute's next recorded value or
     /// error, and repeats the last one when they are used up; writes do the same. A notification or indication comes as
     /// long after the central's write as it was recorded: after the write that subscribed or, if it followed one, after
-    /// the latest write to a value. So a program that does what the recorded one did gets the same results, at the pace
-    /// of its own requests. The first link repeats the first recorded link, and so on; links after the last recorded
-    /// one repeat that one.
+    /// the latest write to a value, and not before the answers to earlier writes. So a program that does what the
+    /// recorded one did gets the same results, at the pace of its own requests. The first link repeats the first
+    /// recorded link, and so on; links after the last recorded one repeat that one.
     ///
     /// The octets of a redacted recording are zeros. Services that the recorded program already knew, and so did not
     /// discover, are not in a recording; such a peripheral can be read by handle only. A peripheral accepts one link at
