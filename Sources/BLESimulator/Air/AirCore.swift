@@ -37,7 +37,11 @@ final class AirCore: Sendable {
 
     /// Sets the timer for the next event. Returns the timer that is no longer needed.
     private func setAlarm(_ guarded: inout Guarded) -> RadioActivity? {
-        guard !guarded.isDelivering, let due = guarded.state.nextDue else { return nil }
+        guard !guarded.isDelivering else { return nil }
+        guard let due = guarded.state.nextDue else {
+            defer { guarded.alarm = nil }
+            return guarded.alarm?.timer
+        }
         if let alarm = guarded.alarm, alarm.due <= due { return nil }
         let timer = timeline.schedule(after: due - timeline.now) { [weak self] in self?.wakeUp() }
         defer { guarded.alarm = (due, timer) }

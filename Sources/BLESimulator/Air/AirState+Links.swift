@@ -157,6 +157,7 @@ extension AirState {
         if role == .central { endPairings(with: peer, on: adapter) }
         if role == .peripheral { adapters[adapter].peripheralLinkCount -= 1 }
         wakeAdvertisements(of: adapter)
+        dropPlannedLosses(of: link)
         note(link, .ended(role, reason))
         queueDelivery(to: role, of: link)
         forget(link)

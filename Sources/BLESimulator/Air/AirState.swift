@@ -59,6 +59,9 @@ struct AirState {
         if due <= now { dueNow.append((due, entry)) } else { agenda.insert(entry, due: due) }
     }
 
+    /// Removes entries from the agenda.
+    mutating func unschedule(where isCancelled: (Entry) -> Bool) { agenda.removeAll(where: isCancelled) }
+
     /// Runs the entries that are due: first those of the agenda, then those that were due when they were scheduled.
     mutating func runDueEntries() {
         let entered = dueNow

@@ -58,11 +58,11 @@ extension AirState {
         case .dropLinkAfterPDUs(0, _, let reason):
             if faults.strike(id) { cut(link, reason) }
         case .dropLinkAfterTime(let time, _):
-            schedule(.fault(.dropLink(id, link.id)), at: now + max(time, .zero))
+            planLoss(by: id, of: link, at: now + max(time, .zero))
         case .loseLinks(let mean, _):
             // Exponentially distributed: at any moment as likely as at any other.
             let chance = Double((timeline.randomBits() >> 11) + 1) / Double(1 << 53)
-            schedule(.fault(.dropLink(id, link.id)), at: now + mean * -log(chance))
+            planLoss(by: id, of: link, at: now + mean * -log(chance))
         case .neverEstablish:
             guard faults.loses(aLinkBy: id) else { return }
             link.isUnestablished = true
@@ -71,6 +71,18 @@ extension AirState {
         default:
             break
         }
+    }
+
+    private mutating func planLoss(by id: FaultID, of link: LinkRecord, at time: Duration) {
+        link.hasPlannedLoss = true
+        schedule(.fault(.dropLink(id, link.id)), at: time)
+    }
+
+    /// A link that has ended is not lost any more, however far away that was planned.
+    mutating func dropPlannedLosses(of link: LinkRecord) {
+        guard link.hasPlannedLoss, link.central.isOver, link.peripheral.isOver else { return }
+        link.hasPlannedLoss = false
+        unschedule { if case .fault(.dropLink(_, link.id)) = $0 { true } else { false } }
     }
 
     mutating func runFaultTimer(_ timer: FaultTimer) {

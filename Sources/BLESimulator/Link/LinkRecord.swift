@@ -52,6 +52,9 @@ final class LinkRecord {
     /// Whether nothing ever arrives on it, because of the fault plan.
     var isUnestablished = false
 
+    /// Whether the fault plan has a time at which it is lost.
+    var hasPlannedLoss = false
+
     /// Connection events without an answer after which a new link counts as never established.
     static let eventsToEstablish = 6
 

@@ -25,6 +25,20 @@ private func notification(_ number: UInt8) -> [UInt8] { [0x1B, 0x05, 0x00, numbe
         }
     }
 
+    @Test func `a loss that is planned for later is forgotten with its link`() async throws {
+        try await VirtualTime.run { time in
+            let before = time.timerCount
+            let pair = try await Conversation(time) { air, _, _ in
+                air.faults.add(.loseLinks(every: .seconds(1_000_000)))
+                air.faults.add(.dropLink(after: .seconds(3_600)))
+            }
+            for activity in pair.activities { activity.cancel() }
+            pair.centralLink.disconnect()
+            try await time.sleep(for: .seconds(60))
+            #expect(pair.atPeripheral.end != nil && time.timerCount == before)
+        }
+    }
+
     @Test func `after n PDUs counts on each link anew, and strikes once unless told otherwise`() async throws {
         try await VirtualTime.run { time in
             let air = SimulatedAir(time)
