@@ -204,7 +204,12 @@ extension Advertisement {
     }
 
     private func remove(_ instance: UInt8) {
-        management?.submit(ManagementRemoveAdvertising(instance: instance)) { _ in }
+        management?.undo(ManagementRemoveAdvertising(instance: instance)) { [self] in
+            // Noted again: the next advertisement on this adapter removes it, of this program or of a later one.
+            if let facts = adapter.facts {
+                _ = leftovers.note(KernelThing(.advertisement, UInt16(instance), of: facts))
+            }
+        }
         // The note is removed now, unless the answer to another command is awaited: when this command's answer comes,
         // the program may have ended, and the number may belong to another program.
     }

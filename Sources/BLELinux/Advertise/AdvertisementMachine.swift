@@ -164,6 +164,9 @@ extension AdvertisementMachine {
                 output.change = .made
             }
             return output
+        case (.adding(let number), .some(let failure)) where failure.status == nil,
+            (.renewing(let number), .some(let failure)) where failure.status == nil:
+            return isInDoubt(number, failure)
         case (.renewing(let number), .some(let failure)) where failure.status == .busy:
             // Another program's command is under way, and nothing has changed.
             state = .onAir(number)
@@ -176,10 +179,9 @@ extension AdvertisementMachine {
             state = .suspended
             return Output(timer: .cancel, change: settled())
         case (.renewing, .some(let failure)):
-            guard let former, !isOutdated else { return lost() }
-            (request, payload, self.former) = (former.request, former.payload, nil)
+            let change = putBackFormer(failure)
             var output = lost()
-            output.change = .refused(failure)
+            output.change = change ?? output.change
             return output
         // The same parameters were accepted before: the obstructing link has just ended.
         case (.adding, .some(let failure)) where hasStarted && failure.status == .invalidParameters: return lost()
@@ -315,6 +317,22 @@ extension AdvertisementMachine {
         return Output(timer: .start(Self.pause), change: settled())
     }
 
+    /// The kernel may have the instance, or not: it gave no answer. It is removed before another one is added.
+    private mutating func isInDoubt(_ number: UInt8, _ failure: ManagementFailure) -> Output {
+        let change = putBackFormer(failure)
+        var output = failed(failure)
+        output.command = .remove(number)
+        output.change = change ?? output.change
+        return output
+    }
+
+    /// What was on air before a change that has failed is wanted again.
+    private mutating func putBackFormer(_ failure: ManagementFailure) -> Output.Change? {
+        guard let former, !isOutdated else { return nil }
+        (request, payload, self.former) = (former.request, former.payload, nil)
+        return .refused(failure)
+    }
+
     private mutating func failed(_ failure: ManagementFailure) -> Output {
         failures += 1
         guard failure.mayPass, failures <= Self.patience else { return over(.management(failure)) }
@@ -325,27 +343,5 @@ extension AdvertisementMachine {
     private mutating func over(_ failure: Failure) -> Output {
         state = .over
         return Output(timer: .cancel, report: .failed(failure))
-    }
-}
-
-extension ManagementFailure {
-    /// Whether the same command may succeed a moment later: another program's is under way, or the controller is
-    /// occupied.
-    fileprivate var mayPass: Bool {
-        switch self {
-        case .status(.busy, _), .status(.failed, _), .status(.noResources, _), .status(.timeout, _), .timedOut: true
-        default: false
-        }
-    }
-}
-
-extension ManagementReadAdvertisingFeatures.Response {
-    /// The numbers that no instance has, as far as the kernel shows, the highest first.
-    ///
-    /// bluetoothd counts from 1, and doesn't check whether a number is taken: it would silently replace our instance
-    /// with its own.
-    var freeInstances: [UInt8] {
-        guard maximumInstances > 0 else { return [] }
-        return (1...maximumInstances).reversed().filter { !instances.contains($0) }
     }
 }

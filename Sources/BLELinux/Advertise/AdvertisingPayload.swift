@@ -27,3 +27,14 @@ struct AdvertisingPayload: Hashable {
         interval = layout.interval
     }
 }
+
+extension ManagementReadAdvertisingFeatures.Response {
+    /// The numbers that no instance has, as far as the kernel shows, the highest first.
+    ///
+    /// bluetoothd counts from 1, and doesn't check whether a number is taken: it would silently replace our instance
+    /// with its own.
+    var freeInstances: [UInt8] {
+        guard maximumInstances > 0 else { return [] }
+        return (1...maximumInstances).reversed().filter { !instances.contains($0) }
+    }
+}

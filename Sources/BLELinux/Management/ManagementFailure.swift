@@ -77,3 +77,14 @@ extension ManagementStatus {
         return error
     }
 }
+
+extension ManagementFailure {
+    /// Whether the same command may succeed a moment later: another program's is under way, or the controller is
+    /// occupied.
+    var mayPass: Bool {
+        switch self {
+        case .status(.busy, _), .status(.failed, _), .status(.noResources, _), .status(.timeout, _), .timedOut: true
+        default: false
+        }
+    }
+}

@@ -77,12 +77,46 @@ final class ManagementSocket: Sendable {
         index: ManagementIndex? = nil,
         answer: @escaping @Sendable (Result<Command.Response, ManagementFailure>) -> Void
     ) {
-        let actions = state.withLock { state in
-            let (id, output) = state.client.submit(command, index: index ?? self.index)
-            // The socket stays open until it has its answers: a command that is waiting its turn is still sent.
-            let call: Answer = { [self] outcome in
-                withExtendedLifetime(self) { answer(ManagementFailure.result(of: Command.self, outcome)) }
+        // The socket stays open until it has its answers: a command that is waiting its turn is still sent.
+        submit(command, index: index ?? self.index) { [self] outcome in
+            withExtendedLifetime(self) { answer(ManagementFailure.result(of: Command.self, outcome)) }
+        }
+    }
+
+    /// Sends a command that removes something from the kernel, which would stay there after the end of the program. If
+    /// this socket can't send it, another one does.
+    ///
+    /// - Parameter failed: called, on the loop's thread, if no socket can.
+    func undo<Command: ManagementCommand>(_ command: Command, failed: @escaping @Sendable () -> Void = {}) {
+        let index = index
+        submit(command, index: index) { [self] outcome in
+            switch outcome {
+            case .notSent, .closed:
+                if !sendApart(command.packet(index: index).encoded) { failed() }
+            case .replied, .timedOut: break
             }
+        }
+    }
+
+    /// Sends a command through a socket of its own. The kernel carries it out though nobody waits for the answer.
+    private func sendApart(_ datagram: [UInt8]) -> Bool {
+        do throws(SystemError) {
+            let socket = try FileDescriptor.hciSocket(of: socket.kernel)
+            try socket.bind(to: .control)
+            try socket.send(datagram)
+            return true
+        } catch {
+            return false
+        }
+    }
+
+    private func submit<Command: ManagementCommand>(
+        _ command: Command,
+        index: ManagementIndex,
+        call: @escaping Answer
+    ) {
+        let actions = state.withLock { state in
+            let (id, output) = state.client.submit(command, index: index)
             state.answers[id] = (Command.opcode, call)
             var actions: [Action] = []
             perform(output, &state, &actions)

@@ -72,7 +72,12 @@ final class ScanMonitor: Sendable {
     }
 
     private func remove(_ handle: UInt16) {
-        management.submit(ManagementRemoveMonitor(handle: handle)) { _ in }
+        management.undo(ManagementRemoveMonitor(handle: handle)) { [place] in
+            // Noted again: the next scan on this adapter removes it, of this program or of a later one.
+            if let facts = place.adapter() {
+                _ = place.leftovers.note(KernelThing(.monitor, handle, of: facts))
+            }
+        }
         // Not when the answer comes: the program may have ended by then, and the number may belong to another program
         // later.
         state.withLock { $0.note.take() }?.forget()

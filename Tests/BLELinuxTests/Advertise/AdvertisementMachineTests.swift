@@ -209,4 +209,17 @@ import Testing
         #expect(machine.removed(5) == Output())
         #expect(machine.missedEvents() == Output())
     }
+
+    @Test(arguments: [ManagementFailure.timedOut(.addAdvertising), .broken(.addAdvertising, "closed")])
+    func `what the kernel has not answered it may have added, so it is removed`(_ failure: ManagementFailure) throws {
+        var machine = choosing()
+        try claim(&machine)
+        let output = machine.added(failure)
+        #expect(output.command == .remove(5) && machine.instance == nil)
+        #expect((output.report == nil) == (output.timer == .start(Machine.pause)))
+
+        var renewed = try onAir()
+        _ = renewed.missedEvents()
+        #expect(renewed.added(failure) == output && renewed.instance == nil)
+    }
 }

@@ -45,11 +45,14 @@ final class FakeKernel: Sendable {
     /// Reads or changes what the kernel has; whoever waits for that is woken.
     @discardableResult
     func with<Value: Sendable>(_ body: (inout FakeState) -> Value) -> Value {
-        let (value, woken, idle) = state.withLock { state in
+        let (value, due, woken, idle) = state.withLock { state in
             let value = body(&state)
+            let due = state.moments.filter { $0.calls <= 0 }
+            state.moments.removeAll { $0.calls <= 0 }
             let (woken, idle) = state.settle()
-            return (value, woken, idle)
+            return (value, due, woken, idle)
         }
+        for moment in due { moment.body() }
         for semaphore in woken { semaphore.signal() }
         for continuation in idle { continuation.resume() }
         return value

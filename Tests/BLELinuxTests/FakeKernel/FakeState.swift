@@ -26,6 +26,8 @@ struct FakeState {
     var isReached = false
     var isCutShort = false
     var isLate = false
+    /// What happens after so many more calls, outside the lock.
+    var moments: [(calls: Int, body: @Sendable () -> Void)] = []
     /// Datagrams that are late.
     var held: [(descriptor: Int32, octets: [UInt8])] = []
 
@@ -44,6 +46,7 @@ struct FakeState {
     /// Counts a call; what it fails with, negated, where it does.
     mutating func enter(_ call: SystemCall) -> Int32? {
         calls[call, default: 0] += 1
+        for index in moments.indices { moments[index].calls -= 1 }
         guard let fault, fault.call == call, let number = calls[call], number >= fault.number else { return nil }
         switch fault.effect {
         case .fails(let error) where number == fault.number:

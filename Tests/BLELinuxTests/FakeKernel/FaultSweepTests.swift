@@ -35,24 +35,10 @@ import Testing
         print("sweep | \(operation.name) | \(calls.count) calls, \(calls.values.reduce(0, +)) times | \(counts)")
     }
 
-    /// What is tried: each call the first time, the second, in the middle and the last time, or all the time.
     private static func faults(_ calls: [SystemCall: Int]) -> [SystemFault] {
-        var faults: [SystemFault] = []
-        for (call, count) in calls.sorted(by: { $0.key < $1.key }) {
-            let some = Set([1, 2, count / 2, count].filter { (1...count).contains($0) })
-            for number in isWhole ? Array(1...count) : some.sorted() {
-                for error in call.errors {
-                    faults.append(SystemFault(call: call, number: number, effect: .fails(error)))
-                    // What is asked again for ever would be answered so for ever.
-                    if [EINTR, EAGAIN].contains(error) { continue }
-                    faults.append(SystemFault(call: call, number: number, effect: .keepsFailing(error)))
-                }
-                faults.append(SystemFault(call: call, number: number, effect: .isCutShort))
-                faults.append(SystemFault(call: call, number: number, effect: .isLate))
-            }
-        }
         let first = calls.count % stride
-        return faults.enumerated().filter { $0.offset % stride == first }.map(\.element)
+        return SystemFault.all(of: calls, isWhole: isWhole).enumerated().filter { $0.offset % stride == first }
+            .map(\.element)
     }
 
     /// How runs ended.
@@ -159,9 +145,25 @@ struct Trial {
             let radio = try run.radio()
             try await run.hear(radio, ScanRequest())
             try await run.exchange(radio, with: .example)
-            return []
+            return try await leftOnAir()
         } catch {
             return ["afterwards: \(error)"]
         }
+    }
+
+    /// What is on the air once each adapter has advertised again: what could not be removed was noted, and is removed now.
+    private func leftOnAir() async throws -> [String] {
+        // Whoever may not advertise has left nothing on the air.
+        guard run.kernel.with({ $0.isAdministrator }) else { return [] }
+        for number in run.kernel.with({ $0.adapters.keys.sorted() }) {
+            try await run.advertise(run.radio(number)).cancel()
+            await run.kernel.idle()
+        }
+        let left = run.kernel.with { state in
+            state.adapters.values.flatMap { adapter in
+                adapter.instances.keys.map { "on the air: hci\(adapter.number), \($0)" }
+            }
+        }
+        return left.sorted()
     }
 }

@@ -104,3 +104,25 @@ struct SystemFault: CustomStringConvertible {
 
     private func strerrorname(_ error: Int32) -> UnsafePointer<CChar> { UnsafePointer(strerror(error)) }
 }
+
+extension SystemFault {
+    /// What is tried of a run with so many calls: each call the first time, the second, in the middle and the last time,
+    /// or all the time.
+    static func all(of calls: [SystemCall: Int], isWhole: Bool) -> [SystemFault] {
+        var faults: [SystemFault] = []
+        for (call, count) in calls.sorted(by: { $0.key < $1.key }) {
+            let some = Set([1, 2, count / 2, count].filter { (1...count).contains($0) })
+            for number in isWhole ? Array(1...count) : some.sorted() {
+                for error in call.errors {
+                    faults.append(SystemFault(call: call, number: number, effect: .fails(error)))
+                    // What is asked again for ever would be answered so for ever.
+                    if [EINTR, EAGAIN].contains(error) { continue }
+                    faults.append(SystemFault(call: call, number: number, effect: .keepsFailing(error)))
+                }
+                faults.append(SystemFault(call: call, number: number, effect: .isCutShort))
+                faults.append(SystemFault(call: call, number: number, effect: .isLate))
+            }
+        }
+        return faults
+    }
+}
