@@ -36,13 +36,8 @@ final class Farm: Sendable {
     /// By how many octets the heap in use grew with each world, in the second half of each process's worlds.
     var slopes: [Int] {
         state.withLock { state in
-            state.heaps.values.compactMap { heaps in
-                guard heaps.count >= 8 else { return nil }
-                let late = heaps.suffix(heaps.count / 2)
-                let half = late.count / 2
-                // The least of each half: what is in use between two worlds varies with what the runtime lets go of.
-                guard let early = late.prefix(half).min(), let last = late.suffix(half).min() else { return nil }
-                return (last - early) / (half * Worker.heapEvery)
+            state.heaps.sorted { $0.key < $1.key }.compactMap { _, heaps in
+                HeapGrowth(samples: heaps, worldsPerSample: Worker.heapEvery).perWorld
             }
         }
     }

@@ -7,7 +7,8 @@ enum Worker {
     static let heapEvery = 50
 
     static func run(from first: UInt64, stride: Int, count: Int) async {
-        var known: Set<UInt64> = []
+        // Room for all that there may be: what this process notes must not count as what a world has left.
+        var known = Set<UInt64>(minimumCapacity: 1 << 14)
         for index in 0..<count {
             let plan = WorldPlan(seed: first &+ UInt64(index) &* UInt64(stride))
             await run(plan, &known)
