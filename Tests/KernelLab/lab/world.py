@@ -187,8 +187,11 @@ class VirtualPair:
         self.client = self.management.index_of(names.BTVIRT_CLIENT)
         self.server = self.management.index_of(names.BTVIRT_SERVER)
         if power:
-            for index in (self.client, self.server):
-                self.management.power(index, True)
+            self.power()
+
+    def power(self) -> None:
+        for index in (self.client, self.server):
+            self.management.power(index, True)
 
     def stop(self) -> None:
         self.management.close()
