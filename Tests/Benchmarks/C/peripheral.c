@@ -25,39 +25,48 @@ static int answer_list(int fd, const uint8_t *request) {
     return answer_error(fd, request, 0x0A);
 }
 
+// Answers one request, but for what a written configuration asks for: `begins` says whether that is to notify.
+static int answer(int fd, const uint8_t *request, ssize_t length, int *begins) {
+    static const uint8_t mtu[] = {0x03, 0x05, 0x02}, written[] = {0x13}, value[] = {0x0B, 1, 2, 3, 4};
+    static const uint8_t descriptor[] = {0x05, 1, CBenchmarks_configurationHandle, 0, 0x02, 0x29};
+    switch (request[0]) {
+    case 0x02: return transmit(fd, mtu, sizeof mtu);
+    case 0x04:
+        return request[1] <= CBenchmarks_configurationHandle
+            ? transmit(fd, descriptor, sizeof descriptor) : answer_error(fd, request, 0x0A);
+    case 0x08: case 0x10: return answer_list(fd, request);
+    case 0x0A: return transmit(fd, value, sizeof value);
+    case 0x12:
+        *begins = length >= 4 && (request[3] & 1);
+        return transmit(fd, written, sizeof written);
+    case 0x1E: case 0x52: return 0;
+    default: return answer_error(fd, request, 0x06);
+    }
+}
+
+// Between notifications it answers, as a peripheral has to: within 30 s, however long all of them take.
 static int notify(int fd, uint32_t count, int size) {
-    uint8_t pdu[CAPACITY] = {0x1B, CBenchmarks_notifyingHandle, 0};
-    for (uint32_t number = 0; number < count; number++) {
+    enum { BETWEEN = 100 };
+    uint8_t pdu[CAPACITY] = {0x1B, CBenchmarks_notifyingHandle, 0}, request[CAPACITY];
+    int goes_on = 1;
+    for (uint32_t number = 0; number < count && goes_on; number++) {
         memcpy(pdu + 3, &number, sizeof number);
         if (transmit(fd, pdu, 3 + (size_t)size) != 0) return -1;
+        if (number % BETWEEN != BETWEEN - 1) continue;
+        ssize_t length = recv(fd, request, sizeof request, MSG_DONTWAIT);
+        if (length == 0) return -1;
+        if (length > 0 && answer(fd, request, length, &goes_on) != 0) return -1;
     }
     return 0;
 }
 
 void CBenchmarks_serve(int fd, uint32_t count, int size) {
-    static const uint8_t mtu[] = {0x03, 0x05, 0x02}, written[] = {0x13}, value[] = {0x0B, 1, 2, 3, 4};
-    static const uint8_t descriptor[] = {0x05, 1, CBenchmarks_configurationHandle, 0, 0x02, 0x29};
     uint8_t request[CAPACITY];
     for (;;) {
+        int begins = 0;
         ssize_t length = receive(fd, request);
-        if (length <= 0) return;
-        int failed = 0;
-        switch (request[0]) {
-        case 0x02: failed = transmit(fd, mtu, sizeof mtu); break;
-        case 0x04:
-            failed = request[1] <= CBenchmarks_configurationHandle
-                ? transmit(fd, descriptor, sizeof descriptor) : answer_error(fd, request, 0x0A);
-            break;
-        case 0x08: case 0x10: failed = answer_list(fd, request); break;
-        case 0x0A: failed = transmit(fd, value, sizeof value); break;
-        case 0x12:
-            failed = transmit(fd, written, sizeof written);
-            if (!failed && length >= 4 && (request[3] & 1)) failed = notify(fd, count, size);
-            break;
-        case 0x1E: case 0x52: break;
-        default: failed = answer_error(fd, request, 0x06); break;
-        }
-        if (failed) return;
+        if (length <= 0 || answer(fd, request, length, &begins) != 0) return;
+        if (begins && notify(fd, count, size) != 0) return;
     }
 }
 
