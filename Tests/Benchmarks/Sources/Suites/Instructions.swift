@@ -30,6 +30,9 @@ struct Instructions {
         case unwanted
         case scans
 
+        /// Whether threads wake each other on it: it takes a little more or less each time.
+        var hasTwoThreads: Bool { self == .anywhere }
+
         var name: String {
             switch self {
             case .notification: "a notification's octets to its consumer's buffer"
