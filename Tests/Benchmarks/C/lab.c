@@ -93,6 +93,16 @@ static ssize_t receive_counting(int fd, uint8_t *buffer, uint32_t *dropped, int 
     }
 }
 
+int CBenchmarks_connectKernel(const char *local, const char *peer) {
+    struct sockaddr_l2 address;
+    int fd = attribute_socket(local, &address);
+    if (fd < 0 || connect_to(fd, &address, peer) == 0) return fd;
+    int error = errno;
+    close(fd);
+    errno = error;
+    return -1;
+}
+
 int CBenchmarks_receiveKernel(
     const char *local, const char *peer, uint32_t count, uint32_t pause, CBenchmarks_Reception *reception
 ) {

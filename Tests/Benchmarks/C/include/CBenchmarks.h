@@ -59,6 +59,9 @@ typedef struct {
 /// Listens on the adapter with that address, says `ready` and serves one central after the other. −1 with `errno`.
 int CBenchmarks_serveKernel(const char *local, uint32_t count, int size);
 
+/// Connects from one adapter to another, both public addresses. The descriptor, for the plain loops; −1 with `errno`.
+int CBenchmarks_connectKernel(const char *local, const char *peer);
+
 /// Connects from one adapter to another, both public addresses, subscribes and receives `count` notifications, with a
 /// pause of so many microseconds after each thousand. 0; −1 with `errno`.
 int CBenchmarks_receiveKernel(

@@ -3,20 +3,27 @@ import BLEStreams
 import CBenchmarks
 import Foundation
 
-/// Four programs for the kernel lab: a C peripheral, a plain C client and streams as its centrals, and a peripheral of the
-/// library's, over L2CAP sockets of the kernel. Each reception is one line of JSON.
+/// Programs for the kernel lab: a C peripheral, plain C clients and streams as its centrals, a peripheral of the library's,
+/// over L2CAP sockets of the kernel, and a scan. Each reception is one line of JSON.
 ///
 ///     Benchmarks --kernel peripheral LOCAL COUNT SIZE
 ///     Benchmarks --kernel plain LOCAL PEER COUNT PAUSE
 ///     Benchmarks --kernel streams ADAPTER PEER COUNT PAUSE
 ///     Benchmarks --kernel streams-on-radio ADAPTER PEER COUNT PAUSE
 ///     Benchmarks --kernel server ADAPTER COUNT SUBSCRIBERS
+///     Benchmarks --kernel requests KIND WHERE LOCAL PEER COUNT
+///     Benchmarks --kernel scans ADAPTER [on-radio]
 ///
-/// The last one says `ready`, and sends COUNT numbers of 20 octets to all as soon as so many have subscribed; the one before
-/// it consumes on the radio's own thread. LOCAL and PEER are public addresses, PAUSE is in milliseconds after each thousand
-/// notifications.
+/// `streams-on-radio` consumes on the radio's own thread. `server` says `ready`, and sends COUNT numbers of 20 octets to all
+/// as soon as so many have subscribed. LOCAL and PEER are public addresses, PAUSE is in milliseconds after each thousand
+/// notifications. `requests` and `scans` are described where they are.
 enum Kernel {
     static func run(_ arguments: [String]) async throws {
+        switch arguments.first {
+        case "requests": return try await request(Array(arguments.dropFirst()))
+        case "scans": return try await scan(Array(arguments.dropFirst()))
+        default: break
+        }
         guard arguments.count >= 4, let last = UInt32(arguments[arguments.count - 1]) else { throw Usage() }
         switch (arguments[0], arguments.count) {
         case ("peripheral", 4):
@@ -124,7 +131,7 @@ enum Kernel {
         )
     }
 
-    private static var failure: POSIXError { POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+    static var failure: POSIXError { POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
 
     struct Usage: Error {}
 }
