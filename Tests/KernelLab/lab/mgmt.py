@@ -45,6 +45,7 @@ START_DISCOVERY = 0x0023
 STOP_DISCOVERY = 0x0024
 SET_SECURE_CONNECTIONS = 0x002D
 SET_PRIVACY = 0x002F
+REMOVE_DEVICE = 0x0034
 READ_ADVERTISING_FEATURES = 0x003D
 ADD_ADVERTISING = 0x003E
 REMOVE_ADVERTISING = 0x003F
@@ -329,6 +330,10 @@ class Management:
     def wait_advertising(self, index: int, event: int, within: float = 60) -> int:
         """Waits until the kernel reports that an instance was added, or removed; returns its number."""
         return self.wait(lambda code, source, data: (code, source) == (event, index), within)[2][0]
+
+    def remove_devices(self, index: int) -> None:
+        """Has the kernel no longer wait for anybody: what a program that was killed leaves behind."""
+        self.command(REMOVE_DEVICE, index, bytes(7))
 
     def remove_monitors(self, index: int) -> None:
         """Removes every advertisement monitor, as bluetoothd does at its start."""

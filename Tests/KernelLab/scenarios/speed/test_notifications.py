@@ -1,7 +1,7 @@
 """20,000 notifications at full blast from a C peripheral: nothing lost or unaccounted for, and what each costs next to
-a plain C client over the same virtual controllers. Beside it what habluetooth's own stack and bleak receive and what
-that costs, bleak's with bluetoothd and the bus that work for it: told, and asserted only to be there. All of them take
-turns in one boot. Runs with `run --speed` only: it takes the release build."""
+a plain C client over the same virtual controllers. Beside it what `ble notify --json`, habluetooth's own stack and bleak
+receive and what that costs, bleak's with bluetoothd and the bus that work for it: told, and of the others' asserted only
+to be there. All of them take turns in one boot. Runs with `run --speed` only: it takes the release build."""
 
 from __future__ import annotations
 
@@ -10,23 +10,26 @@ import functools
 import json
 import os
 import statistics
-import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from lab import names
+from lab.bench_pair import BenchPair
 from lab.ble import UNPRIVILEGED, let_everybody_run
-from lab.world import OUT, Process, VirtualPair
+from lab.costs import PROGRAM, note, run_ble, say, spread
+from lab.world import Process
 
-PROGRAM = Path(os.environ.get("LAB_PRODUCTS", "/nowhere")).resolve().parent / "release" / "Benchmarks"
 COUNT = 20_000
 SIZE = 20
 RUNS = 5
 PAUSE = 100  # milliseconds after each thousand
 # Where the loop runs: anywhere, or on the radio's own thread.
 CONSUMERS = ["streams", "streams-on-radio"]
+# The command, which prints each value: into a file in memory, or into a pipe. Its start-up is counted apart.
+COMMAND = {"ble --json": False, "ble --json, piped": True}
 # As it is, habluetooth loses what its socket has no room for; with the receive buffer of the others it doesn't.
 HABLUETOOTH = {
     "habluetooth": [],
@@ -37,46 +40,40 @@ HABLUETOOTH = {
 BLEAK = ["StartNotify", "AcquireNotify"]
 
 
-def say(text: str) -> None:
-    with (OUT / "report").open("a") as report:
-        print(text, file=report)
-
-
-class World:
-    """btvirt's two adapters, and the C peripheral on the second one."""
+class World(BenchPair):
+    """Everybody who receives."""
 
     def __init__(self):
-        self.pair = VirtualPair()
-        self.serve()
-
-    def serve(self) -> None:
-        self.peripheral = Process(
-            "notifier", str(PROGRAM), "--kernel", "peripheral", names.BTVIRT_SERVER, str(COUNT), str(SIZE)
-        )
-        self.peripheral.wait_line("ready")
-        self.pair.management.advertise(self.pair.server)
-
-    def receive(self, *arguments: str, prefix: list[str] | None = None) -> dict:
-        return self.told_by([*(prefix or []), str(PROGRAM), "--kernel", *arguments])
-
-    def told_by(self, command: list[str]) -> dict:
-        """What a client says that it received, after the link has been ended."""
-        environment = os.environ | {"PYTHONPATH": str(Path(__file__).resolve().parents[2])}
-        run = subprocess.run(command, capture_output=True, text=True, timeout=300, env=environment)
-        self.pair.management.disconnect_all(self.pair.client)
-        assert run.returncode == 0, f"{command}\n{run.stdout}\n{run.stderr}"
-        return json.loads(run.stdout)
+        super().__init__(COUNT, SIZE)
 
     def plain(self, pause: int = 0, prefix: list[str] | None = None) -> dict:
         return self.receive("plain", names.BTVIRT_CLIENT, names.BTVIRT_SERVER, str(COUNT), str(pause), prefix=prefix)
 
     def streams(self, pause: int = 0, prefix: list[str] | None = None, consumer: str = "streams") -> dict:
-        adapter = f"hci{self.pair.client}"
-        return self.receive(consumer, adapter, names.BTVIRT_SERVER, str(COUNT), str(pause), prefix=prefix)
+        return self.receive(consumer, self.adapter, names.BTVIRT_SERVER, str(COUNT), str(pause), prefix=prefix)
 
     def habluetooth(self, *options: str) -> dict:
         addresses = [names.BTVIRT_CLIENT, names.BTVIRT_SERVER]
         return self.told_by([sys.executable, "-m", "peers.habluetooth_receiver", *addresses, str(COUNT), *options])
+
+    def command(self, piped: bool) -> dict:
+        """What the command prints of all, and what one costs beyond what a run for one value takes."""
+        start, _ = self.printed(1, piped)
+        whole, records = self.printed(COUNT, piped)
+        numbers = [int.from_bytes(bytes.fromhex(record["value"])[:4], "little") for record in records]
+        return {
+            "received": len(numbers),
+            "inOrder": numbers == sorted(set(numbers)),
+            "processorMicroseconds": (whole - start) / (COUNT - 1) * 1e6,
+            "startMilliseconds": start * 1e3,
+        }
+
+    def printed(self, count: int, piped: bool) -> tuple[float, list[dict]]:
+        device = f"{names.BTVIRT_SERVER}/public"
+        options = ["--json", "--count", str(count), "--timeout", "200", "--adapter", self.adapter]
+        seconds, records = run_ble("notify", device, "A001", *options, piped=piped)
+        self.pair.management.disconnect_all(self.pair.client)
+        return seconds, [record for record in records if "value" in record]
 
     def bleak(self) -> dict[str, dict]:
         """What bleak receives in each of its ways, with a bluetoothd that is there for as long."""
@@ -93,7 +90,7 @@ class World:
             bus.wait_line("unix:")
             daemon = start("bluetoothd", "/usr/libexec/bluetooth/bluetoothd", "--nodetach")
             daemons = [f"bluetoothd={daemon.process.pid}", f"bus={bus.process.pid}"]
-            receiver = ["peers.bleak_receiver", f"hci{self.pair.client}", names.BTVIRT_SERVER, str(COUNT), "1"]
+            receiver = ["peers.bleak_receiver", self.adapter, names.BTVIRT_SERVER, str(COUNT), "1"]
             bleak = start("bleak", sys.executable, "-m", *receiver, *daemons)
             # bluetoothd has taken the adapters: the newest listener gets the link, and its advertisement stays.
             bleak.wait_line("ready")
@@ -105,26 +102,35 @@ class World:
         self.serve()
         return receptions
 
+    def turn(self) -> Iterator[tuple[str, dict]]:
+        """A run of each."""
+        yield "plain C", self.plain()
+        for consumer in CONSUMERS:
+            yield consumer, self.streams(consumer=consumer)
+        for name, piped in COMMAND.items():
+            yield name, self.command(piped)
+        for name, options in HABLUETOOTH.items():
+            yield name, self.habluetooth(*options)
+        yield from self.bleak().items()
+
     @functools.cached_property
     def turns(self) -> dict[str, list[dict]]:
         """Runs of all clients, which took turns."""
-        turns = {name: [] for name in ["plain C", *CONSUMERS, *HABLUETOOTH, *BLEAK]}
+        turns = {name: [] for name in ["plain C", *CONSUMERS, *COMMAND, *HABLUETOOTH, *BLEAK]}
+        self.printed(1, False)  # the services are known from then on
         for _ in range(RUNS):
-            turns["plain C"].append(self.plain())
-            for consumer in CONSUMERS:
-                turns[consumer].append(self.streams(consumer=consumer))
-            for name, options in HABLUETOOTH.items():
-                turns[name].append(self.habluetooth(*options))
-            for way, reception in self.bleak().items():
-                turns[way].append(reception)
+            for name, reception in self.turn():
+                turns[name].append(reception)
+                note(name, reception)
         for name, runs in turns.items():
-            costs = sorted(cost(run) for run in runs)
             received = sorted(run["received"] for run in runs)
             say(
                 f"{name}: {received[0]:,} … {received[-1]:,} of {COUNT:,} received; processor time of one: "
-                f"{statistics.median(costs):.2f} µs ({costs[0]:.2f} … {costs[-1]:.2f}), "
-                f"{statistics.median(costs) / self.cost(turns['plain C']):.2f} times plain C's"
+                f"{spread([cost(run) for run in runs], ' µs')}, "
+                f"{self.cost(runs) / self.cost(turns['plain C']):.2f} times plain C's"
             )
+        for name in COMMAND:
+            say(f"{name}: start-up {spread([run['startMilliseconds'] for run in turns[name]], ' ms', 0)}")
         say(f"load of the machine inside, of two processors: {os.getloadavg()}")
         return turns
 
@@ -132,10 +138,6 @@ class World:
     def cost(runs: list[dict]) -> float:
         """The processor time of a notification, microseconds: the median of these runs."""
         return statistics.median(cost(run) for run in runs)
-
-    def stop(self) -> None:
-        self.peripheral.stop()
-        self.pair.stop()
 
 
 def cost(reception: dict) -> float:
@@ -196,6 +198,16 @@ def test_it_costs_a_fraction_of_what_an_interpreter_does(world, consumer):
         f"{ours / theirs:.2f} of habluetooth's {theirs:.2f} µs"
     )
     assert ours <= 0.4 * theirs
+
+
+@pytest.mark.parametrize("name", COMMAND)
+def test_the_command_costs_half_of_what_an_interpreter_does(world, name):
+    """Both print each value as JSON; habluetooth into a file in memory."""
+    runs = world.turns[name]
+    assert all(run["received"] == COUNT and run["inOrder"] for run in runs), runs
+    ours, theirs = world.cost(runs), world.cost(world.turns["habluetooth, 16 MB buffer, as JSON"])
+    say(f"processor time of a printed value: {name} {ours:.2f} µs, {ours / theirs:.2f} of habluetooth's {theirs:.2f} µs")
+    assert ours <= 0.5 * theirs
 
 
 def test_the_others_are_reported(world):

@@ -6,28 +6,21 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import sys
 from pathlib import Path
 
 import pytest
 
 from lab import names
+from lab.costs import PROGRAM, say, spent
 from lab.mgmt import Management
 from lab.peer import PATIENCE, Peer
-from lab.world import OUT, RUN, Process, start_bluetoothd
+from lab.world import RUN, Process, start_bluetoothd
 
-PROGRAM = Path(os.environ.get("LAB_PRODUCTS", "/nowhere")).resolve().parent / "release" / "Benchmarks"
 ADDRESS = "F0:F1:F2:F3:F4:F9"
 OURS = "A001"
 CENTRALS = (1, 8)
 COUNTS = {1: 600, 8: 120}
-
-
-def spent(process: Process) -> float:
-    """User and system time of a process so far, seconds. The name in its second field may contain anything but the last `)`."""
-    fields = Path(f"/proc/{process.process.pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 class Hall:
@@ -50,12 +43,10 @@ class Hall:
         total = sum(heard["received"])
         parts = ", ".join(f"{name} {seconds * 1e6 / max(total, 1):.0f} µs" for name, seconds in costs.items())
         order = "in order" if heard["inOrder"] else "NOT IN ORDER"
-        with (OUT / "report").open("a") as report:
-            print(
-                f"{server} to {centrals}: {total:,} of {centrals * count:,} received, {order}, "
-                f"{total / max(heard['seconds'], 1e-9):,.0f} a second; processor time of one: {parts or 'with the air'}",
-                file=report,
-            )
+        say(
+            f"{server} to {centrals}: {total:,} of {centrals * count:,} received, {order}, "
+            f"{total / max(heard['seconds'], 1e-9):,.0f} a second; processor time of one: {parts or 'with the air'}"
+        )
 
     def stop(self) -> None:
         self.peer.close()

@@ -1,0 +1,141 @@
+"""A thousand advertisements a second from 200 devices: what a program with five scans, and twenty devices that it waits
+for, spends on each; beside it habluetooth's scanner with five listeners, and bleak with five over bluetoothd. In turns, in
+one boot. Runs with `run --speed` only: it takes the release build."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import statistics
+import sys
+
+import pytest
+
+from lab import names
+from lab.costs import PROGRAM, note, say, spent, spread
+from lab.neighbour import Neighbour
+from lab.mgmt import Management
+from lab.peer import Peer
+from lab.world import RUN, PeerProcess, Process
+
+RUNS = 5
+# Less than the ten seconds after which the kernel ends a discovery: habluetooth begins the next one much later.
+COUNT = 6_000
+OURS, HABLUETOOTH, BLEAK = "five scans and a fleet that waits", "habluetooth's scanner", "bleak over bluetoothd"
+OURS_ON_RADIO = "the same on the radio's thread"
+
+
+class Station:
+    """The adapter that hears them."""
+
+    def __init__(self):
+        path = str(RUN / "flood.sock")
+        self.process = PeerProcess("flood", "peers.flood", path, names.CENTRAL)
+        self.process.wait_line(" ready ")
+        self.peer = Peer(path)
+        self.management = Management()
+        self.index = self.management.index_of(names.CENTRAL)
+        self.adapter = f"hci{self.index}"
+
+    def stop(self) -> None:
+        self.peer.close()
+        self.management.close()
+        self.process.stop()
+
+    def measure(self, client: Process, **others: Process) -> dict:
+        """What each of the processes spends while so many are heard."""
+        processes = {"program": client} | others
+        before = {name: spent(process) for name, process in processes.items()}
+        heard = len(client.lines)
+        seconds = float(self.peer.command("until", str(COUNT)))
+        costs = {name: (spent(process) - before[name]) / COUNT * 1e6 for name, process in processes.items()}
+        told = sum(line.startswith("heard") for line in client.lines[heard:])
+        run = {"seconds": seconds, "costs": costs, "thousands": told}
+        note(client.name, run)
+        return run
+
+    def silence(self) -> None:
+        """What somebody has left behind: devices that the kernel waits for, monitors, and a discovery, which ends with the
+        power."""
+        # Advertisements that nobody has read fill the socket, and then nothing can be asked any more.
+        self.management.forget_events()
+        self.management.remove_devices(self.index)
+        self.management.remove_monitors(self.index)
+        self.management.power(self.index, False)
+        self.management.power(self.index, True)
+
+    def run(self, name: str, *command: str) -> dict:
+        self.silence()
+        client = Process(name, *command)
+        try:
+            client.wait_line("ready")
+            return self.measure(client)
+        finally:
+            client.stop()
+
+    def ours(self, *options: str) -> dict:
+        return self.run("scans", str(PROGRAM), "--kernel", "scans", self.adapter, *options)
+
+    def habluetooth(self) -> dict:
+        module = ["-m", "peers.habluetooth_listener", self.adapter, names.CENTRAL]
+        return self.run("habluetooth-scanner", sys.executable, *module)
+
+    def bleak(self) -> dict:
+        self.silence()
+        with contextlib.ExitStack() as ends:
+            neighbour = Neighbour(self.management, self.index)
+            ends.callback(neighbour.stop)
+            ends.callback(self.management.forget_events)
+            neighbour.start()
+            client = Process("bleak-scanner", sys.executable, "-m", "peers.bleak_listener", self.adapter)
+            ends.callback(client.stop)
+            client.wait_line("ready")
+            return self.measure(client, bluetoothd=neighbour.daemon, bus=neighbour.bus)
+
+    @functools.cached_property
+    def turns(self) -> dict[str, list[dict]]:
+        turns: dict[str, list[dict]] = {OURS: [], OURS_ON_RADIO: [], HABLUETOOTH: [], BLEAK: []}
+        for _ in range(RUNS):
+            turns[OURS].append(self.ours())
+            turns[OURS_ON_RADIO].append(self.ours("on-radio"))
+            turns[HABLUETOOTH].append(self.habluetooth())
+            turns[BLEAK].append(self.bleak())
+        for name, runs in turns.items():
+            rate = COUNT / statistics.median(run["seconds"] for run in runs)
+            parts = {part: statistics.median(run["costs"][part] for run in runs) for part in runs[0]["costs"]}
+            say(
+                f"{name}: {rate:,.0f} advertisements a second; processor time of one: "
+                f"{spread([cost(run) for run in runs], ' µs', 1)}; "
+                f"{', '.join(f'{part} {figure:.1f}' for part, figure in parts.items())}"
+            )
+        return turns
+
+
+def cost(run: dict) -> float:
+    return sum(run["costs"].values())
+
+
+def median(runs: list[dict]) -> float:
+    return statistics.median(cost(run) for run in runs)
+
+
+@pytest.fixture(scope="module")
+def station():
+    station = Station()
+    yield station
+    station.stop()
+
+
+@pytest.mark.parametrize("name", [OURS, OURS_ON_RADIO])
+def test_an_advertisement_costs_a_fraction_of_what_an_interpreter_takes(station, name):
+    ours = median(station.turns[name])
+    better = min(median(station.turns[HABLUETOOTH]), median(station.turns[BLEAK]))
+    say(f"an advertisement: {name} {ours:.1f} µs, {ours / better:.2f} of the better one's {better:.1f} µs")
+    assert ours <= 0.4 * better
+
+
+def test_all_of_them_are_heard(station):
+    """To a thousand: at the beginning and the end some are on their way."""
+    for name in (OURS, OURS_ON_RADIO):
+        for run in station.turns[name]:
+            assert run["thousands"] >= COUNT // 1000 - 1, run
