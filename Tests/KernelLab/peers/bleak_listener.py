@@ -1,14 +1,14 @@
-"""bleak's scanner over bluetoothd, five times: one hears of all, four look for one service each.
+"""bleak's scanner over bluetoothd, with five listeners: one hears of all, four look for one service each.
 
     python -m peers.bleak_listener ADAPTER
 
-Says `ready` when all of them scan, and the number of callbacks after each thousand.
+Says `listening` when it scans. A program has one scan at a time: at the second one bluetoothd says that the operation is in
+progress.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import sys
 
@@ -19,24 +19,15 @@ from bleak import BleakScanner  # noqa: E402
 from peers.listened import SERVICES  # noqa: E402
 
 
-class Count:
-    def __init__(self):
-        self.heard = 0
-
-    def take(self, device, data) -> None:
-        self.heard += 1
-        if self.heard % 1000 == 0:
-            print(f"heard {self.heard}", flush=True)
+def take(device, data) -> None:
+    for service in SERVICES:
+        if service in data.service_uuids:
+            return
 
 
 async def main(adapter: str) -> None:
-    radio = {"bluez": {"adapter": adapter}}
-    count = Count()
-    async with contextlib.AsyncExitStack() as scanners:
-        for services in [None, *([service] for service in SERVICES)]:
-            callback = count.take if services is None else lambda device, data: None
-            await scanners.enter_async_context(BleakScanner(callback, services, **radio))
-        print("ready", flush=True)
+    async with BleakScanner(take, bluez={"adapter": adapter}):
+        print("listening", flush=True)
         await asyncio.Event().wait()
 
 

@@ -5,8 +5,7 @@
 Its controller filters no duplicates: those of real ones remember few devices, and report more than that again and again.
 Each device repeats its payload, of one of five kinds. Says `ready`. Commands on the control socket:
 
-    until N      answers when so many further advertisements have been heard by active scans, with the seconds that it took:
-                 of others the kernel tells programs only whom they wait for
+    until N      answers when so many further advertisements have been heard, with the seconds that it took
 """
 
 from __future__ import annotations
@@ -64,7 +63,7 @@ class Flood:
         tell = lambda on, active: control.say("scanning", on=on, active=active)  # noqa: E731
         self.controller = air.kernel_adapter(link, address, tell, lambda peer: None)
         self.reports = [report(number) for number in range(DEVICES)]
-        self.sent = self.heard = 0
+        self.heard = 0
         self.changed = asyncio.Condition()
         control.commands["until"] = self.until
 
@@ -78,9 +77,8 @@ class Flood:
                 due = 0
                 continue
             for _ in range(min(int(due), MOST)):
-                os.write(self.controller.kernel.file, self.reports[self.sent % DEVICES])
-                self.sent += 1
-                self.heard += self.controller.le_scan_type
+                os.write(self.controller.kernel.file, self.reports[self.heard % DEVICES])
+                self.heard += 1
                 due -= 1
             due = min(due, MOST)
             async with self.changed:

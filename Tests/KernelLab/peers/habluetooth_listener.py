@@ -2,7 +2,7 @@
 
     python -m peers.habluetooth_listener ADAPTER ADDRESS
 
-Says `ready` when it scans. One of its listeners hears of all, four look for one service each.
+Says `listening` when it scans. One of its listeners hears of all, four look for one service each.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ async def main(adapter: str, address: str) -> None:
     manager.async_register_bleak_callback(lambda device, data: None, {})
     for service in SERVICES:
         manager.async_register_bleak_callback(lambda device, data: None, {"UUIDs": {service}})
-    print("ready", flush=True)
+    print("listening", flush=True)
     await asyncio.Event().wait()
 
 

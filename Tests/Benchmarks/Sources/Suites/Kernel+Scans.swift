@@ -1,26 +1,24 @@
 import BLEStreams
 import Foundation
 
-/// Five scans, and a fleet whose devices are absent, as a gateway has them.
+/// Five scans, and a fleet of so many devices that are absent, as a gateway has them.
 ///
-///     Benchmarks --kernel scans ADAPTER [on-radio]
+///     Benchmarks --kernel scans ADAPTER anywhere|on-radio ABSENT
 ///
 /// One scan hears of each advertisement, four look for one service each: three that some advertise, and one that nobody has.
-/// It says `ready` at the first advertisement, and `heard` after each thousand.
+/// It says `listening` at the first advertisement, and `heard` after each thousand.
 extension Kernel {
-    private static let absent = 20
-
     static func scan(_ arguments: [String]) async throws {
-        guard let adapter = arguments.first else { throw Usage() }
-        let central = try await Central.open(.adapter(adapter))
-        let executor = arguments.last == "on-radio" ? central.executor : nil
-        try await withTaskExecutorPreference(executor) { try await scan(central) }
+        guard arguments.count == 3, let absent = UInt64(arguments[2]) else { throw Usage() }
+        let central = try await Central.open(.adapter(arguments[0]))
+        let executor = arguments[1] == "on-radio" ? central.executor : nil
+        try await withTaskExecutorPreference(executor) { try await scan(central, absent) }
     }
 
-    @concurrent private static func scan(_ central: Central) async throws {
+    @concurrent private static func scan(_ central: Central, _ absent: UInt64) async throws {
         try await central.withFleet { fleet in
             for number in 0..<absent {
-                let address = BluetoothAddress(rawValue: 0xC000_0000_0100 + UInt64(number), kind: .random)
+                let address = BluetoothAddress(rawValue: 0xC000_0000_0100 + number, kind: .random)
                 fleet.add(Session.Plan(address).subscribing(to: BluetoothUUID(0xA001)))
             }
             try await withThrowingDiscardingTaskGroup { group in
@@ -31,7 +29,7 @@ extension Kernel {
                 }
                 var heard = 0
                 for try await _ in central.scan(duplicates: true) {
-                    if heard == 0 { say("ready") }
+                    if heard == 0 { say("listening") }
                     heard += 1
                     if heard % 1000 == 0 { say("heard \(heard)") }
                 }

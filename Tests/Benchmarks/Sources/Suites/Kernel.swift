@@ -12,7 +12,7 @@ import Foundation
 ///     Benchmarks --kernel streams-on-radio ADAPTER PEER COUNT PAUSE
 ///     Benchmarks --kernel server ADAPTER COUNT SUBSCRIBERS
 ///     Benchmarks --kernel requests KIND WHERE LOCAL PEER COUNT
-///     Benchmarks --kernel scans ADAPTER [on-radio]
+///     Benchmarks --kernel scans ADAPTER WHERE ABSENT
 ///
 /// `streams-on-radio` consumes on the radio's own thread. `server` says `ready`, and sends COUNT numbers of 20 octets to all
 /// as soon as so many have subscribed. LOCAL and PEER are public addresses, PAUSE is in milliseconds after each thousand

@@ -13,7 +13,7 @@ from lab.bench_pair import BenchPair
 from lab.costs import note, say, spread
 
 RUNS = 5
-COUNTS = {"reads": 2_000, "writes": 10_000}
+COUNTS = {"reads": 300, "writes": 2_000}
 GOALS = {"reads": 0.8, "writes": 0.85}
 WHERE = ["plain", "anywhere", "on-radio"]
 
