@@ -26,8 +26,8 @@ COUNT = 20_000
 SIZE = 20
 RUNS = 5
 PAUSE = 100  # milliseconds after each thousand
-# Where the loop runs: anywhere, or on the radio's own thread.
-CONSUMERS = ["streams", "streams-on-radio"]
+# Where the loop runs, and what a notification may cost of plain C's: anywhere, or on the radio's own thread.
+CONSUMERS = {"streams": 2.0, "streams-on-radio": 1.5}
 # The command, which prints each value: into a file in memory, or into a pipe. Its start-up is counted apart.
 COMMAND = {"ble --json": False, "ble --json, piped": True}
 # As it is, habluetooth loses what its socket has no room for; with the receive buffer of the others it doesn't.
@@ -170,7 +170,7 @@ def test_all_arrive_in_order_at_little_more_than_plain_c_costs(world, consumer):
         f"ratio {ratio:.2f} (of pairs of runs: {min(pairs):.2f} … {max(pairs):.2f})"
     )
     say(f"plain C   {plain}\n{consumer}   {streams}")
-    assert ratio <= 1.5
+    assert ratio <= CONSUMERS[consumer]
 
 
 def test_a_consumer_that_pauses_loses_nothing(world):
