@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 import select
 import socket
@@ -108,8 +109,17 @@ class Management:
 
     def command(self, opcode: int, index: int = NO_INDEX, parameters: bytes = b"", within: float = 60) -> bytes:
         """Sends a command and returns the parameters of its reply after the status."""
-        self.socket.send(struct.pack("<HHH", opcode, index, len(parameters)) + parameters)
         deadline = time.monotonic() + within
+        packet = struct.pack("<HHH", opcode, index, len(parameters)) + parameters
+        while True:
+            try:
+                self.socket.send(packet)
+                break
+            except OSError as error:
+                # Events that nobody has read have left no room for the reply.
+                if error.errno != errno.ENOMEM:
+                    raise
+                self.events.append(self.receive(deadline))
         while True:
             code, source, data = self.receive(deadline)
             if code in (COMMAND_COMPLETE, COMMAND_STATUS) and struct.unpack_from("<H", data)[0] == opcode:
