@@ -11,8 +11,6 @@ final class Advertisement: Sendable {
         var machine: AdvertisementMachine
         var timer: RadioActivity?
         var observation: RadioActivity?
-        /// Tells a later run of a program that the instance belongs to this one.
-        var note: LeftoverNote?
         /// The callers that wait for a change to be on air.
         var changes: [@Sendable (Result<Void, BLEError>) -> Void] = []
         var isOver = false
@@ -23,6 +21,8 @@ final class Advertisement: Sendable {
     private let loop: EventLoop
     private let timeline: any Timeline
     private let leftovers: Leftovers
+    /// Tells a later run of a program that the instance belongs to this one.
+    private let note: HeldNote
     private let sink: EventSink<AdvertiseEvent>
     private let state: Mutex<State>
 
@@ -32,6 +32,7 @@ final class Advertisement: Sendable {
         loop = radio.loop
         timeline = radio.timeline
         leftovers = radio.leftovers
+        note = HeldNote(in: leftovers)
         self.sink = sink
         state = Mutex(State(machine: AdvertisementMachine(request)))
     }
@@ -205,10 +206,7 @@ extension Advertisement {
 
     private func remove(_ instance: UInt8) {
         management?.undo(ManagementRemoveAdvertising(instance: instance)) { [self] in
-            // Noted again: the next advertisement on this adapter removes it, of this program or of a later one.
-            if let facts = adapter.facts {
-                _ = leftovers.note(KernelThing(.advertisement, UInt16(instance), of: facts))
-            }
+            if let facts = adapter.facts { note.leave(KernelThing(.advertisement, UInt16(instance), of: facts)) }
         }
         // The note is removed now, unless the answer to another command is awaited: when this command's answer comes,
         // the program may have ended, and the number may belong to another program.
@@ -217,25 +215,15 @@ extension Advertisement {
     /// Takes a number that no other program of this library has, and notes the owner before the kernel has the
     /// instance.
     private func claim(_ numbers: [UInt8]) {
-        var note: LeftoverNote?
-        if let facts = adapter.facts {
-            for number in numbers where note == nil {
-                note = leftovers.note(KernelThing(.advertisement, UInt16(number), of: facts))
-            }
+        let number = adapter.facts.flatMap { facts in
+            numbers.first { note.hold(KernelThing(.advertisement, UInt16($0), of: facts)) }
         }
-        state.withLock { [note] state in state.note = note }
-        perform { $0.claimed(note.map { UInt8(truncatingIfNeeded: $0.thing.number) }) }
+        perform { $0.claimed(number) }
     }
 
     /// Removes the note of an instance that other programs have removed.
     private func forgetWhatIsGone() {
-        let note = state.withLock { state -> LeftoverNote? in
-            guard let number = state.note?.thing.number, state.machine.instance.map(UInt16.init) != number else {
-                return nil
-            }
-            return state.note.take()
-        }
-        note?.forget()
+        note.forget(unless: state.withLock { $0.machine.instance }.map(UInt16.init))
     }
 
     private func error(_ failure: AdvertisementMachine.Failure) -> BLEError {

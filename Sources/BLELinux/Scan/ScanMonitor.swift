@@ -7,14 +7,14 @@ final class ScanMonitor: Sendable {
     private struct State: ~Copyable {
         var machine = MonitorMachine()
         var timer: RadioActivity?
-        /// Tells a later run of a program that the monitor belongs to this one.
-        var note: LeftoverNote?
     }
 
     private let management: ManagementSocket
     private let place: ScanPlace
     private let report: @Sendable (MonitorMachine.Output.Report) -> Void
     private let state = Mutex(State())
+    /// Tells a later run of a program that the monitor belongs to this one.
+    private let note: HeldNote
 
     /// Any pattern will do: the kernel ignores patterns, unless the controller matches them.
     private static let pattern = ManagementAdvertisingPattern(type: 0x01, value: [0x06])
@@ -27,6 +27,7 @@ final class ScanMonitor: Sendable {
         self.management = management
         self.place = place
         self.report = report
+        note = HeldNote(in: place.leftovers)
     }
 
     /// Adds it, unless it is there.
@@ -63,40 +64,38 @@ final class ScanMonitor: Sendable {
     }
 
     private func add(expecting expected: UInt16) {
-        note(expected)
+        hold(expected)
         // The answer is awaited even after the scan was cancelled: a monitor that it reports is removed.
         management.submit(ManagementAddPatternsMonitor([Self.pattern])) { [self] answer in
-            if let handle = try? answer.get().handle, handle != expected { note(handle) }
+            switch answer {
+            case .success(let added): hold(added.handle)
+            // Unless the kernel has refused it, it may have it.
+            case .failure(let failure) where failure.status == nil:
+                leave(expected)
+            case .failure: break
+            }
             perform { $0.added(answer.map(\.handle)) }
         }
     }
 
     private func remove(_ handle: UInt16) {
-        management.undo(ManagementRemoveMonitor(handle: handle)) { [place] in
-            // Noted again: the next scan on this adapter removes it, of this program or of a later one.
-            if let facts = place.adapter() {
-                _ = place.leftovers.note(KernelThing(.monitor, handle, of: facts))
-            }
-        }
+        management.undo(ManagementRemoveMonitor(handle: handle)) { [self] in leave(handle) }
         // Not when the answer comes: the program may have ended by then, and the number may belong to another program
         // later.
-        state.withLock { $0.note.take() }?.forget()
+        note.forget()
     }
 
     /// Notes, before the kernel has it, that the monitor belongs to this program.
-    private func note(_ handle: UInt16) {
-        guard let facts = place.adapter() else { return }
-        let note = place.leftovers.note(KernelThing(.monitor, handle, of: facts))
-        let former = state.withLock { state in
-            defer { state.note = note }
-            return state.note.take()
-        }
-        former?.forget()
+    private func hold(_ handle: UInt16) {
+        if let facts = place.adapter() { _ = note.hold(KernelThing(.monitor, handle, of: facts)) }
+    }
+
+    private func leave(_ handle: UInt16) {
+        if let facts = place.adapter() { note.leave(KernelThing(.monitor, handle, of: facts)) }
     }
 
     /// Removes the note of a monitor that other programs have removed.
     private func forgetWhatIsGone() {
-        let note = state.withLock { $0.machine.handle == nil ? $0.note.take() : nil }
-        note?.forget()
+        if state.withLock({ $0.machine.handle == nil }) { note.forget() }
     }
 }

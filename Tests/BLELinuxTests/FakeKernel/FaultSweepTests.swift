@@ -145,9 +145,26 @@ struct Trial {
             let radio = try run.radio()
             try await run.hear(radio, ScanRequest())
             try await run.exchange(radio, with: .example)
-            return []
+            return try await leftOnAir()
         } catch {
             return ["afterwards: \(error)"]
         }
+    }
+
+    /// What is on the air once each adapter has advertised again: what could not be removed was noted, and is removed now.
+    private func leftOnAir() async throws -> [String] {
+        // Whoever may not advertise has left nothing on the air.
+        guard run.kernel.with({ $0.isAdministrator }) else { return [] }
+        for number in run.kernel.with({ $0.adapters.keys.sorted() }) {
+            try await run.advertise(run.radio(number)).cancel()
+            await run.kernel.idle()
+        }
+        let left = run.kernel.with { state in
+            state.adapters.values.flatMap { adapter in
+                adapter.instances.keys.map { "on the air: hci\(adapter.number), \($0)" }
+                    + adapter.monitors.map { "monitor: hci\(adapter.number), \($0)" }
+            }
+        }
+        return left.sorted()
     }
 }
