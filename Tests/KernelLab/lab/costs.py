@@ -25,7 +25,7 @@ def say(text: str) -> None:
 def note(name: str, run: dict) -> None:
     """A single run, for who wants to know more than medians, or has a run that did not come to its end."""
     with (OUT / "runs.log").open("a") as log:
-        print(json.dumps({"of": name} | run), file=log)
+        print(json.dumps({"client": name} | run), file=log)
 
 
 def spent(process: Process) -> float:
