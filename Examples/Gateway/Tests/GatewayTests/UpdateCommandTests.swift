@@ -14,20 +14,11 @@ import Testing
     .timeLimit(.minutes(10))
 )
 struct UpdateCommandTests {
-    private static let permissions = [
-        Configuration.Permission(peripheral: "s0", operations: ["connect", "update"], characteristics: [])
-    ]
-
     @Test("a peripheral is updated, tells how far it is, and one update runs at a time")
     func update() async throws {
         let (old, new) = (TestImage.octets(1, size: 2000), TestImage.octets(2, size: 60_000))
         let device = MCUmgrFirmwareReceiver(running: old)
-        let world = try await SharedWorld(
-            gateways: 1,
-            sensors: 1,
-            firmware: [device],
-            permissions: Self.permissions
-        )
+        let world = try await Self.world(of: device)
         let hash = try TestImage.place(new, in: world.folder)
         let (asker, other) = (Asker(world.broker, "g0/command"), Asker(world.broker, "g0/command", name: "other"))
         let update = #"{"id":1,"peripheral":"s0","op":"update","image":"\#(hash)"}"#
@@ -62,12 +53,7 @@ struct UpdateCommandTests {
     func missing() async throws {
         let old = TestImage.octets(1, size: 2000)
         let device = MCUmgrFirmwareReceiver(running: old)
-        let world = try await SharedWorld(
-            gateways: 1,
-            sensors: 1,
-            firmware: [device],
-            permissions: Self.permissions
-        )
+        let world = try await Self.world(of: device)
         let asker = Asker(world.broker, "g0/command")
         try await world.run(isSharing: false) {
             await Self.readiness(of: world)
@@ -81,6 +67,16 @@ struct UpdateCommandTests {
             }
         }
         #expect(device.runningImage == old && device.restarts == 0)
+    }
+
+    /// A gateway that follows one device, and may be told to connect to it and to update it.
+    private static func world(of device: MCUmgrFirmwareReceiver) async throws -> SharedWorld {
+        let permission = Configuration.Permission(
+            peripheral: "s0",
+            operations: ["connect", "update"],
+            characteristics: []
+        )
+        return try await SharedWorld(gateways: 1, sensors: 1, firmware: [device], permissions: [permission])
     }
 
     /// A command to a gateway that hasn't subscribed yet reaches nobody.

@@ -96,7 +96,7 @@ private struct Fields {
     /// It becomes a part of a path, so it is nothing but digits.
     func image() throws(Command.Refusal) -> String {
         let hash = try text("image")
-        guard hash.utf8.count == 64, hash.utf8.allSatisfy(("0123456789abcdef".utf8).contains) else {
+        guard let octets = octets(hex: hash), octets.count == 32, octets.hex == hash else {
             throw refusal(
                 "'image' is not a SHA-256 of 64 hexadecimal digits in lower case",
                 "Write what sha256sum prints of the image's file."

@@ -4,7 +4,7 @@ import MQTT
 
 /// Carries out commands from the broker, as far as the configuration permits them.
 struct Commands {
-    /// The most commands at once; for more, the reply is that the gateway is busy.
+    /// The most commands at once; more wait.
     private static let limit = 8
     /// How long a command waits for the peripheral.
     private static let timeout = Duration.seconds(30)
