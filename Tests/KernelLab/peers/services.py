@@ -18,6 +18,7 @@ Properties = Characteristic.Properties
 READABLE = Characteristic.READABLE
 WRITEABLE = Characteristic.WRITEABLE
 USER_DESCRIPTION = "2901"
+BUFFERS = 50  # notifications that a device holds for its controller
 
 
 class Services:
@@ -159,8 +160,12 @@ class Services:
             self.control.say("failed", error=repr(task.exception()))
 
     async def send(self, connection: Connection, characteristic: Characteristic, values) -> None:
-        for value in values:
+        """Keeps a device's few buffers full: with all values in its queue at once, it would answer nothing before the
+        last has left, and a request would meet its end after 30 s."""
+        for number, value in enumerate(values, start=1):
             await self.device.notify_subscriber(connection, characteristic, value)
+            if number % BUFFERS == 0:
+                await connection.drain()
 
     async def send_thousand(self, connection, characteristic):
         await self.send(connection, characteristic, (struct.pack("<I", number) for number in range(1000)))

@@ -53,6 +53,14 @@ def test_a_thousand_notifications_in_order(client):
     assert [struct.unpack("<I", value)[0] for _, value in client.values] == list(range(1000))
 
 
+def test_a_request_is_answered_between_a_thousand_notifications(client):
+    """Behind all of them the answer would come after 30 s on a busy machine, and end the link."""
+    client.subscribe(handle(client, names.THOUSAND))
+    client.until(lambda values: values)
+    assert client.read(handle(client, names.BODY_SENSOR_LOCATION)) == b"\x01"
+    assert len(client.values) < 1000
+
+
 def test_a_message_until_its_end_mark(client):
     client.subscribe(handle(client, names.MESSAGE))
     client.until(lambda values: values and values[-1][1] == names.END_MARK)
