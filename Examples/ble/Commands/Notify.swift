@@ -156,9 +156,13 @@ struct Notify: Command {
         let name = address.map { "\($0)  " } ?? ""
         switch item {
         case .value(let value):
-            let plain = "\(name)\(value.time.clockText)  \(style.text(of: value))"
-            let text = plot?.line(value, style, named: name, for: environment.output.columns) ?? plain
-            try environment.output.print(style.json(of: value).with(address: address), text, isWhole: style.isRaw)
+            // One of the two is made, for each value.
+            try environment.output.print(
+                style.json(of: value).with(address: address),
+                plot?.line(value, style, named: name, for: environment.output.columns)
+                    ?? "\(name)\(value.time.clockText)  \(style.text(of: value))",
+                isWhole: style.isRaw
+            )
             return true
         case .gap(let gap):
             try environment.output.flush()

@@ -24,36 +24,80 @@ enum JSON: Sendable {
 extension JSON: CustomStringConvertible {
     /// The value on one line, as RFC 8259 defines it.
     var description: String {
+        var octets: [UInt8] = []
+        write(to: &octets)
+        return String(decoding: octets, as: UTF8.self)
+    }
+
+    /// Appends the same text, as UTF-8. A line for each value makes this the command's busiest code.
+    func write(to octets: inout [UInt8]) {
         switch self {
-        case .string(let text): "\"\(Self.escaped(text))\""
-        case .number(let number): "\(number)"
-        case .decimal(let number): number.isFinite ? "\(number)" : "0"
-        case .bool(let value): "\(value)"
-        case .null: "null"
-        case .array(let values): "[\(values.map(\.description).joined(separator: ","))]"
+        case .string(let text): Self.write(text, to: &octets)
+        case .number(let number): octets.append(contentsOf: "\(number)".utf8)
+        case .decimal(let number): octets.append(contentsOf: (number.isFinite ? "\(number)" : "0").utf8)
+        case .bool(let value): octets.append(contentsOf: (value ? "true" : "false").utf8)
+        case .null: octets.append(contentsOf: "null".utf8)
+        case .array(let values):
+            octets.append(UInt8(ascii: "["))
+            for (index, value) in values.enumerated() {
+                if index > 0 { octets.append(UInt8(ascii: ",")) }
+                value.write(to: &octets)
+            }
+            octets.append(UInt8(ascii: "]"))
         case .object(let members):
-            "{\(members.map { "\"\(Self.escaped($0))\":\($1)" }.joined(separator: ","))}"
+            octets.append(UInt8(ascii: "{"))
+            for (index, member) in members.enumerated() {
+                if index > 0 { octets.append(UInt8(ascii: ",")) }
+                Self.write(member.0, to: &octets)
+                octets.append(UInt8(ascii: ":"))
+                member.1.write(to: &octets)
+            }
+            octets.append(UInt8(ascii: "}"))
         }
     }
 
-    private static func escaped(_ text: String) -> String {
-        var result = ""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "\"": result += "\\\""
-            case "\\": result += "\\\\"
-            case "\n": result += "\\n"
-            case "\t": result += "\\t"
-            case "\r": result += "\\r"
-            // Escape what a terminal would interpret; to a program, the string is the same.
-            case _ where !scalar.isPrintable:
-                for unit in String(scalar).utf16 {
-                    let digits = String(unit, radix: 16)
-                    result += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-                }
-            default: result.unicodeScalars.append(scalar)
-            }
+    private static func write(_ text: String, to octets: inout [UInt8]) {
+        octets.append(UInt8(ascii: "\""))
+        var text = text
+        let isASCII = text.withUTF8 { units in
+            guard units.allSatisfy({ $0 < 0x80 }) else { return false }
+            for unit in units { write(ascii: unit, to: &octets) }
+            return true
         }
-        return result
+        if !isASCII {
+            for scalar in text.unicodeScalars { write(scalar, to: &octets) }
+        }
+        octets.append(UInt8(ascii: "\""))
+    }
+
+    private static func write(ascii unit: UInt8, to octets: inout [UInt8]) {
+        switch unit {
+        case UInt8(ascii: "\""): octets.append(contentsOf: "\\\"".utf8)
+        case UInt8(ascii: "\\"): octets.append(contentsOf: "\\\\".utf8)
+        case UInt8(ascii: "\n"): octets.append(contentsOf: "\\n".utf8)
+        case UInt8(ascii: "\t"): octets.append(contentsOf: "\\t".utf8)
+        case UInt8(ascii: "\r"): octets.append(contentsOf: "\\r".utf8)
+        case 0..<0x20, 0x7F: escape(UInt16(unit), to: &octets)
+        default: octets.append(unit)
+        }
+    }
+
+    private static func write(_ scalar: Unicode.Scalar, to octets: inout [UInt8]) {
+        if scalar.isASCII {
+            write(ascii: UInt8(scalar.value), to: &octets)
+        } else if scalar.isPrintable {
+            octets.append(contentsOf: String(scalar).utf8)
+        } else {
+            // What a terminal would interpret; to a program, the string is the same.
+            for unit in String(scalar).utf16 { escape(unit, to: &octets) }
+        }
+    }
+
+    private static func escape(_ unit: UInt16, to octets: inout [UInt8]) {
+        octets.append(contentsOf: "\\u".utf8)
+        for shift in stride(from: 12, through: 0, by: -4) {
+            let digit = UInt8(truncatingIfNeeded: unit >> UInt16(shift)) & 15
+            octets.append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") - 10 + digit)
+        }
     }
 }

@@ -51,7 +51,7 @@ struct Output: Sendable {
         _ text: @autoclosure () -> String,
         isWhole: Bool = false
     ) throws {
-        guard !isJSON else { return try write("\(object())\n") }
+        guard !isJSON else { return try write(line: object()) }
         let lines = text().harmlessLines
         try write((isWhole ? lines : lines.wrapped(to: columns)) + "\n")
     }
@@ -61,7 +61,15 @@ struct Output: Sendable {
 
     /// Prints a result that is only for programs.
     func print(_ object: @autoclosure () -> JSON) throws {
-        if isJSON { try write("\(object())\n") }
+        if isJSON { try write(line: object()) }
+    }
+
+    private func write(line object: JSON) throws {
+        var octets: [UInt8] = []
+        octets.reserveCapacity(120)
+        object.write(to: &octets)
+        octets.append(UInt8(ascii: "\n"))
+        try write(octets)
     }
 
     /// Writes octets unchanged.

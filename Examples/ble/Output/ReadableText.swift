@@ -3,14 +3,19 @@ import BLEStreams
 extension Collection<UInt8> {
     /// The octets in lower-case hexadecimal.
     var hexText: String {
-        let digits = Array("0123456789abcdef".utf8)
-        var text: [UInt8] = []
-        text.reserveCapacity(count * 2)
-        for octet in self {
-            text.append(digits[Int(octet >> 4)])
-            text.append(digits[Int(octet & 15)])
+        String(unsafeUninitializedCapacity: 2 * count) { text in
+            var position = 0
+            for octet in self {
+                text[position] = Self.digit(octet >> 4)
+                text[position + 1] = Self.digit(octet & 15)
+                position += 2
+            }
+            return position
         }
-        return String(decoding: text, as: UTF8.self)
+    }
+
+    private static func digit(_ number: UInt8) -> UInt8 {
+        number < 10 ? UInt8(ascii: "0") + number : UInt8(ascii: "a") - 10 + number
     }
 
     /// The octets as text, if they are UTF-8.

@@ -62,14 +62,5 @@ extension AdvertisingData {
 
 extension AdvertisingData: CustomStringConvertible {
     /// The octets in hex, lower case.
-    public var description: String {
-        let digits = Array("0123456789abcdef".utf8)
-        var text: [UInt8] = []
-        text.reserveCapacity(bytes.count * 2)
-        for octet in bytes {
-            text.append(digits[Int(octet >> 4)])
-            text.append(digits[Int(octet & 15)])
-        }
-        return String(decoding: text, as: UTF8.self)
-    }
+    public var description: String { bytes.hexDigits }
 }

@@ -12,9 +12,20 @@ extension ReceptionTime {
         let secondOfDay = (seconds % 86_400 + 86_400) % 86_400
         let day = (seconds - secondOfDay) / 86_400
         let date = Self.date(day)
-        let time = [secondOfDay / 3600, secondOfDay / 60 % 60, secondOfDay % 60].map { Self.padded($0, 2) }
-        let text = "\(Self.padded(date.year, 4))-\(Self.padded(date.month, 2))-\(Self.padded(date.day, 2))"
-        return "\(text)T\(time.joined(separator: ":")).\(Self.padded(attoseconds / 1_000_000_000_000, 6))Z"
+        let isUsual = (0...9999).contains(date.year)
+        let text = String(unsafeUninitializedCapacity: 27) { text in
+            var digits = Digits(text: text)
+            if isUsual { digits.put(date.year, 4) }
+            digits.put("-", date.month, 2)
+            digits.put("-", date.day, 2)
+            digits.put("T", secondOfDay / 3600, 2)
+            digits.put(":", secondOfDay / 60 % 60, 2)
+            digits.put(":", secondOfDay % 60, 2)
+            digits.put(".", attoseconds / 1_000_000_000_000, 6)
+            digits.put("Z")
+            return digits.count
+        }
+        return isUsual ? text : Self.padded(date.year, 4) + text
     }
 
     /// The date that is this number of days after 1970-01-01, in the proleptic Gregorian calendar.
@@ -36,6 +47,33 @@ extension ReceptionTime {
     private static func padded(_ number: Int64, _ width: Int) -> String {
         let digits = String(number.magnitude)
         return (number < 0 ? "-" : "") + String(repeating: "0", count: max(0, width - digits.count)) + digits
+    }
+}
+
+/// Writes numbers of a known width. Loggers write a time for each value, and strings of parts would cost ten times as much.
+private struct Digits {
+    let text: UnsafeMutableBufferPointer<UInt8>
+    var count = 0
+
+    init(text: UnsafeMutableBufferPointer<UInt8>) { self.text = text }
+
+    mutating func put(_ sign: Unicode.Scalar) {
+        text[count] = UInt8(ascii: sign)
+        count += 1
+    }
+
+    mutating func put(_ number: Int64, _ width: Int) {
+        var rest = number
+        for position in (count..<count + width).reversed() {
+            text[position] = UInt8(ascii: "0") + UInt8(rest % 10)
+            rest /= 10
+        }
+        count += width
+    }
+
+    mutating func put(_ sign: Unicode.Scalar, _ number: Int64, _ width: Int) {
+        put(sign)
+        put(number, width)
     }
 }
 

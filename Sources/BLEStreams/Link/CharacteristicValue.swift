@@ -24,16 +24,7 @@ public struct CharacteristicValue: Hashable, Sendable {
     public var text: String? { String(validating: bytes, as: UTF8.self) }
 
     /// The octets in lower-case hexadecimal.
-    public var hex: String {
-        let digits = Array("0123456789abcdef".utf8)
-        var text: [UInt8] = []
-        text.reserveCapacity(bytes.count * 2)
-        for octet in bytes {
-            text.append(digits[Int(octet >> 4)])
-            text.append(digits[Int(octet & 15)])
-        }
-        return String(decoding: text, as: UTF8.self)
-    }
+    public var hex: String { bytes.hexDigits }
 }
 
 extension CharacteristicValue: RandomAccessCollection {

@@ -26,44 +26,76 @@ enum JSONText: Sendable, ExpressibleByStringLiteral {
         Int(exactly: number).map { .number($0) } ?? (number.isFinite ? .decimal(number) : .null)
     }
 
-    /// The text as octets.
-    var octets: [UInt8] { Array(text.utf8) }
-
     /// The value on one line, as RFC 8259 defines it.
-    var text: String {
+    var text: String { String(decoding: octets, as: UTF8.self) }
+
+    /// The text as octets.
+    var octets: [UInt8] {
+        var octets: [UInt8] = []
+        write(to: &octets)
+        return octets
+    }
+
+    /// Appends the text. Each value that is published passes here.
+    private func write(to octets: inout [UInt8]) {
         switch self {
-        case .string(let text): Self.quoted(text)
-        case .number(let number): "\(number)"
-        case .decimal(let number): number.isFinite ? "\(number)" : "null"
-        case .bool(let truth): "\(truth)"
-        case .null: "null"
-        case .array(let values): "[\(values.map(\.text).joined(separator: ","))]"
-        case .object(let members): "{\(members.map { "\(Self.quoted($0)):\($1.text)" }.joined(separator: ","))}"
+        case .string(let text): Self.quote(text, to: &octets)
+        case .number(let number): octets.append(contentsOf: "\(number)".utf8)
+        case .decimal(let number): octets.append(contentsOf: (number.isFinite ? "\(number)" : "null").utf8)
+        case .bool(let truth): octets.append(contentsOf: (truth ? "true" : "false").utf8)
+        case .null: octets.append(contentsOf: "null".utf8)
+        case .array(let values):
+            octets.append(UInt8(ascii: "["))
+            for (index, value) in values.enumerated() {
+                if index > 0 { octets.append(UInt8(ascii: ",")) }
+                value.write(to: &octets)
+            }
+            octets.append(UInt8(ascii: "]"))
+        case .object(let members):
+            octets.append(UInt8(ascii: "{"))
+            for (index, member) in members.enumerated() {
+                if index > 0 { octets.append(UInt8(ascii: ",")) }
+                Self.quote(member.0, to: &octets)
+                octets.append(UInt8(ascii: ":"))
+                member.1.write(to: &octets)
+            }
+            octets.append(UInt8(ascii: "}"))
         }
     }
 
-    private static func quoted(_ text: String) -> String {
-        var result = "\""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "\"": result += "\\\""
-            case "\\": result += "\\\\"
-            case _ where scalar.value < 0x20 || scalar.value == 0x7F:
-                let digits = String(scalar.value, radix: 16)
-                result += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-            default: result.unicodeScalars.append(scalar)
+    /// Escapes octets of ASCII only: those of other characters are all above it.
+    private static func quote(_ text: String, to octets: inout [UInt8]) {
+        octets.append(UInt8(ascii: "\""))
+        for unit in text.utf8 {
+            switch unit {
+            case UInt8(ascii: "\""), UInt8(ascii: "\\"):
+                octets.append(UInt8(ascii: "\\"))
+                octets.append(unit)
+            case 0..<0x20, 0x7F:
+                octets.append(contentsOf: (unit < 0x10 ? "\\u000" : "\\u00").utf8)
+                octets.append(contentsOf: String(unit, radix: 16).utf8)
+            default: octets.append(unit)
             }
         }
-        return result + "\""
+        octets.append(UInt8(ascii: "\""))
     }
 }
 
 extension Sequence<UInt8> {
     /// The octets in lower-case hexadecimal.
     var hex: String {
-        let digits = Array("0123456789abcdef".utf8)
-        return String(decoding: flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+        var text: [UInt8] = []
+        text.reserveCapacity(2 * underestimatedCount)
+        for octet in self {
+            text.append(digit(octet >> 4))
+            text.append(digit(octet & 15))
+        }
+        return String(decoding: text, as: UTF8.self)
     }
+}
+
+private func digit(_ number: UInt8) -> UInt8 {
+    number < 10 ? UInt8(ascii: "0") + number : UInt8(ascii: "a") - 10 + number
 }
 
 /// Octets from hexadecimal digits; `nil` if they are none.
