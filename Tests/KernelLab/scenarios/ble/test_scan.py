@@ -75,7 +75,7 @@ def test_a_passive_scan_hears_no_scan_response(ble):
 
 
 def test_the_timeout_ends_a_scan_that_finds_what_it_can(ble):
-    run = ble.good("scan", "--json", "--timeout", "8")
+    run = ble.good("scan", "--json", "--timeout", "15")
     addresses = [sighting["address"] for sighting in run.sightings]
     assert names.NEAR in addresses
     assert len(addresses) == len(set(addresses)), f"a peripheral twice, without --duplicates\n{run}"

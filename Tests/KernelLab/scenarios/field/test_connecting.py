@@ -181,6 +181,6 @@ def test_a_link_of_another_program_is_named_at_once(ble, bumble, address):
 def test_a_session_says_who_holds_the_link_that_it_waits_for(ble, bumble):
     with Client(names.CENTRAL, names.NEAR, LE_RANDOM) as other:
         other.exchange_mtu()
-        follow = ("notify", TYPED, names.HEART_RATE_MEASUREMENT, "--reconnect", "--timeout", "5")
+        follow = ("notify", TYPED, names.HEART_RATE_MEASUREMENT, "--reconnect", "--timeout", "12")
         run = ble.bad(*follow, status=1, says=["in use", "disconnect"])
         assert "did not accept" not in run.stderr, run
