@@ -87,7 +87,7 @@ final class ManagementSocket: Sendable {
     /// this socket can't send it, another one does.
     ///
     /// - Parameter failed: called, on the loop's thread, if no socket can.
-    func undo<Command: ManagementCommand>(_ command: Command, failed: @escaping @Sendable () -> Void = {}) {
+    func undo<Command: ManagementCommand>(_ command: Command, failed: @escaping @Sendable () -> Void) {
         let index = index
         submit(command, index: index) { [self] outcome in
             switch outcome {

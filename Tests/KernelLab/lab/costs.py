@@ -22,7 +22,7 @@ def say(text: str) -> None:
         print(text, file=report)
 
 
-def note(name: str, run: dict) -> None:
+def record_run(name: str, run: dict) -> None:
     """A single run, for who wants to know more than medians, or has a run that did not come to its end."""
     with (OUT / "runs.log").open("a") as log:
         print(json.dumps({"client": name} | run), file=log)

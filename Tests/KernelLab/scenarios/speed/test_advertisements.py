@@ -12,7 +12,7 @@ import sys
 import pytest
 
 from lab import names
-from lab.costs import PROGRAM, note, say, spent, spread
+from lab.costs import PROGRAM, record_run, say, spent, spread
 from lab.neighbour import Neighbour
 from lab.mgmt import Management
 from lab.peer import Peer
@@ -57,7 +57,7 @@ class Station:
         costs = {name: (spent(process) - before[name]) / COUNT * 1e6 for name, process in processes.items()}
         told = sum(line.startswith("heard") for line in client.lines[heard:])
         run = {"seconds": seconds, "costs": costs, "thousands": told}
-        note(client.name, run)
+        record_run(client.name, run)
         return run
 
     def silence(self) -> None:

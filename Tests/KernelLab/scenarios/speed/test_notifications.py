@@ -19,7 +19,7 @@ import pytest
 from lab import names
 from lab.bench_pair import BenchPair
 from lab.ble import UNPRIVILEGED, let_everybody_run
-from lab.costs import PROGRAM, note, run_ble, say, spread
+from lab.costs import PROGRAM, record_run, run_ble, say, spread
 from lab.world import Process
 
 COUNT = 20_000
@@ -121,7 +121,7 @@ class World(BenchPair):
         for _ in range(RUNS):
             for name, reception in self.turn():
                 turns[name].append(reception)
-                note(name, reception)
+                record_run(name, reception)
         for name, runs in turns.items():
             received = sorted(run["received"] for run in runs)
             say(

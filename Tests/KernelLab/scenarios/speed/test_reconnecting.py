@@ -14,7 +14,7 @@ import pytest
 
 from lab import names
 from lab.ble import PROGRAM as BLE
-from lab.costs import note, say, spread
+from lab.costs import record_run, say, spread
 from lab.neighbour import Neighbour
 from lab.world import BumbleWorld, Process
 
@@ -50,7 +50,7 @@ class Range:
             seconds = time.monotonic() - begin
             opcodes = self.peer.command("requests").split(",")
             run = {"seconds": seconds, "requests": len(list(filter(None, opcodes)))}
-            note(name, run)
+            record_run(name, run)
             return run
         finally:
             client.stop()

@@ -10,7 +10,7 @@ import pytest
 
 from lab import names
 from lab.bench_pair import BenchPair
-from lab.costs import note, say, spread
+from lab.costs import record_run, say, spread
 
 RUNS = 5
 COUNTS = {"reads": 300, "writes": 2_000}
@@ -30,7 +30,7 @@ class World(BenchPair):
                 local = names.BTVIRT_CLIENT if where == "plain" else self.adapter
                 arguments = [kind, where, local, names.BTVIRT_SERVER, str(COUNTS[kind])]
                 turns[kind, where].append(self.receive("requests", *arguments))
-                note(f"{kind}, {where}", turns[kind, where][-1])
+                record_run(f"{kind}, {where}", turns[kind, where][-1])
         for (kind, where), runs in turns.items():
             say(
                 f"{kind}, {where}: {spread([run['rate'] for run in runs], ' a second', 0)}; processor time of one: "
