@@ -14,7 +14,8 @@ import Testing
     }
 
     @Test func `Foundation reads any scalar back as it was`() throws {
-        let scalars = (0...0x2FFFF).compactMap(Unicode.Scalar.init) + (0xE0000...0xE01FF).compactMap(Unicode.Scalar.init)
+        let scalars =
+            (0...0x2FFFF).compactMap(Unicode.Scalar.init) + (0xE0000...0xE01FF).compactMap(Unicode.Scalar.init)
         for start in stride(from: 0, to: scalars.count, by: 4096) {
             var text = ""
             text.unicodeScalars.append(contentsOf: scalars[start..<min(start + 4096, scalars.count)])
@@ -26,7 +27,9 @@ import Testing
 
     @Test func `an object keeps the order of its members, and leaves out those without a value`() {
         let json = JSON.object(
-            ("z", .number(-5)), ("none", nil), ("a", .array([.decimal(1.5), .null, .bool(true), .decimal(.nan)])),
+            ("z", .number(-5)),
+            ("none", nil),
+            ("a", .array([.decimal(1.5), .null, .bool(true), .decimal(.nan)])),
             ("\"", .object([]))
         )
         #expect(json.description == #"{"z":-5,"a":[1.5,null,true,0],"\"":{}}"#)

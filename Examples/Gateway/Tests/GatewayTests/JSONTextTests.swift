@@ -17,8 +17,10 @@ import Testing
 
     @Test func `values on one line`() {
         let json = JSONText.object(
-            ("z", .number(-5)), ("a", .array([.decimal(1.5), .null, .bool(false), .decimal(.infinity)])),
-            ("hex", .hex([0x00, 0x9A, 0xFF])), ("\"", "\n")
+            ("z", .number(-5)),
+            ("a", .array([.decimal(1.5), .null, .bool(false), .decimal(.infinity)])),
+            ("hex", .hex([0x00, 0x9A, 0xFF])),
+            ("\"", "\n")
         )
         #expect(json.text == #"{"z":-5,"a":[1.5,null,false,null],"hex":"009aff","\"":"\u000a"}"#)
     }
