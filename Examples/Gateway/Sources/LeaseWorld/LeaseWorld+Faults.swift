@@ -5,7 +5,7 @@ import Leases
 extension LeaseWorld {
     /// What befalls a gateway, or the broker.
     enum Fault: Int, CaseIterable {
-        case crash, silentCrash, cut, reset, unnoticedReset, pause, slowness, fullDisk, shadows
+        case crash, silentCrash, cut, reset, unnoticedReset, pause, slowness, fullDisk, blockedLinks, shadows
         case brokerForgets, brokerRemembers, brokerRewinds, lostWills, lateWills, powerCut
 
         var isOfGateway: Bool { rawValue <= Fault.shadows.rawValue }
@@ -57,6 +57,8 @@ extension LeaseWorld {
         case .pause: gateways[number].pausedUntil = max(gateways[number].pausedUntil, now + duration)
         case .slowness: gateways[number].slowUntil = max(gateways[number].slowUntil, now + duration)
         case .fullDisk: gateways[number].diskFullUntil = max(gateways[number].diskFullUntil, now + duration * 3)
+        case .blockedLinks:
+            for pair in map.pairs[number] where random.below(3) == 0 { blockedUntil[Int(pair)] = now + duration * 3 }
         default: castShadows(number)
         }
     }

@@ -32,6 +32,10 @@ extension LeaseWorld {
         let level = Int(map.strength[pair]) + Int(shadow[pair])
         if isHeard(pair) {
             give(.heard(peripheral(pair), strength: level + Int(random.below(7)) - 3), to: gateway)
+            if owners[Int(map.sensor[pair])] == Int32(gateway) {
+                let id = peripheral(pair)
+                give(blockedUntil[pair] > now ? .unreachable(id) : .reached(id), to: gateway)
+            }
         }
         wheel.add(event, at: now + plan.cadence * 4 / 5 + random.below(plan.cadence * 2 / 5))
     }

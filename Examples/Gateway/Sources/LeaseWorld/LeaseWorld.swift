@@ -14,6 +14,8 @@ public final class LeaseWorld {
 
     // For each pair.
     var shadow: [Int16]
+    /// Until when the gateway can't connect to the sensor.
+    var blockedUntil: [Int64]
     var alarms: [Int64]
     var tenureNumbers: [UInt64]
     var tenureSessions: [UInt64]
@@ -47,6 +49,7 @@ public final class LeaseWorld {
         gateways = (0..<plan.gateways).map { _ in WorldGateway() }
         broker = WorldBroker(sensors: plan.sensors, gateways: plan.gateways, pairs: pairs)
         shadow = Array(repeating: 0, count: pairs)
+        blockedUntil = Array(repeating: 0, count: pairs)
         alarms = Array(repeating: .max, count: pairs)
         tenureNumbers = Array(repeating: 0, count: pairs)
         tenureSessions = Array(repeating: 0, count: pairs)

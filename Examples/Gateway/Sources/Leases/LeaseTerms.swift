@@ -33,6 +33,11 @@ public struct LeaseTerms: Hashable, Sendable {
     public var tenure: Milliseconds = 120_000
     /// How long others wait when a peripheral is released to one gateway: 5 s.
     public var courtesy: Milliseconds = 5000
+    /// How long an owner that hears a peripheral can't use it before it lets others try: 60 s.
+    public var patience: Milliseconds = 60_000
+    /// How long it leaves the peripheral to others then: it claims ``deference`` later than they, and doesn't ask for
+    /// it: 900 s.
+    public var setback: Milliseconds = 900_000
     /// How many peripherals a gateway knows at most; it ignores others: 4096.
     public var capacity = 4096
     /// How many epochs a gateway reserves with one write to its disk: 1024.
@@ -44,6 +49,9 @@ public struct LeaseTerms: Hashable, Sendable {
     /// How long a gateway listens to a peripheral's topic before it claims or acts: until every owner that the retained
     /// record may hide has spoken or stopped.
     public var listening: Milliseconds { 3 * confirmation }
+
+    /// By how much later than others a gateway claims that couldn't connect to the peripheral: more than reception makes.
+    public var deference: Milliseconds { courtesy + 5000 }
 
     /// The Will Delay Interval, and the Session Expiry Interval, of each CONNECT, in seconds.
     public var willDelay: Int { Int((waited(confirmation) + 999) / 1000) }

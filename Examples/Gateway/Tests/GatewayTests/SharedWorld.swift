@@ -62,6 +62,7 @@ final class SharedWorld: Sendable {
         (terms.lease, terms.renewal, terms.courtesy) = (15_000, 3000, 500)
         (terms.silence, terms.forgetting) = (6000, 30_000)
         (terms.dwell, terms.tenure) = (1000, 3000)
+        (terms.patience, terms.setback) = (3000, 600_000)
         return terms
     }
 

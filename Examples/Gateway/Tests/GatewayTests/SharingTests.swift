@@ -79,6 +79,28 @@ struct SharingTests {
         #expect(world.overlaps == 0)
     }
 
+    @Test("leave a peripheral that one of them hears, but can't connect to, to another one")
+    func unreachable() async throws {
+        let world = try await SharedWorld(gateways: 2, sensors: 1)
+        try await world.run {
+            var seen = SharedValues()
+            await world.take(&seen) { $0.owners.count == 1 }
+            let first = try #require(seen.owners["s0"]?.last?.wholeNumberValue)
+            let (gateway, sensor) = (world.adapters[first], world.sensors[0])
+            world.air.faults.add(.neverEstablish(), between: gateway, and: sensor)
+            world.air.faults.add(.dropLink(after: Duration.zero), between: gateway, and: sensor)
+            await world.take(&seen) { $0.owners["s0"] == "g\(1 - first)" }
+            #expect(world.metric("gateway_leases_unreachable_total", of: first) == 1)
+            let (values, changes) = (seen.values, seen.changes)
+            // It is received as well as before, but doesn't come back.
+            world.air.setSignal(.dBm(-85), between: world.adapters[1 - first], and: sensor)
+            await world.take(&seen) { $0.values == values + 100 }
+            #expect(seen.changes == changes)
+            #expect(seen.wrong.isEmpty)
+        }
+        #expect(world.overlaps == 0)
+    }
+
     @Test("take a peripheral up again after the broker was away")
     func brokerAway() async throws {
         let world = try await SharedWorld(gateways: 2, sensors: 2)

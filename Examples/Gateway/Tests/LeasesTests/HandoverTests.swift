@@ -60,6 +60,58 @@ struct HandoverTests {
         #expect(bench.records.last?.state == .released(to: nil))
     }
 
+    @Test("An owner that can't connect lets others claim first, and doesn't ask for it until it is ready once")
+    func setback() throws {
+        var (bench, _) = MachineBench.acting()
+        #expect(bench.give(.unreachable(MachineBench.sensor)).release == [MachineBench.sensor])
+        let released = try #require(bench.records.last)
+        #expect(released.state == .released(to: nil))
+        bench.receive(.record(released))
+        bench.pass(seconds: 9)
+        #expect(bench.records.last == released, "others come first")
+        var other = bench
+        let taken = MachineBench.foreign(2000, 3, after: released.mark, strength: -90)
+        other.receive(.record(taken))
+        other.pass(seconds: 60)
+        #expect(other.published.last == bench.published.last, "it doesn't ask for what it can't use")
+        other.give(.reached(MachineBench.sensor))
+        other.pass(seconds: 65)
+        #expect(other.bids.count == 1)
+
+        bench.pass(seconds: 10)
+        let claim = try #require(bench.records.last)
+        #expect(claim != released && claim.state == .held, "nobody else did")
+        bench.receive(.record(claim))
+        bench.pass(seconds: 2)
+        #expect(bench.epoch != nil)
+    }
+
+    @Test("What isn't heard any more is no failure to connect")
+    func absent() {
+        var (bench, _) = MachineBench.acting()
+        bench.pass(seconds: 80, strength: nil)
+        #expect(bench.give(.unreachable(MachineBench.sensor)).release.isEmpty)
+    }
+
+    @Test("The one that couldn't connect asks again when its setback is over")
+    func setbackEnds() {
+        var terms = LeaseTerms()
+        terms.setback = 200_000
+        var (bench, released) = MachineBench.acting(terms)
+        bench.give(.unreachable(MachineBench.sensor))
+        released = bench.records.last
+        if let released { bench.receive(.record(released)) }
+        var previous = released?.mark
+        for sequence in 1...12 {
+            let record = MachineBench.foreign(2000, UInt32(sequence), after: previous, strength: -90)
+            previous = record.mark
+            bench.receive(.record(record))
+            bench.pass(seconds: 30)
+            #expect(bench.bids.isEmpty || sequence * 30 > 200)
+        }
+        #expect(!bench.bids.isEmpty)
+    }
+
     @Test("A gateway that ends releases what it has, and claims nothing more")
     func ends() {
         var (bench, _) = MachineBench.acting()

@@ -61,6 +61,10 @@ struct MachineBench {
         published.compactMap { if case .record(let record) = $0 { record } else { nil } }
     }
 
+    var bids: [LeaseBid] {
+        published.compactMap { if case .bid(let bid) = $0 { bid } else { nil } }
+    }
+
     /// The epoch by which the machine acts now.
     var epoch: Epoch? { machine.epoch(of: MachineBench.sensor, at: now) }
 

@@ -39,6 +39,8 @@ extension Configuration.Sharing {
         terms.dwell = try fields.milliseconds("dwellSeconds", 0...86_400, terms.dwell)
         terms.tenure = try fields.milliseconds("tenureSeconds", 0...86_400, terms.tenure)
         terms.courtesy = try fields.milliseconds("courtesySeconds", 0...600, terms.courtesy)
+        terms.patience = try fields.milliseconds("patienceSeconds", 1...86_400, terms.patience)
+        terms.setback = try fields.milliseconds("setbackSeconds", 0...86_400, terms.setback)
     }
 
     private func check(_ section: String) throws(ConfigurationError) {

@@ -71,6 +71,12 @@ final class Health: Sendable {
         add("gateway_leases_held", "gauge", "Leases that this gateway holds.", leases.held)
         add("gateway_leases_gained_total", "counter", "Leases that it began to hold.", leases.gained)
         add("gateway_leases_lost_total", "counter", "Leases that it stopped holding.", leases.lost)
+        add(
+            "gateway_leases_unreachable_total",
+            "counter",
+            "Leases released because the peripheral could not be connected to.",
+            leases.unreachable
+        )
         add("gateway_leases_fenced_total", "counter", "Messages dropped because a lease was over.", leases.fenced)
         return text
     }

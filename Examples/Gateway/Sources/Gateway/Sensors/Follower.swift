@@ -28,6 +28,7 @@ struct Follower {
         sessions.add(peripheral.label, session, lease)
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await beside(session) }
+            if let lease { group.addTask { await lease.listen(to: session) } }
             await follow(session)
             group.cancelAll()
         }
@@ -82,7 +83,6 @@ struct Follower {
                     publish("\(change.state)", isReady: change.state.isReady, change.cause.map { "\($0)" })
                 }
             }
-            if let lease { group.addTask { await lease.listen(to: session) } }
             try await group.next()
             group.cancelAll()
         }

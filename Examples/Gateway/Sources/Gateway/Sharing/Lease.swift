@@ -13,12 +13,20 @@ struct Lease: Sendable {
     var members: [(String, JSONText)]? { driver.members(tenure.id) }
 
     /// Tells how well the peripheral is received on a link, until the task is cancelled: connected peripherals
-    /// advertise seldom.
+    /// advertise seldom. And tells if the session isn't ready for long: then another gateway may try.
     func listen(to session: Session) async {
-        let interval = Duration.milliseconds(max(100, driver.settings.terms.silence / 6))
+        let terms = driver.settings.terms
+        let interval = Duration.milliseconds(max(100, min(terms.silence, terms.patience * 2) / 6))
+        var reachedAt = ContinuousClock.now
         while (try? await Task.sleep(for: interval)) != nil {
-            guard session.state.isReady else { continue }
-            driver.hear(tenure.address, (try? await session.link?.rssi()) ?? nil)
+            if session.state.isReady {
+                reachedAt = .now
+                driver.reach(tenure.id)
+                driver.hear(tenure.address, (try? await session.link?.rssi()) ?? nil)
+            } else if reachedAt.duration(to: .now) >= .milliseconds(terms.patience) {
+                reachedAt = .now
+                driver.giveUp(tenure)
+            }
         }
     }
 }

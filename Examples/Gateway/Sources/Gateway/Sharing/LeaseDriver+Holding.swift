@@ -85,6 +85,28 @@ extension LeaseDriver {
         finish(after)
     }
 
+    /// Its session is ready.
+    func reach(_ id: PeripheralID) { give(.reached(id)) }
+
+    /// It can't be connected to: others may try, if it is heard.
+    func giveUp(_ tenure: Tenure) {
+        let (after, isGivenUp) = state.withLock { state in
+            let wasHeld = state.held[tenure.id] != nil
+            let after = handle(.unreachable(tenure.id), &state)
+            let isGivenUp = wasHeld && state.held[tenure.id] == nil
+            if isGivenUp { state.counts.unreachable += 1 }
+            return (after, isGivenUp)
+        }
+        if isGivenUp {
+            let seconds = settings.terms.patience / 1000
+            report(
+                "\(tenure.peripheral.label): it is heard, but was not ready for \(seconds) s; another gateway may try. "
+                    + "Check that it accepts connections, and that this gateway is paired with it if it asks for that."
+            )
+        }
+        finish(after)
+    }
+
     /// The members that each message about a peripheral carries: the epoch; `nil`: the lease is over, publish nothing.
     func members(_ id: PeripheralID) -> [(String, JSONText)]? {
         state.withLock { state in
@@ -129,6 +151,7 @@ extension LeaseDriver {
             ("held", .number(counts.held)),
             ("gained", .number(counts.gained)),
             ("lost", .number(counts.lost)),
+            ("unreachable", .number(counts.unreachable)),
             ("fenced", .number(counts.fenced)),
             ("epochs", .object(epochs.map { ("\($0.key)", .number(Int($0.value.number))) }))
         )

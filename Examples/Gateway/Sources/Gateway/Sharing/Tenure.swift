@@ -20,6 +20,8 @@ struct LeaseCounts: Hashable, Sendable {
     var gained = 0
     /// How often it stopped holding one, whatever the reason.
     var lost = 0
+    /// How often it released one because it could not connect.
+    var unreachable = 0
     /// Messages that were dropped, because the lease was over when they were to be published.
     var fenced = 0
     /// Peripherals of which it follows the lease.

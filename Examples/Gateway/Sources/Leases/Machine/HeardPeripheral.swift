@@ -26,6 +26,8 @@ struct HeardPeripheral: Equatable, Sendable {
     /// In sixteenths of a dBm, smoothed.
     var level: Int
     var heardAt: Milliseconds
+    /// Until when it is left to others: the gateway couldn't connect to it.
+    var deferringUntil: Milliseconds = .min
 
     // Its topic.
     /// Until when nothing is claimed, and nobody acts; `nil`: the topic isn't subscribed.

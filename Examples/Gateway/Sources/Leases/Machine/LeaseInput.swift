@@ -2,6 +2,10 @@
 public enum LeaseInput: Equatable, Sendable {
     /// It received the peripheral, with this strength in dBm: an advertisement, or a value on a link.
     case heard(PeripheralID, strength: Int)
+    /// It acts on the peripheral, and hasn't been able to use it for ``LeaseTerms/patience``.
+    case unreachable(PeripheralID)
+    /// It can use the peripheral.
+    case reached(PeripheralID)
     /// The broker has accepted a connection with Clean Start, whose will names this session, and the gateway's own pulse
     /// topic is subscribed. All else must be subscribed anew.
     case connected(SessionID)

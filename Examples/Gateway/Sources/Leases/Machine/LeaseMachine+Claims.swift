@@ -83,7 +83,7 @@ extension LeaseMachine {
             if !isFormer(known) { slots[slot]?.claimAt = nil }
             return
         }
-        let claimAt = known.claimAt ?? now + delay(known)
+        let claimAt = known.claimAt ?? now + delay(known, now)
         slots[slot]?.claimAt = claimAt
         guard now >= claimAt, let epoch = nextEpoch(slot) else { return }
         slots[slot]?.claimAt = nil
@@ -107,21 +107,22 @@ extension LeaseMachine {
         return isOver ? listeningUntil : max(listeningUntil, known.recordAt + terms.waited(terms.lease))
     }
 
-    /// Whoever receives the peripheral best claims first.
-    private mutating func delay(_ known: HeardPeripheral) -> Milliseconds {
+    /// Whoever receives the peripheral best claims first, and whoever couldn't connect to it comes last.
+    private mutating func delay(_ known: HeardPeripheral, _ now: Milliseconds) -> Milliseconds {
         if isFormer(known) { return 0 }
         var delay = Milliseconds(min(max(-50 - known.strength, 0), 50)) * 40 + random.below(500)
         if case .released(let next?) = known.record?.state {
             if next == gateway { return 0 }
             delay += terms.courtesy
         }
+        if now < known.deferringUntil { delay += terms.deference }
         return delay
     }
 
     private mutating func considerBid(_ slot: Int, _ now: Milliseconds, _ effects: inout LeaseEffects) {
         guard let known = slots[slot], let record = known.record, !record.isReleased, !hasStopped,
             record.epoch.gateway != gateway, known.strength >= record.strength + terms.hysteresis,
-            ceiling > highestNumber
+            ceiling > highestNumber, now >= known.deferringUntil
         else {
             slots[slot]?.betterSince = nil
             return

@@ -23,6 +23,16 @@ extension LeaseMachine {
         }
     }
 
+    /// The gateway can't connect to what it owns: another one may be able to. One that isn't heard any more is away for
+    /// all of them.
+    mutating func giveUp(_ peripheral: PeripheralID, _ now: Milliseconds, _ effects: inout LeaseEffects) {
+        guard let slot = index[peripheral], let known = slots[slot], known.tenure?.isActing == true,
+            now < known.heardAt + terms.patience
+        else { return }
+        slots[slot]?.deferringUntil = now + terms.setback
+        release(slot, to: nil, now, &effects)
+    }
+
     mutating func beginListening(_ peripheral: PeripheralID, _ now: Milliseconds, _ effects: inout LeaseEffects) {
         guard session != nil, let slot = index[peripheral], slots[slot]?.listeningUntil == nil else { return }
         slots[slot]?.listeningUntil = rules.listens ? now + terms.waited(terms.listening) : now

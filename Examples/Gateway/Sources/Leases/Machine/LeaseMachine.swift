@@ -93,6 +93,9 @@ public struct LeaseMachine: Equatable, Sendable {
         stopIfUnconfirmed(now, &effects)
         switch input {
         case .heard(let peripheral, let strength): hear(peripheral, strength, now, &effects)
+        case .unreachable(let peripheral): giveUp(peripheral, now, &effects)
+        case .reached(let peripheral):
+            if let slot = index[peripheral] { slots[slot]?.deferringUntil = .min }
         case .connected(let session): connect(session, now, &effects)
         case .disconnected: disconnect(now, &effects)
         case .subscribed(let peripheral): beginListening(peripheral, now, &effects)
