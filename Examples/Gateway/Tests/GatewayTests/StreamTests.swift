@@ -141,6 +141,8 @@ struct Arrivals {
     private(set) var values = 0
     private(set) var hasEnded = false
     private(set) var status = ""
+    /// Whether the test's own message has come, which is behind all that the broker accepted before it.
+    private(set) var hasMark = false
 
     var sequences: Set<UInt64> { Set(payloads.keys.map(\.sequence)) }
 
@@ -151,6 +153,7 @@ struct Arrivals {
 
     private mutating func add(_ topic: String, _ payload: String) {
         if topic.hasSuffix("/status") { status = payload }
+        if topic.hasSuffix("/mark") { hasMark = true }
         guard let seen = Seen(payload) else { return }
         if topic.hasSuffix("/lost"), let first = seen.first, let last = seen.last, let count = seen.count {
             if lost.isDisjoint(with: first...last) { lostCount += count }
