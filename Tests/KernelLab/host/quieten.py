@@ -33,7 +33,8 @@ def main(folder: Path) -> None:
         source = file.read_text()
         if (changed := quiet(source)) != source:
             file.write_text(changed)
-    compileall.compile_dir(folder, quiet=1)
+    if not compileall.compile_dir(folder, quiet=1):
+        sys.exit(f"{folder} doesn't compile without its messages")
 
 
 if __name__ == "__main__":

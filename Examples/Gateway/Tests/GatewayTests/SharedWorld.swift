@@ -28,14 +28,19 @@ final class SharedWorld: Sendable {
     let firmware: [MCUmgrFirmwareReceiver]
     /// What commands may do, with the images of the folder.
     let permissions: [Configuration.Permission]
+    /// How long a gateway keeps what it can't use, in milliseconds; as long as usual unless a test is about that: a busy
+    /// machine takes its time to connect.
+    let patience: Milliseconds
     private let controls: [(stream: AsyncStream<Order>, continuation: AsyncStream<Order>.Continuation)]
 
     init(
         gateways: Int,
         sensors: Int,
         firmware: [MCUmgrFirmwareReceiver] = [],
-        permissions: [Configuration.Permission] = []
+        permissions: [Configuration.Permission] = [],
+        patience: Milliseconds = LeaseTerms().patience
     ) async throws {
+        self.patience = patience
         self.firmware = firmware
         self.permissions = permissions
         let broker = try await Broker("allow_anonymous true\nmax_queued_messages 0")
@@ -62,7 +67,6 @@ final class SharedWorld: Sendable {
         (terms.lease, terms.renewal, terms.courtesy) = (15_000, 3000, 500)
         (terms.silence, terms.forgetting) = (6000, 30_000)
         (terms.dwell, terms.tenure) = (1000, 3000)
-        (terms.patience, terms.setback) = (3000, 600_000)
         return terms
     }
 
@@ -89,6 +93,7 @@ final class SharedWorld: Sendable {
         if isSharing {
             configuration.leases = .init()
             configuration.leases?.terms = Self.terms
+            configuration.leases?.terms.patience = patience
         }
         return configuration
     }

@@ -81,7 +81,7 @@ struct SharingTests {
 
     @Test("leave a peripheral that one of them hears, but can't connect to, to another one")
     func unreachable() async throws {
-        let world = try await SharedWorld(gateways: 2, sensors: 1)
+        let world = try await SharedWorld(gateways: 2, sensors: 1, patience: 10_000)
         try await world.run {
             var seen = SharedValues()
             await world.take(&seen) { $0.owners.count == 1 }
