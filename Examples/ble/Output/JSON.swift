@@ -95,9 +95,6 @@ extension JSON: CustomStringConvertible {
 
     private static func escape(_ unit: UInt16, to octets: inout [UInt8]) {
         octets.append(contentsOf: "\\u".utf8)
-        for shift in stride(from: 12, through: 0, by: -4) {
-            let digit = UInt8(truncatingIfNeeded: unit >> UInt16(shift)) & 15
-            octets.append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") - 10 + digit)
-        }
+        octets.append(contentsOf: [UInt8(unit >> 8), UInt8(truncatingIfNeeded: unit)].hexText.utf8)
     }
 }
