@@ -8,6 +8,7 @@ import os
 import re
 import shlex
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -62,7 +63,13 @@ def boot(cache: Path, guest: Guest, only: str | None, out: Path, is_live: bool) 
     script.chmod(0o755)
     log = out / "log"
     log.touch()
-    machine = subprocess.Popen([str(ROOT / "host" / "boot"), str(cache), guest.line, str(SECONDS), str(out)])
+    inside, outside = socket.socketpair()
+    with inside, outside, (out / "nursery").open("w") as said:
+        nursery = [sys.executable, "-B", "-m", "host.nursery", str(outside.fileno())]
+        peers = subprocess.Popen(nursery, cwd=ROOT, pass_fds=[outside.fileno()], stdout=said, stderr=said)
+        end = str(inside.fileno())
+        command = [str(ROOT / "host" / "boot"), str(cache), guest.line, str(SECONDS), str(out), end]
+        machine = subprocess.Popen(command, pass_fds=[inside.fileno()])
     try:
         with log.open(errors="replace") as output:
             while machine.poll() is None:
@@ -72,6 +79,8 @@ def boot(cache: Path, guest: Guest, only: str | None, out: Path, is_live: bool) 
     except KeyboardInterrupt:
         machine.wait()  # the terminal's Ctrl-C has reached it too
         raise
+    finally:
+        peers.wait()  # it has lost its guest
 
 
 def show(said: str, guest: Guest, is_live: bool) -> None:

@@ -92,6 +92,9 @@ def judge_end(verdict: Verdict, out: Path) -> None:
         verdict.details += [tail(out / "console"), tail(out / "qemu")]
     elif status in TIMED_OUT:
         verdict.troubles.append("the guest was stopped at its deadline")
+    elif said := read(out / "nursery").strip():
+        verdict.troubles.append(f"the peers' nursery: {said.splitlines()[-1]}")
+        verdict.details.append(tail(out / "nursery"))
     elif status != "0" and not verdict.counts[FAILED]:
         hint = " (interrupted: its deadline?)" if status in ("2", "130") else ""
         verdict.troubles.append(f"the bench ended with status {status}{hint}")

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from lab import kernel_tests, nursery
+from lab import kernel_tests, relay
 from lab.world import OUT
 
 KERNEL_TESTS = "kernel-tests"
@@ -29,7 +29,7 @@ def main(arguments: list[str]) -> int:
     only = None
     if arguments[:1] == ["--only"]:
         only, arguments = arguments[1], arguments[2:]
-    nursery.load()
+    relay.open_relay()
     status = 0
     for bench in arguments:
         print(f"--- {bench}", flush=True)

@@ -21,7 +21,6 @@ import sys
 from pathlib import Path
 
 from lab import names
-from lab.nursery import open_nursery
 from lab.world import OUT, RUN, BumbleWorld, VirtualPair
 
 TESTS = Path(__file__).resolve().parents[2] / "BLELinuxTests" / "Kernel"
@@ -34,7 +33,6 @@ def suites() -> list[str]:
 
 def main(pattern: str) -> int:
     chosen = pattern.partition("/")[2]
-    open_nursery()  # before any thread exists
     pair = VirtualPair()
     bumble = BumbleWorld()
     environment = os.environ | {

@@ -16,6 +16,8 @@ NEAR_RSSI = -48
 FAR = "D8:3A:5E:00:00:02"
 FAR_NAME = "Lab Beacon"
 FAR_RSSI = -87
+# What the sensors of peers/crowd.py notify is this and the number of the beat.
+BEAT_BASE = 60
 
 
 def is_private(address: str) -> bool:

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from lab import names
 from lab.mgmt import Management
-from lab.nursery import Child, open_nursery
 from lab.peer import PATIENCE, Peer
+from lab.relay import Remote
 from peers import zoo
 
 OUT = Path("/out")
@@ -32,7 +32,7 @@ class Process:
         self.reader = threading.Thread(target=self.read, daemon=True)
         self.reader.start()
 
-    def start(self, command: tuple[str, ...], environment: dict[str, str]) -> subprocess.Popen | Child:
+    def start(self, command: tuple[str, ...], environment: dict[str, str]) -> subprocess.Popen | Remote:
         return subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
@@ -86,11 +86,11 @@ class Process:
 
 
 class PeerProcess(Process):
-    """A module of peers/ that needs Bumble, with its arguments."""
+    """A module of peers/ that needs Bumble, with its arguments. It runs outside the guest."""
 
-    def start(self, command: tuple[str, ...], environment: dict[str, str]) -> Child:
+    def start(self, command: tuple[str, ...], environment: dict[str, str]) -> Remote:
         module, *arguments = command
-        return open_nursery().start(module, arguments, environment)
+        return Remote(module, arguments, environment)
 
 
 def start_bluetoothd(*arguments: str) -> Process:

@@ -1,4 +1,4 @@
-"""The air: a kernel adapter through /dev/vhci and any number of Bumble hosts, joined in this process.
+"""The air: a kernel adapter through the guest's /dev/vhci and any number of Bumble hosts, joined in this process.
 
 Bumble's controllers and link are used as they are but for what a kernel, or a scenario, would notice:
 data from a central with a public address is lost, scan responses, signal strength and passive scanning don't exist,
@@ -8,7 +8,6 @@ a cancelled connection attempt never ends, and both sides see the same reason fo
 from __future__ import annotations
 
 import asyncio
-import os
 from dataclasses import dataclass
 
 from bumble import hci, ll
@@ -16,6 +15,8 @@ from bumble.controller import Controller, LegacyAdvertiser
 from bumble.core import PhysicalTransport
 from bumble.host import Host
 from bumble.link import LocalLink
+
+from peers.outside import Device, outside
 
 VENDOR_PACKET = 0xFF
 EXTERNAL_CONFIGURATION = 0x40  # of /dev/vhci: the adapter is unconfigured until somebody says that it is not
@@ -118,6 +119,13 @@ class AirController(Controller):
             | hci.LeFeatureMask.LE_PERIODIC_ADVERTISING
         )
         self.le_legacy_advertiser = Advertiser(self)
+
+    def send_hci_packet(self, packet):
+        """A packet of a host outside the guest is complete when the guest has come to it: then the host sends further ones."""
+        if isinstance(packet, hci.HCI_Number_Of_Completed_Packets_Event) and isinstance(self.host, Host):
+            outside().air.carry(lambda: super(AirController, self).send_hci_packet(packet))
+        else:
+            super().send_hci_packet(packet)
 
     def claim_simple_pairing(self, on: bool):
         """As controllers do that have classic Bluetooth too: without it the kernel makes no out-of-band data. It asks when the
@@ -281,42 +289,57 @@ class CentralController(AirController):
 
 
 class KernelHost:
-    """The kernel as a host: HCI packets to and from /dev/vhci, one per read and write. Can be unplugged.
+    """The kernel as a host: HCI packets to and from the guest's /dev/vhci, one per read and write. Can be unplugged.
 
     The adapter's number, `index`, is there as soon as the kernel has told it.
     """
 
     def __init__(self, is_plugged: bool = True):
-        self.sink = self.file = None
+        self.sink = None
+        self.device: Device | None = None
         if is_plugged:
             self.plug()
 
     def plug(self, options=0):
         """With options for /dev/vhci (drivers/bluetooth/hci_vhci.c, __vhci_create_device)."""
-        self.file = os.open("/dev/vhci", os.O_RDWR | os.O_NONBLOCK)
         self.index = asyncio.get_running_loop().create_future()
-        asyncio.get_running_loop().add_reader(self.file, self.on_readable)
-        os.write(self.file, bytes([VENDOR_PACKET, options]))
+        self.device = outside().open("vhci", self.take, options)
 
     def unplug(self):
-        if self.file is not None:
-            asyncio.get_running_loop().remove_reader(self.file)
-            os.close(self.file)
-        self.file = None
+        if self.device:
+            self.device.close()
+        self.device = None
+
+    @property
+    def is_plugged(self) -> bool:
+        return self.device is not None
 
     def set_packet_sink(self, sink):
         self.sink = sink
 
     def on_packet(self, packet):
-        if self.file is not None:
-            os.write(self.file, packet)
+        if self.device:
+            self.device.write(packet)
 
-    def on_readable(self):
-        packet = os.read(self.file, 4096)
+    def take(self, packet):
         if packet[0] == VENDOR_PACKET:
             self.index.set_result(packet[2] | packet[3] << 8)
         else:
             self.sink.on_packet(packet)
+
+
+class KernelController:
+    """An adapter of the kernel's, which is powered off, as the controller of a host of Bumble's."""
+
+    def __init__(self, adapter: int):
+        self.sink = None
+        self.device = outside().open("user-channel", lambda packet: self.sink.on_packet(packet), adapter)
+
+    def set_packet_sink(self, sink):
+        self.sink = sink
+
+    def on_packet(self, packet):
+        self.device.write(packet)
 
 
 def kernel_adapter(

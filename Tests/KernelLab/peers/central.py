@@ -50,7 +50,6 @@ from bumble.device import Device, DeviceConfiguration, Peer
 from bumble.gatt import GATT_CLIENT_CHARACTERISTIC_CONFIGURATION_DESCRIPTOR
 from bumble.hci import Address, HCI_LE_Set_Random_Address_Command
 from bumble.keys import MemoryKeyStore
-from bumble.transport import open_transport
 
 from lab import names
 from peers import air
@@ -279,9 +278,9 @@ async def devices(adapters: list[str], kept: list):
             yield Device(config=configuration, host=air.bumble_central(link, configuration.name))
         return
     for number, adapter in enumerate(adapters):
-        transport = await open_transport(f"hci-socket:{adapter}")
-        kept.append(transport)
-        yield Device.with_hci(f"Central {number}", addresses[number], transport.source, transport.sink)
+        controller = air.KernelController(int(adapter))
+        kept.append(controller)
+        yield Device.with_hci(f"Central {number}", addresses[number], controller, controller)
 
 
 async def on_air(link: air.Link, control: Control) -> Central:

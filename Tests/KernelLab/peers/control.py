@@ -11,11 +11,13 @@ import os
 import time
 from collections.abc import Awaitable, Callable
 
+from peers import outside
+
 
 class Control:
     def __init__(self):
         self.start = time.monotonic()
-        self.listeners: set[asyncio.StreamWriter] = set()
+        self.listeners: set[asyncio.StreamWriter | outside.Client] = set()
         self.commands: dict[str, Callable[..., Awaitable[str | None]]] = {}
 
     def say(self, event: str, **facts) -> None:
@@ -27,12 +29,15 @@ class Control:
             writer.write(line.encode() + b"\n")
 
     async def serve(self, path: str) -> None:
+        if outside.here:
+            outside.here.listen(path, self.on_client)
+            return
         if os.path.exists(path):
             os.unlink(path)
         self.server = await asyncio.start_unix_server(self.on_client, path)
         os.chmod(path, 0o666)
 
-    async def on_client(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def on_client(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter | outside.Client) -> None:
         self.listeners.add(writer)
         writer.write(b"= ok listening\n")
         try:

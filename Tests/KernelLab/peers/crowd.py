@@ -14,7 +14,6 @@ from peers import air
 
 ADVERTISING_MS = 100
 # A value is this plus the number of the beat, which begins anew after 99.
-BASE = 60
 
 
 class Crowd:
@@ -54,7 +53,7 @@ class Crowd:
     async def beat(self) -> None:
         self.rate = (self.rate + 1) % 100
         for device, beat in self.members:
-            await device.notify_subscribers(beat, bytes([0, BASE + self.rate]))
+            await device.notify_subscribers(beat, bytes([0, names.BEAT_BASE + self.rate]))
 
     async def scatter(self, count: str) -> None:
         """Breaks the links of some members without a word."""

@@ -13,20 +13,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import socket
 import struct
 import sys
 from collections import deque
-from pathlib import Path
 
 from bumble import hci
 
 from peers import air
 from peers.control import Control
+from peers.outside import outside
 
-HOST = Path("/sys/devices/platform/vhci_hcd.0")
 DEVICE, FULL_SPEED = 0x0001_0002, 2
-FREE = "004"  # a port's state
 SUBMIT, UNLINK, SUBMITTED, UNLINKED = 1, 2, 3, 4
 HEAD = struct.Struct(">5I")  # command, number, device, direction, endpoint
 REQUEST = struct.Struct(">Iiiii8s")  # flags, length, frame, packets, interval, setup
@@ -63,8 +60,7 @@ class Dongle:
     def set_packet_sink(self, sink) -> None:
         self.sink = sink
 
-    async def serve(self, end: socket.socket) -> None:
-        reader, self.writer = await asyncio.open_unix_connection(sock=end)
+    async def serve(self, reader: asyncio.StreamReader) -> None:
         while True:
             command, number, _, isIn, endpoint = HEAD.unpack(await reader.readexactly(HEAD.size))
             rest = await reader.readexactly(REST)
@@ -123,16 +119,9 @@ class Dongle:
             self.answer(number, 0, packet[:room])
 
 
-def free_port() -> int:
-    """The first port of the host controller without a device: the lines of the file have hub, port and state."""
-    lines = [line.split() for line in (HOST / "status").read_text().splitlines()]
-    return next(int(port) for hub, port, state, *_ in lines if hub == "hs" and state == FREE)
-
-
 async def main(address: str, maker: str, version: str, release: str) -> None:
     logging.basicConfig(level=logging.WARNING)
     control = Control()
-    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
     dongle = Dongle(int(release, 16))
 
     class Claiming(air.CentralController):
@@ -147,11 +136,10 @@ async def main(address: str, maker: str, version: str, release: str) -> None:
         link=air.Link(),
         public_address=f"{address}/P",
     )
-    serving = asyncio.create_task(dongle.serve(ours))
-    (HOST / "attach").write_text(f"{free_port()} {theirs.fileno()} {DEVICE} {FULL_SPEED}")
-    theirs.close()
+    reader = asyncio.StreamReader()
+    dongle.writer = outside().open("usb", reader.feed_data, DEVICE, FULL_SPEED)
     control.say("ready")
-    await serving
+    await dongle.serve(reader)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,6 @@ Each device repeats its payload, of one of five kinds. Says `ready`. Commands on
 from __future__ import annotations
 
 import asyncio
-import os
 import sys
 import time
 
@@ -77,7 +76,7 @@ class Flood:
                 due = 0
                 continue
             for _ in range(min(int(due), MOST)):
-                os.write(self.controller.kernel.file, self.reports[self.heard % DEVICES])
+                self.controller.kernel.on_packet(self.reports[self.heard % DEVICES])
                 self.heard += 1
                 due -= 1
             due = min(due, MOST)

@@ -41,7 +41,7 @@ class LimitedController(air.CentralController):
     limit: int | None = None
 
     def on_advertisement(self, packet, sender):
-        if self.loss < UNHEARD and self.kernel.file is not None:
+        if self.loss < UNHEARD and self.kernel.is_plugged:
             super().on_advertisement(packet, sender)
 
     def report(self, kind, address, data, rssi):
@@ -116,7 +116,7 @@ class Joined:
     # Commands
 
     def keep_promise(self) -> None:
-        plugged = [name for name, controller in self.adapters.items() if controller.kernel.file is not None]
+        plugged = [name for name, controller in self.adapters.items() if controller.kernel.is_plugged]
         if self.promised and all(self.listening.get(name) for name in plugged):
             for name, loss in self.promised.items():
                 self.adapters[name].loss = loss
@@ -129,7 +129,7 @@ class Joined:
             controller.loss, controller.limit = 0, None
             if name == "third":
                 await self.unplug(name)
-            elif controller.kernel.file is None:
+            elif not controller.kernel.is_plugged:
                 await self.plug(name)
         for device, _ in self.crowd.members:
             for connection in list(device.connections.values()):

@@ -398,7 +398,7 @@ async def main(socket: str, profile_name: str = zoo.PLAIN.name) -> None:
     def on_connecting(peer: hci.Address) -> None:
         control.say("connecting", peer=peer.to_string(with_type_qualifier=False))
 
-    central = air.kernel_adapter(link, names.CENTRAL, on_scanning, on_connecting, profile.controller)
+    central = air.kernel_adapter(link, names.CENTRAL, on_scanning, on_connecting, profile.controller or air.CentralController)
     async def hasten(seconds: str) -> None:
         central.le_legacy_advertiser.interval = float(seconds)
 

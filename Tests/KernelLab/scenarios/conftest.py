@@ -9,11 +9,7 @@ import pytest
 
 from lab.ble import Ble
 from lab.leaks import Witness
-from lab.nursery import open_nursery
 from lab.world import OUT, BluetoothdWorld, BumbleWorld
-
-if os.environ.get("LAB_ROOT"):  # in the guest, before there is any thread
-    open_nursery()
 
 
 @pytest.fixture(scope="session")

@@ -22,4 +22,4 @@ def profiles() -> list[Profile]:
 
 
 def named(name: str) -> Profile:
-    return next(profile for profile in profiles() if profile.name == name)
+    return PLAIN if name == PLAIN.name else next(profile for profile in profiles() if profile.name == name)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from peers import air
+if TYPE_CHECKING:  # the scenarios need no Bumble to know what a profile is
+    from peers import air
 
 
 @dataclass
@@ -28,7 +29,7 @@ async def nothing(_stage: Stage) -> None:
 class Profile:
     name: str
     what: str  # as the table says it
-    controller: type[air.CentralController] = air.CentralController
+    controller: type[air.CentralController] | None = None  # None: air.CentralController
     begin: Callable[[Stage], Awaitable[None]] = nothing  # once, when NEAR advertises
     before: Callable[[Stage], Awaitable[None]] = nothing  # at the command `stage`, that is before each job
     plugs: Callable[[air.Link], Any] | None = None  # further adapters of the kernel, plugged in after the controller

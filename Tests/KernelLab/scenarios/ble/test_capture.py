@@ -4,6 +4,8 @@ import pytest
 
 from lab import captures, names
 
+pytestmark = pytest.mark.program
+
 
 def test_a_read_is_in_the_capture(ble, bumble):
     file = captures.new("read")

@@ -7,6 +7,8 @@ import pytest
 from lab import names
 from lab.tree import characteristics_in, uuids_in
 
+pytestmark = pytest.mark.program
+
 
 def handle_of(bumble, uuid: str) -> int:
     tree = json.loads(bumble.peer.command("tree"))

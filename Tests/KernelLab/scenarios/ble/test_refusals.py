@@ -5,6 +5,8 @@ import pytest
 from lab import names
 from lab.ble import Ble
 
+pytestmark = pytest.mark.program
+
 
 def test_an_unknown_characteristic(ble, bumble):
     ble.bad("read", names.NEAR, names.UNKNOWN, status=1, says=[names.UNKNOWN])

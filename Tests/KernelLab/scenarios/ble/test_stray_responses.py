@@ -6,6 +6,8 @@ import pytest
 
 from lab import att, names
 
+pytestmark = pytest.mark.program
+
 # A Write Response, and errors to another request and for another handle.
 STRAYS = ["13", "010c0b0007", "010a777702", "19"]
 

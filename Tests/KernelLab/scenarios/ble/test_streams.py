@@ -7,6 +7,8 @@ import pytest
 
 from lab import names
 
+pytestmark = pytest.mark.program
+
 
 def numbers(values):
     return [struct.unpack("<I", value)[0] for value in values]

@@ -11,7 +11,7 @@ import pytest
 from lab import names
 from lab.mgmt import Management
 from lab.peer import Peer
-from lab.world import RUN, Process
+from lab.world import RUN, PeerProcess, Process
 
 SERVING = "F0:F1:F2:F3:F4:F6"
 
@@ -36,16 +36,23 @@ class Neighbourhood:
         bus = self.start("dbus", "dbus-daemon", "--system", "--nofork", "--nopidfile", "--print-address=1")
         bus.wait_line("unix:")
         self.daemon = self.bluetoothd()
-        self.theirs = self.peer("neighbour", "peers.bluez_neighbour", adapter=f"hci{self.index}")
+        path = str(RUN / "neighbour.sock")
+        neighbour = self.start("neighbour", sys.executable, "-m", "peers.bluez_neighbour", path, f"hci{self.index}")
+        self.theirs = self.ready(neighbour, path)
 
     def start(self, name: str, *command: str) -> Process:
         process = Process(name, *command)
         self.processes.append(process)
         return process
 
-    def peer(self, name: str, module: str, *arguments: str, adapter: str | None = None) -> Peer:
+    def peer(self, name: str, module: str, *arguments: str) -> Peer:
         path = str(RUN / f"{name}.sock")
-        process = self.start(name, sys.executable, "-m", module, path, *filter(None, [*arguments, adapter]))
+        process = PeerProcess(name, module, path, *arguments)
+        self.processes.append(process)
+        return self.ready(process, path)
+
+    @staticmethod
+    def ready(process: Process, path: str) -> Peer:
         process.wait_line(" ready ")
         return Peer(path)
 

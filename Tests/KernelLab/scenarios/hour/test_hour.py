@@ -7,12 +7,16 @@ import faulthandler
 import json
 import time
 
+import pytest
+
 from lab import names
 from lab.account import account, difference, holding
 from lab.ble import Ble
 from lab.mgmt import Management
 from lab.peer import PATIENCE
 from lab.world import OUT
+
+pytestmark = pytest.mark.program
 
 OURS, THEIRS, OTHER = (names.FIELD[name] for name in ("ours", "theirs", "other"))
 ECHO = "7A1C0021-5F2B-4C8E-9D3A-6B70E14F2C55"

@@ -7,7 +7,6 @@ import pytest
 from lab import faults, names
 from lab.figures import note
 from lab.world import JoinedWorld
-from peers.crowd import BASE
 
 RATE = names.HEART_RATE_MEASUREMENT
 ALL = ("--adapter", "all")
@@ -133,7 +132,7 @@ def test_of_three_adapters_the_one_that_holds_a_stream_is_pulled_out(ble, joined
     places = [place for place, record in enumerate(records) if "gap" in record]
     assert len(places) == 1, run
     old, new = records[: places[0]], records[places[0] + 1 :]
-    beats = [[bytes.fromhex(record["value"])[1] - BASE for record in part] for part in (old, new)]
+    beats = [[bytes.fromhex(record["value"])[1] - names.BEAT_BASE for record in part] for part in (old, new)]
     for part, before in zip(beats, (began, again)):
         assert part == [(int(before["last"]) + 1 + place) % 100 for place in range(len(part))], run
     # The one that was sent when it was pulled out may have gone with it.

@@ -6,6 +6,8 @@ from lab import names
 from lab.bluetoothctl import Bluetoothctl
 from lab.world import OUT
 
+pytestmark = pytest.mark.program
+
 ECHO = "7a1c0021-5f2b-4c8e-9d3a-6b70e14f2c55"
 HELLO = r"68 65 6c 6c 6f"
 

@@ -3,9 +3,13 @@
 import json
 import struct
 
+import pytest
+
 from lab import names
 from lab.ble import Ble
 from lab.world import OUT
+
+pytestmark = pytest.mark.program
 
 DATA_RECEIVED = 5
 EXCHANGE_MTU = 0x02

@@ -2,8 +2,12 @@
 
 import json
 
+import pytest
+
 from lab import names
 from lab.ble import Ble
+
+pytestmark = pytest.mark.program
 
 SERVICE = {
     "uuid": names.VENDOR,

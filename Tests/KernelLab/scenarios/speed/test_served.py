@@ -15,7 +15,7 @@ from lab import names
 from lab.costs import PROGRAM, say, spent
 from lab.mgmt import Management
 from lab.peer import PATIENCE, Peer
-from lab.world import RUN, Process, start_bluetoothd
+from lab.world import RUN, PeerProcess, Process, start_bluetoothd
 
 ADDRESS = "F0:F1:F2:F3:F4:F9"
 OURS = "A001"
@@ -26,7 +26,7 @@ COUNTS = {1: 600, 8: 120}
 class Hall:
     def __init__(self):
         path = str(RUN / "audience.sock")
-        self.process = Process("audience", sys.executable, "-m", "peers.audience", path, ADDRESS, str(max(CENTRALS)))
+        self.process = PeerProcess("audience", "peers.audience", path, ADDRESS, str(max(CENTRALS)))
         self.process.wait_line(" ready ")
         self.peer = Peer(path)
         self.management = Management()
