@@ -118,9 +118,10 @@ class BumbleWorld:
         ready = self.process.wait_line(" ready ")
         self.peer = Peer(path)
         self.management = Management()
-        self.index = int(ready.rpartition("=hci")[2])
-        self.management.wait_index(self.index)
-        for index in self.management.indices() if self.profile.plugs else [self.index]:
+        indices = [int(name.removeprefix("hci")) for name in ready.rpartition("=")[2].strip().split(",")]
+        self.index = indices[0]
+        for index in indices:
+            self.management.wait_index(index)
             self.management.power(index, True)
         if self.profile.is_late:
             # The kernel keeps a newly registered adapter open for two seconds, and then queries nothing again.

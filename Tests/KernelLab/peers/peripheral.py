@@ -3,7 +3,7 @@
     python -m peers.peripheral SOCKET [PROFILE]
 
 The kernel's controller, or NEAR, is as the profile has it (peers/zoo). NEAR is a connectable heart rate sensor with the services of peers/services.py; FAR is a weak beacon.
-Says `ready adapter=hciN` when both advertise, `scanning` whenever the kernel's radio begins or ends to listen, and under what
+Says `ready adapters=hciN` when both advertise, with the further adapters that the profile has, `scanning` whenever the kernel's radio begins or ends to listen, and under what
 kind of address, and `meddled` for a command that comes while it makes a connection. Commands on the control socket:
 
     reset              disconnect everybody, values as at the start, advertise; answers once all that is true
@@ -451,7 +451,8 @@ async def main(socket: str, profile_name: str = zoo.PLAIN.name) -> None:
     far = await run_far(link)
     await profile.begin(stage)
     await control.serve(socket)
-    control.say("ready", adapter=f"hci{await central.kernel.index}")
+    adapters = [f"hci{await one.kernel.index}" for one in (central, others) if one]
+    control.say("ready", adapters=",".join(adapters))
     await near.beat()
     del far, others
 
