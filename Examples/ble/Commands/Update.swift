@@ -11,6 +11,7 @@ struct Update: Command {
         Option("window", value: "N", help: "MCUmgr: the number of requests under way; default: as the device says"),
         Option("plain", help: "use the plain protocol, even if the device has MCUmgr"),
         Option("model", value: "N", help: "the plain protocol: the model that the image is for"),
+        Option("revert", help: "MCUmgr: end the trial of FILE: the device returns to its previous image"),
         Option.deadline,
     ]
     static let notes = """
@@ -21,6 +22,7 @@ struct Update: Command {
     private let peripheral: PeripheralName
     private let path: String
     private let method: FirmwareUpdateFlow.Method
+    private let isRevert: Bool
     private let limit: Duration?
 
     init(_ arguments: Arguments) throws(UsageError) {
@@ -47,6 +49,10 @@ struct Update: Command {
         let isMCUmgr = arguments.has("mode") || arguments.has("window")
         let isPlain = arguments.has("plain") || model != nil
         if isMCUmgr, isPlain { throw UsageError("--mode and --window are for MCUmgr, --plain and --model are not") }
+        isRevert = arguments.has("revert")
+        if isRevert, isMCUmgr || isPlain {
+            throw UsageError("--revert uploads nothing: --mode, --window, --plain and --model have no meaning with it")
+        }
         method = isPlain ? .plain(model: model) : isMCUmgr ? .mcumgr(options) : .automatic
     }
 
@@ -55,14 +61,15 @@ struct Update: Command {
         let image = try FirmwareImage(file: path)
         environment.log.detail("\(path): \(image.bytes.count) octets" + (image.version.map { ", version \($0)" } ?? ""))
         let progress = UpdateProgress(environment.output, environment.log)
-        let peripheral = try environment.peripheral(peripheral)
-        let flow = FirmwareUpdateFlow(image, over: method)
         do {
-            try await environment.talkingAbout(peripheral) {
-                try await peripheral.withQueue { queue in
-                    let flows = queue.connecting()
-                    try await flows.run(flow, replacing: .activeFlow, deadline: limit) { progress.show($0) }
-                }
+            if isRevert {
+                let flow = FirmwareRevertFlow(image)
+                let outcome = try await run(flow, in: environment, progress)
+                try progress.complete(nil)
+                try tell(outcome, environment.log)
+            } else {
+                try await run(FirmwareUpdateFlow(image, over: method), in: environment, progress)
+                try progress.complete(image.bytes.count)
             }
         } catch {
             progress.brokenOff()
@@ -71,6 +78,31 @@ struct Update: Command {
             }
             throw error
         }
-        try progress.complete(image.bytes.count)
+    }
+
+    private func run<Flow: BLEStreams.Command>(
+        _ flow: Flow,
+        in environment: CommandEnvironment,
+        _ progress: UpdateProgress
+    ) async throws -> Flow.Output {
+        let peripheral = try environment.peripheral(peripheral)
+        return try await environment.talkingAbout(peripheral) {
+            try await peripheral.withQueue { queue in
+                let flows = queue.connecting()
+                return try await flows.run(flow, replacing: .activeFlow, deadline: limit) { progress.show($0) }
+            }
+        }
+    }
+
+    private func tell(_ outcome: FirmwareRevertFlow.Outcome, _ log: Log) throws {
+        switch outcome {
+        case .reverted: log.say("the device runs its previous image")
+        case .confirmed:
+            log.say(
+                "the device runs the image of \(path), which is confirmed: a reset does not end it. "
+                    + "Update the device to its previous image."
+            )
+            throw AlreadyTold()
+        }
     }
 }

@@ -39,10 +39,15 @@ enum Decoders {
         Decoder(.cyclingMeasurement), Decoder(.cyclingPowerMeasurement), Decoder(.runningMeasurement),
         Decoder(.indoorBikeData), Decoder(.treadmillData), Decoder(.rowerData), Decoder(.crossTrainerData),
         Decoder(.stepClimberData), Decoder(.stairClimberData), Decoder(.locationAndSpeed),
+        Decoder(.fitnessMachineFeatures), Decoder(.fitnessMachineStatus), Decoder(.trainingStatus),
+        Decoder(.supportedSpeeds), Decoder(.supportedInclinations), Decoder(.supportedResistances),
+        Decoder(.supportedHeartRates), Decoder(.supportedPowers), Decoder(.cyclingFeatures),
+        Decoder(.runningFeatures), Decoder(.sensorLocation),
     ]
 
     private static let device = [
-        Decoder(.batteryLevel, "%"), Decoder(.currentTime), Decoder(.localTimeInformation), Decoder(.pnpID),
+        Decoder(.batteryLevel, "%"), Decoder(.batteryLevelStatus), Decoder(.currentTime),
+        Decoder(.localTimeInformation), Decoder(.pnpID),
         Decoder(.systemID), Decoder(.manufacturerName), Decoder(.modelNumber), Decoder(.serialNumber),
         Decoder(.hardwareRevision), Decoder(.firmwareRevision), Decoder(.softwareRevision),
     ]

@@ -47,15 +47,17 @@ final class UpdateProgress: Sendable {
         }
     }
 
-    /// The update is done.
-    func complete(_ size: Int) throws {
+    /// The update is done, and has sent so many octets; `nil`: none.
+    func complete(_ size: Int?) throws {
         endLine()
-        let elapsed = start.duration(to: .now)
-        let rate = Int(Double(size) / max(elapsed.seconds, 0.001))
-        log.say("\(size) octets, \(elapsed.secondsText), \(rate) octets a second")
+        if let size {
+            let elapsed = start.duration(to: .now)
+            let rate = Int(Double(size) / max(elapsed.seconds, 0.001))
+            log.say("\(size) octets, \(elapsed.secondsText), \(rate) octets a second")
+        }
         guard !isTerminal, !state.withLock({ $0.isClosed }) else { return }
         let time = JSON.string(RealTimeline().wallTime.isoText)
-        let end = JSON.object(("phase", .string("done")), ("total", .number(size)), ("time", time))
+        let end = JSON.object(("phase", .string("done")), ("total", size.map { .number($0) }), ("time", time))
         try output.write(Array("\(end)\n".utf8))
     }
 

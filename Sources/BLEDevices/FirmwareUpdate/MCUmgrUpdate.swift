@@ -55,35 +55,20 @@ struct MCUmgrUpdate: Sendable {
     let image: FirmwareImage
     let options: FirmwareUpdateFlow.MCUmgrOptions
     let resume: RetryPolicy
-
-    /// One image in a slot, as the device lists it.
-    struct Slot: Equatable {
-        var slot: Int
-        var hash: [UInt8]?
-        var isActive = false
-        var isConfirmed = false
-        var isPending = false
-    }
+    private var device: MCUmgrDevice { MCUmgrDevice(options: options, resume: resume) }
 
     func run(in context: CommandContext) async throws {
-        guard let hash = image.bootHash, image.isForMCUboot else {
-            throw BLEError.update(
-                .invalidArgument,
-                context,
-                "the file is not a complete image for the boot loader MCUboot",
-                "Choose the signed binary of the build: zephyr.signed.bin, or app_update.bin."
-            )
-        }
+        guard let hash = image.bootHash, image.isForMCUboot else { throw BLEError.noImageForMCUboot(context) }
         do {
             let outcome = try await context.resuming(resume) { try await install(hash, in: context) }
             guard options.mode == .testAndConfirm, outcome != .settled else { return }
             if outcome == .isRestarting {
                 context.begin("restart")
-                try await waitForReset(context)
+                try await device.waitForReset(context)
             }
             try await confirm(hash, in: context)
         } catch let failure as MCUmgrFailure {
-            throw error(of: failure, context)
+            throw BLEError.update(failure, context)
         }
     }
 
@@ -100,9 +85,9 @@ struct MCUmgrUpdate: Sendable {
     /// Uploads and marks the image, and resets the device, as far as that is still to be done.
     private func install(_ hash: [UInt8], in context: CommandContext) async throws -> Outcome {
         context.begin("prepare")
-        let exchange = try await MCUmgrExchange(in: context, patience: options.patience, retry: options.retry)
+        let exchange = try await device.exchange(in: context)
         defer { context.unsubscribe(from: MCUmgrExchange.characteristic) }
-        var slots = try await slots(exchange)
+        var slots = try await exchange.slots()
         if let running = slots.first(where: { $0.isActive && $0.hash == hash }) {
             // It runs since a reset that dropped the link, or since an earlier update.
             return running.isConfirmed ? .settled : .isOnTrial
@@ -111,7 +96,7 @@ struct MCUmgrUpdate: Sendable {
             let window = try await negotiate(exchange, context)
             try await upload(exchange, window, context)
             context.begin("verify")
-            slots = try await self.slots(exchange)
+            slots = try await exchange.slots()
         }
         guard let stored = slots.first(where: { $0.hash == hash }) else {
             throw BLEError.update(
@@ -127,22 +112,17 @@ struct MCUmgrUpdate: Sendable {
             let state = CBORValue.map(["hash": .bytes(hash), "confirm": .bool(options.mode == .confirm)])
             _ = try await exchange.request(.write, .imageState, state)
         }
-        context.begin("reset")
-        do {
-            _ = try await exchange.request(.write, .reset)
-        } catch let error as BLEError where error.code == .disconnected {
-            // It may reset before it has answered.
-        }
+        try await device.reset(exchange, context)
         return .isRestarting
     }
 
     /// Connects again as soon as the device can be connected to, checks that it runs the image, and confirms the image.
     private func confirm(_ hash: [UInt8], in context: CommandContext) async throws {
-        if context.hasNextLink { try await reconnect(in: context) }
+        if context.hasNextLink { try await device.reconnect(in: context) }
         try await context.resuming(resume) {
-            let exchange = try await MCUmgrExchange(in: context, patience: options.patience, retry: options.retry)
+            let exchange = try await device.exchange(in: context)
             defer { context.unsubscribe(from: MCUmgrExchange.characteristic) }
-            let slots = try await slots(exchange)
+            let slots = try await exchange.slots()
             guard let running = slots.first(where: { $0.isActive }), running.hash == hash else {
                 throw BLEError.update(
                     .updateFailed,
@@ -154,28 +134,6 @@ struct MCUmgrUpdate: Sendable {
             guard !running.isConfirmed else { return }
             context.begin("confirm")
             _ = try await exchange.request(.write, .imageState, .map(["hash": .bytes(hash), "confirm": .bool(true)]))
-        }
-    }
-
-    /// Connects to the device once it accepts connections again. Attempts take different times, so the limit is a time
-    /// and not their number.
-    private func reconnect(in context: CommandContext) async throws {
-        let end = context.timeline.now + options.resetPatience
-        while true {
-            do {
-                return try await context.reconnect(.constant(.zero, attempts: 0))
-            } catch let error as BLEError where !error.isFinal && context.timeline.now + .seconds(1) < end {
-                try await pause(for: .seconds(1), on: context.timeline)
-            }
-        }
-    }
-
-    /// Waits until the device has dropped the link.
-    private func waitForReset(_ context: CommandContext) async throws {
-        guard context.isConnected else { return }
-        while true {
-            guard case .linkLost = try await context.next(timeout: options.resetPatience) else { continue }
-            return
         }
     }
 
@@ -207,36 +165,5 @@ struct MCUmgrUpdate: Sendable {
     /// The answer; `nil` if the device does not support the request.
     private func optional(_ request: () async throws -> CBORValue) async throws -> CBORValue? {
         do { return try await request() } catch let failure as MCUmgrFailure where failure.isUnsupported { return nil }
-    }
-
-    private func slots(_ exchange: MCUmgrExchange) async throws -> [Slot] {
-        let answer = try await exchange.request(.read, .imageState)
-        return (answer["images"]?.array ?? []).filter { ($0["image"]?.integer ?? 0) == 0 }.map { image in
-            Slot(
-                slot: image["slot"]?.integer ?? 0,
-                hash: image["hash"]?.bytes,
-                isActive: image["active"]?.bool ?? false,
-                isConfirmed: image["confirmed"]?.bool ?? false,
-                isPending: image["pending"]?.bool ?? false
-            )
-        }
-    }
-
-    // MARK: - Errors
-
-    private func error(of failure: MCUmgrFailure, _ context: CommandContext) -> BLEError {
-        .update(.updateFailed, context, "the device says: \(failure)", Self.remedy(for: failure))
-    }
-
-    private static func remedy(for failure: MCUmgrFailure) -> String {
-        if failure.isTooLarge || failure.isWrongImage { return "Choose the image built for this device." }
-        if failure.isPassing { return "Try again when the device has finished its current operation." }
-        return switch failure.slotInUse {
-        case .none: "Reset the device, and try again."
-        case .pending: "Reset the device so that it runs the pending image, or erase that image; then try again."
-        case .taken:
-            "Free a slot, then try again: confirm the running image, by updating to the same image in the mode "
-                + "testAndConfirm, or erase the other slot with the command image erase of MCUmgr."
-        }
     }
 }

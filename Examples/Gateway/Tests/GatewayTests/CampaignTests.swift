@@ -77,52 +77,6 @@ struct CampaignTests {
         for device in devices { #expect(device.runningImage == old && device.isConfirmed) }
     }
 
-    // MARK: - Rolling back
-
-    @Test("ends a trial, and finds that a confirmed image stays", arguments: [true, false])
-    func rollBack(_ isConfirmed: Bool) async throws {
-        let (old, new) = (TestImage.octets(1, size: 1000), TestImage.octets(2, size: 3000))
-        let device = MCUmgrFirmwareReceiver(running: old)
-        let air = SimulatedAir()
-        let (adapter, own) = (air.adapter(name: "device"), air.adapter())
-        let image = try FirmwareImage(new)
-        let hash = try #require(image.bootHash)
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask {
-                let peripheral = LocalPeripheral(name: "device") { device.service }
-                try await peripheral.run(on: .radio(adapter)) { server in try await device.run(on: server) }
-            }
-            defer { group.cancelAll() }
-            try await Central.with(.radio(own), waitingFor: nil) { central in
-                try await central.withSession(Session.Plan(adapter.address)) { session in
-                    let mode: FirmwareUpdateFlow.MCUmgrOptions.Mode = isConfirmed ? .testAndConfirm : .test
-                    try await session.queue.run(FirmwareUpdateFlow(image, over: .mcumgr(.init(mode: mode))))
-                    let outcome = try await session.queue.run(RollBackFlow(hash: hash))
-                    #expect(outcome == (isConfirmed ? .updated : .rolledBack))
-                }
-            }
-        }
-        #expect(device.runningImage == (isConfirmed ? new : old) && device.isConfirmed)
-    }
-
-    @Test("reads a device's list of images, and never traps on a damaged one")
-    func images() throws {
-        let list: [UInt8] =
-            [0xBF, 0x66] + Array("images".utf8) + [0x9F, 0xBF, 0x64] + Array("hash".utf8)
-            + [0x42, 1, 2, 0x66] + Array("active".utf8) + [0xF5, 0x67] + Array("pending".utf8) + [0xF4, 0xFF, 0xFF]
-            + [0x6B] + Array("splitStatus".utf8) + [0, 0xFF]
-        let images = try #require(DeviceImages(cbor: list))
-        #expect(images.images == [.init(hash: [1, 2], isActive: true)])
-        for end in list.indices { #expect(DeviceImages(cbor: list[..<end]) == nil) }
-        for index in list.indices {
-            for octet in UInt8.min...UInt8.max {
-                var damaged = list
-                damaged[index] = octet
-                _ = DeviceImages(cbor: damaged)
-            }
-        }
-    }
-
     // MARK: - What is needed
 
     /// Puts the image into the folder, and publishes the plan.

@@ -39,7 +39,8 @@ public enum FitnessMachineControl: Hashable, Sendable {
     case setSpeed(Double)
     /// Sets the target inclination, in percent.
     case setInclination(Double)
-    /// Sets the target resistance, without a unit, 0 to 25.5.
+    /// Sets the target resistance, without a unit, 0 to 25.5. Some trainers want two octets, against the specification:
+    /// `.other(4, [100, 0])` sets 10.
     case setResistance(Double)
     /// Sets the target power, in watts.
     case setPower(Int)
@@ -77,7 +78,11 @@ extension CharacteristicKey where Self == TypedCharacteristic<FitnessMachineCont
 
 extension FitnessMachineControl {
     fileprivate init(reading reader: inout ValueReader) throws(MalformedValue) {
-        let number = try reader.uint8()
+        self = try FitnessMachineControl(number: try reader.uint8(), reading: &reader)
+    }
+
+    /// The command with a number, whose parameters are to be read.
+    init(number: UInt8, reading reader: inout ValueReader) throws(MalformedValue) {
         switch number {
         case 0x00: self = .requestControl
         case 0x01: self = .reset
@@ -107,6 +112,10 @@ extension FitnessMachineControl {
 
     fileprivate func write(to writer: inout ValueWriter) throws(MalformedValue) {
         writer.uint8(number)
+        try writeParameters(to: &writer)
+    }
+
+    func writeParameters(to writer: inout ValueWriter) throws(MalformedValue) {
         switch self {
         case .requestControl, .reset, .start: break
         case .setSpeed(let speed): try writer.put(speed, by: 100, as: UInt16.self, "the speed")
@@ -131,7 +140,7 @@ extension FitnessMachineControl {
     }
 
     /// The number on air.
-    private var number: UInt8 {
+    var number: UInt8 {
         switch self {
         case .requestControl: 0x00
         case .reset: 0x01

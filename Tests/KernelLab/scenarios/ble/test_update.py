@@ -84,3 +84,19 @@ def test_an_interrupted_update_leaves_nothing_switched_on(ble, bumble, tmp_path)
     arrived = firmware(bumble, "mcumgr")
     assert arrived["sha256"] == hashlib.sha256(image()).hexdigest()
     assert int(arrived["requests"]) < SIZE / 400 + 50, arrived
+
+
+def test_a_trial_is_ended(ble, bumble, tmp_path):
+    """What runs on trial is left behind, and what was confirmed stays, which is said."""
+    kept, trial = tmp_path / "kept.bin", tmp_path / "trial.bin"
+    kept.write_bytes(image(8_000, seed=3))
+    trial.write_bytes(image(8_000, seed=4))
+    ble.good("update", names.NEAR, kept, within=LONG)
+    ble.good("update", names.NEAR, trial, "--mode", "test", within=LONG)
+    mark = bumble.peer.mark()
+    run = ble.good("update", names.NEAR, trial, "--revert", within=LONG)
+    assert "previous image" in run.stderr and run.records[-1]["phase"] == "done", run
+    bumble.peer.wait("restarted", mark, confirmed=1)
+    mark = bumble.peer.mark()
+    ble.bad("update", names.NEAR, kept, "--revert", status=1, says=["is confirmed"], within=LONG)
+    assert bumble.peer.since(mark, "restarted") == []

@@ -45,7 +45,7 @@ class Hall:
         order = "in order" if heard["inOrder"] else "NOT IN ORDER"
         say(
             f"{server} to {centrals}: {total:,} of {centrals * count:,} received, {order}, "
-            f"{total / max(heard['seconds'], 1e-9):,.0f} a second; processor time of one: {parts or 'with the air'}"
+            f"{total / max(heard['seconds'], 1e-9):,.0f} a second; processor time of one: {parts or 'outside the emulated machine'}"
         )
 
     def stop(self) -> None:

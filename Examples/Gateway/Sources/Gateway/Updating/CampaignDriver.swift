@@ -133,9 +133,13 @@ final class CampaignDriver: Sendable {
     }
 
     private func carryOut(_ order: Order, _ device: PeripheralID, _ session: Session) async throws -> CampaignOutcome {
-        let (image, hash) = try folder.bootImage(order.image)
+        let image = try folder.bootImage(order.image)
         switch order.begin.order {
-        case .rollBack: return try await session.queue.run(RollBackFlow(hash: hash))
+        case .rollBack:
+            switch try await session.queue.run(FirmwareRevertFlow(image)) {
+            case .reverted: return .rolledBack
+            case .confirmed: return .updated
+            }
         case .update:
             let flow = FirmwareUpdateFlow(image, over: .mcumgr())
             try await session.queue.run(flow, replacing: .activeFlow) { [weak self] progress in

@@ -27,15 +27,15 @@ struct ImageFolder: Sendable {
         return image
     }
 
-    /// Reads an image for MCUboot, and the hash by which that names it.
-    func bootImage(_ hash: String) throws -> (image: FirmwareImage, bootHash: [UInt8]) {
+    /// Reads an image for MCUboot.
+    func bootImage(_ hash: String) throws -> FirmwareImage {
         let image = try image(hash)
-        guard let bootHash = image.bootHash else {
+        guard image.bootHash != nil else {
             throw ImageError(
                 cause: "\(folder)/\(hash).bin is no image for MCUboot",
                 remedy: "Use zephyr.signed.bin."
             )
         }
-        return (image, bootHash)
+        return image
     }
 }

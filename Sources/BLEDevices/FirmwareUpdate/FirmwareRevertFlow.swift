@@ -1,0 +1,100 @@
+import BLEProtocol
+public import BLEStreams
+
+/// Ends the trial of a new firmware: the device returns to its previous image.
+///
+/// ```swift
+/// let image = try FirmwareImage(file: "app_update.bin")
+/// let outcome = try await queue.run(FirmwareRevertFlow(image))
+/// ```
+///
+/// With MCUmgr, an image that ``FirmwareUpdateFlow`` has installed in the mode `test` runs until the next reset, unless
+/// it confirms itself: this flow resets the device. If the trial has not begun, a reset begins it and another one ends
+/// it. The flow waits for the device between them, and asks it at the end. A confirmed image stays: update to the
+/// previous one instead.
+///
+/// The phases of its progress: `prepare`, `reset`, `restart`.
+///
+/// - Throws (when run): ``BLEError/Code/invalidArgument`` before anything is sent, if the image is not for MCUboot;
+///   ``BLEError/Code/updateFailed`` with the device's reason, or if it doesn't return;
+///   ``BLEError/Code/disconnected`` or ``BLEError/Code/timedOut`` if it doesn't come back after its reset;
+///   ``BLEError/Code/notSupported`` if it has no MCUmgr; `CancellationError`. After an error the flow has unsubscribed,
+///   and can be run again.
+public struct FirmwareRevertFlow: Command {
+    /// What the device runs at the end.
+    public enum Outcome: Hashable, Sendable {
+        /// Another image than the given one, for good.
+        case reverted
+        /// The given image, since it is confirmed.
+        case confirmed
+    }
+
+    /// The most resets: one begins a trial that is pending, one ends it, and one may be lost.
+    private static let resets = 3
+
+    public var name: String { "revert" }
+
+    /// The image to return from.
+    public let image: FirmwareImage
+    private let device: MCUmgrDevice
+
+    /// Describes the return from an image.
+    ///
+    /// - Parameters:
+    ///   - image: the one whose trial ends.
+    ///   - options: how long to wait for answers and resets; the mode and the window have no effect.
+    ///   - resume: how often in a row, and after what pause, to reconnect when the link is lost.
+    public init(
+        _ image: FirmwareImage,
+        options: FirmwareUpdateFlow.MCUmgrOptions = FirmwareUpdateFlow.MCUmgrOptions(),
+        resume: RetryPolicy = .exponential(attempts: 8)
+    ) {
+        self.image = image
+        device = MCUmgrDevice(options: options, resume: resume)
+    }
+
+    public func run(in context: CommandContext) async throws -> Outcome {
+        guard let hash = image.bootHash, image.isForMCUboot else { throw BLEError.noImageForMCUboot(context) }
+        do {
+            for number in 0...Self.resets {
+                let isLast = number == Self.resets
+                let outcome = try await context.resuming(device.resume) { try await step(hash, isLast, context) }
+                if let outcome { return outcome }
+                if isLast { break }
+                context.begin("restart")
+                try await device.waitForReset(context)
+                if context.hasNextLink { try await device.reconnect(in: context) }
+            }
+        } catch let failure as MCUmgrFailure {
+            throw BLEError.update(failure, context)
+        }
+        throw BLEError.update(
+            .updateFailed,
+            context,
+            "the device does not return to its previous image, after \(Self.resets) resets",
+            "Its boot loader may not keep the previous image: update the device to that one."
+        )
+    }
+
+    /// The outcome; `nil` if there is none yet, and the device resets itself.
+    private func step(_ hash: [UInt8], _ isLast: Bool, _ context: CommandContext) async throws -> Outcome? {
+        context.begin("prepare")
+        let exchange = try await device.exchange(in: context)
+        defer { context.unsubscribe(from: MCUmgrExchange.characteristic) }
+        let slots = try await exchange.slots()
+        guard let running = slots.first(where: \.isActive) else {
+            throw BLEError.update(
+                .protocolViolation,
+                context,
+                "the device lists no image that runs",
+                BLEError.faultyFirmware
+            )
+        }
+        if running.isConfirmed {
+            if running.hash == hash { return .confirmed }
+            if !slots.contains(where: \.isPending) { return .reverted }
+        }
+        if !isLast { try await device.reset(exchange, context) }
+        return nil
+    }
+}

@@ -1,0 +1,100 @@
+import BLEProtocol
+import BLERadio
+import BLEStreams
+
+/// What an update of a device and its end have in common: its images, its resets, and its answers.
+struct MCUmgrDevice: Sendable {
+    let options: FirmwareUpdateFlow.MCUmgrOptions
+    let resume: RetryPolicy
+
+    /// One image in a slot, as the device lists it.
+    struct Slot: Equatable {
+        var slot: Int
+        var hash: [UInt8]?
+        var isActive = false
+        var isConfirmed = false
+        var isPending = false
+    }
+
+    /// Subscribes to the device's answers: whoever asks for it unsubscribes.
+    func exchange(in context: CommandContext) async throws -> MCUmgrExchange {
+        try await MCUmgrExchange(in: context, patience: options.patience, retry: options.retry)
+    }
+
+    /// Resets the device, which drops the link.
+    func reset(_ exchange: MCUmgrExchange, _ context: CommandContext) async throws {
+        context.begin("reset")
+        do {
+            _ = try await exchange.request(.write, .reset)
+        } catch let error as BLEError where error.code == .disconnected {
+            // It may reset before it has answered.
+        }
+    }
+
+    /// Waits until the device has dropped the link.
+    func waitForReset(_ context: CommandContext) async throws {
+        guard context.isConnected else { return }
+        while true {
+            guard case .linkLost = try await context.next(timeout: options.resetPatience) else { continue }
+            return
+        }
+    }
+
+    /// Connects to the device once it accepts connections again. Attempts take different times, so the limit is a time
+    /// and not their number.
+    func reconnect(in context: CommandContext) async throws {
+        let end = context.timeline.now + options.resetPatience
+        while true {
+            do {
+                return try await context.reconnect(.constant(.zero, attempts: 0))
+            } catch let error as BLEError where !error.isFinal && context.timeline.now + .seconds(1) < end {
+                try await pause(for: .seconds(1), on: context.timeline)
+            }
+        }
+    }
+}
+
+extension MCUmgrExchange {
+    /// The images that the device lists, of its first processor.
+    func slots() async throws -> [MCUmgrDevice.Slot] {
+        let answer = try await request(.read, .imageState)
+        return (answer["images"]?.array ?? []).filter { ($0["image"]?.integer ?? 0) == 0 }.map { image in
+            MCUmgrDevice.Slot(
+                slot: image["slot"]?.integer ?? 0,
+                hash: image["hash"]?.bytes,
+                isActive: image["active"]?.bool ?? false,
+                isConfirmed: image["confirmed"]?.bool ?? false,
+                isPending: image["pending"]?.bool ?? false
+            )
+        }
+    }
+}
+
+extension BLEError {
+    /// What a device has answered, with what to do about it.
+    static func update(_ failure: MCUmgrFailure, _ context: CommandContext) -> BLEError {
+        .update(.updateFailed, context, "the device says: \(failure)", remedy(for: failure))
+    }
+
+    /// Without an image that MCUboot can start, there is nothing to send, or to return from.
+    static func noImageForMCUboot(_ context: CommandContext) -> BLEError {
+        .update(
+            .invalidArgument,
+            context,
+            "the file is not a complete image for the boot loader MCUboot",
+            "Choose the signed binary of the build: zephyr.signed.bin, or app_update.bin."
+        )
+    }
+
+    private static func remedy(for failure: MCUmgrFailure) -> String {
+        if failure.isTooLarge || failure.isWrongImage { return "Choose the image built for this device." }
+        if failure.isPassing { return "Try again when the device has finished its current operation." }
+        return switch failure.slotInUse {
+        case .none: "Reset the device, and try again."
+        case .pending: "Reset the device so that it runs the pending image, or erase that image; then try again."
+        case .taken:
+            "Free a slot, then try again: confirm the running image, by updating to the same image in the mode "
+                + "testAndConfirm, or erase the other slot with the command image erase of MCUmgr."
+        }
+    }
+}

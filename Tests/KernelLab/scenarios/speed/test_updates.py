@@ -1,0 +1,99 @@
+"""An image goes to a device with MCUmgr: the seconds from the link to the last octet, and the requests that carry it. `ble`
+and the package smpclient over bluetoothd, in turns, in one boot. Runs with `run --speed` only."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import random
+import statistics
+import struct
+import sys
+
+import pytest
+
+from lab import names
+from lab.ble import PROGRAM as BLE
+from lab.costs import record_run, say, spread
+from lab.neighbour import Neighbour
+from lab.world import BumbleWorld, Process
+
+RUNS = 3
+SIZE = 128_000
+LONG = 600
+OURS, SMPCLIENT = "ble update", "smpclient over bluetoothd"
+
+
+def image(seed: int) -> bytes:
+    """An image for MCUboot: header, body, trailer with a hash."""
+    body = random.Random(seed).randbytes(SIZE - 32 - 40)
+    header = struct.pack("<IIHHIIBBHII", 0x96F3B83D, 0, 32, 0, len(body), 0, 1, 2, 3, 0, 0)
+    return header + body + struct.pack("<HHHH", 0x6907, 40, 0x10, 32) + hashlib.sha256(header + body).digest()
+
+
+class Place:
+    """The device, and who brings it an image, another one each time: it isn't sent what it has."""
+
+    def __init__(self, folder):
+        self.bumble = BumbleWorld()
+        self.folder = folder
+        self.images = 0
+
+    def bring(self, name: str, *command: str) -> dict:
+        self.images += 1
+        path = self.folder / f"{self.images}.bin"
+        path.write_bytes(image(self.images))
+        self.bumble.peer.command("reset")
+        mark = self.bumble.peer.mark()
+        client = Process(name, *(str(path) if word == "FILE" else word for word in command))
+        try:
+            arrived = self.bumble.peer.wait("firmware", mark, within=LONG, kind="mcumgr")
+            linked = self.bumble.peer.since(mark, "connected")[-1]
+            assert arrived.facts["sha256"] == hashlib.sha256(path.read_bytes()).hexdigest(), arrived
+            run = {"seconds": arrived.time - linked.time, "requests": int(arrived.facts["requests"])}
+            record_run(name, run)
+            return run
+        finally:
+            client.stop()
+            self.bumble.management.disconnect_all(self.bumble.index)
+
+    def silence(self) -> None:
+        """A discovery that somebody has left behind ends with the power."""
+        for on in (False, True):
+            self.bumble.management.power(self.bumble.index, on)
+
+    def ours(self) -> dict:
+        self.silence()
+        options = ["--mode", "upload", "--adapter", self.bumble.adapter]
+        return self.bring("ble-update", str(BLE), "update", f"{names.NEAR}/random", "FILE", *options)
+
+    def smpclient(self) -> dict:
+        self.silence()
+        with contextlib.ExitStack() as ends:
+            neighbour = Neighbour(self.bumble.management, self.bumble.index)
+            ends.callback(neighbour.stop)
+            neighbour.start()
+            return self.bring("smpclient", sys.executable, "-m", "peers.smpclient_updater", names.NEAR, "FILE")
+
+    def stop(self) -> None:
+        self.bumble.stop()
+
+
+@pytest.fixture
+def place(tmp_path):
+    place = Place(tmp_path)
+    yield place
+    place.stop()
+
+
+def test_an_image_arrives_sooner(place):
+    turns: dict[str, list[dict]] = {OURS: [], SMPCLIENT: []}
+    for _ in range(RUNS):
+        turns[OURS].append(place.ours())
+        turns[SMPCLIENT].append(place.smpclient())
+    for name, runs in turns.items():
+        requests = sorted(run["requests"] for run in runs)
+        seconds = spread([run["seconds"] for run in runs], " s")
+        say(f"{name}: {SIZE:,} octets of firmware in {seconds}, with {requests[len(requests) // 2]:,} requests")
+    medians = {name: statistics.median(run["seconds"] for run in runs) for name, runs in turns.items()}
+    assert medians[OURS] <= medians[SMPCLIENT], medians
