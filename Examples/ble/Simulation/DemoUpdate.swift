@@ -9,8 +9,14 @@ struct DemoUpdate: DemoDevice {
     /// As if the passkey were printed on the device.
     let pairing = PairingManner.showsPasskey(123_456)
 
-    private let mcumgr = MCUmgrFirmwareReceiver(capacity: 512 << 10)
+    private let mcumgr = MCUmgrFirmwareReceiver(running: Self.factoryImage, capacity: 512 << 10)
     private let plain = PlainFirmwareReceiver(model: 7, capacity: 512 << 10)
+
+    /// What runs at first: MCUboot's header, a program of 64 octets, and the hash that names it.
+    private static let factoryImage: [UInt8] =
+        [0x3D, 0xB8, 0xF3, 0x96, 0, 0, 0, 0, 32, 0, 0, 0, 64, 0, 0, 0, 0, 0, 0, 0, 1] + [UInt8](repeating: 0, count: 11)
+        + [UInt8](repeating: 0, count: 64)
+        + [0x07, 0x69, 40, 0, 0x10, 0, 32, 0] + [UInt8](repeating: 0xB1, count: 32)
 
     var peripheral: LocalPeripheral {
         LocalPeripheral(name: "Demo update", advertising: [mcumgr.service.uuid]) {

@@ -106,8 +106,19 @@ class MCUmgr:
         self.expected: tuple[int, bytes] | None = None
         self.data = b""
         self.requests = 0
+        self.part: tuple[int | None, bytes] = (None, b"")  # of a request in several writes, and the link's handle
 
     def on_write(self, connection: Connection, value: bytes) -> None:
+        """As Zephyr with CONFIG_MCUMGR_TRANSPORT_BT_REASSEMBLY: a request may take several writes."""
+        link, before = self.part
+        value = (before if link == connection.handle else b"") + bytes(value)
+        if len(value) < 8 + int.from_bytes(value[2:4], "big"):
+            self.part = (connection.handle, value)
+            return
+        self.part = (None, b"")
+        self.take(connection, value)
+
+    def take(self, connection: Connection, value: bytes) -> None:
         # By hand: the package refuses the header of a command that it doesn't know, as a device does not.
         operation, _flags, _length, group, sequence, command = struct.unpack(">BBHHBB", value[:8])
         key = (operation & 7, group, command)

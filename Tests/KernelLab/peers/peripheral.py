@@ -29,6 +29,7 @@ kind of address, and `meddled` for a command that comes while it makes a connect
     requests           the opcodes of the ATT requests and commands since the last call, in order
     strays HEX...      responses that go out before each answer, and belong to nothing; without any: none
     late SECONDS       how long requests wait from now on, in order; says `late opcode=0x0a` for each
+    narrow MTU         the largest MTU that NEAR accepts from now on, 517 at the start
     address ADDRESS    the kernel's controller says that this is its own when it is asked next: when it is switched on
     hasten SECONDS     how often the kernel's controller advertises, whatever the kernel says: that says 1.28 s
     simple on|off      whether the kernel's controller says that it can do Secure Simple Pairing
@@ -142,6 +143,7 @@ class Near:
             self.requests,
             self.strays,
             self.late,
+            self.narrow,
         ):
             control.commands[command.__name__] = command
 
@@ -355,6 +357,9 @@ class Near:
 
     async def late(self, seconds: str) -> None:
         self.delay = float(seconds)
+
+    async def narrow(self, mtu: str) -> None:
+        self.device.gatt_server.max_mtu = int(mtu)
 
     async def requests(self) -> str:
         opcodes, self.opcodes = self.opcodes, []

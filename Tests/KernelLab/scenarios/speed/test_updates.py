@@ -20,6 +20,8 @@ from lab.world import BumbleWorld, Process
 
 RUNS = 3
 SIZE = 128_000
+# As many devices have it. With 517, smpclient writes 514 octets, and no attribute has more than 512.
+MTU = "247"
 LONG = 600
 OURS, SMPCLIENT = "ble update", "smpclient over bluetoothd"
 
@@ -39,15 +41,18 @@ class Place:
         self.folder = folder
         self.images = 0
 
-    def bring(self, name: str, *command: str) -> dict:
+    def bring(self, name: str, done: str, *command: str) -> dict:
+        """Runs a program until it prints that it is done."""
         self.images += 1
         path = self.folder / f"{self.images}.bin"
         path.write_bytes(image(self.images))
         self.bumble.peer.command("reset")
+        self.bumble.peer.command("narrow", MTU)
         mark = self.bumble.peer.mark()
         client = Process(name, *(str(path) if word == "FILE" else word for word in command))
         try:
-            arrived = self.bumble.peer.wait("firmware", mark, within=LONG, kind="mcumgr")
+            client.wait_line(done, LONG)
+            arrived = self.bumble.peer.wait("firmware", mark, kind="mcumgr")
             linked = self.bumble.peer.since(mark, "connected")[-1]
             assert arrived.facts["sha256"] == hashlib.sha256(path.read_bytes()).hexdigest(), arrived
             run = {"seconds": arrived.time - linked.time, "requests": int(arrived.facts["requests"])}
@@ -65,7 +70,7 @@ class Place:
     def ours(self) -> dict:
         self.silence()
         options = ["--mode", "upload", "--adapter", self.bumble.adapter]
-        return self.bring("ble-update", str(BLE), "update", f"{names.NEAR}/random", "FILE", *options)
+        return self.bring("ble-update", '"phase":"done"', str(BLE), "update", f"{names.NEAR}/random", "FILE", *options)
 
     def smpclient(self) -> dict:
         self.silence()
@@ -73,7 +78,8 @@ class Place:
             neighbour = Neighbour(self.bumble.management, self.bumble.index)
             ends.callback(neighbour.stop)
             neighbour.start()
-            return self.bring("smpclient", sys.executable, "-m", "peers.smpclient_updater", names.NEAR, "FILE")
+            module = ["-m", "peers.smpclient_updater", names.NEAR, "FILE"]
+            return self.bring("smpclient", "uploaded", sys.executable, *module)
 
     def stop(self) -> None:
         self.bumble.stop()
