@@ -94,7 +94,15 @@ class PeerProcess(Process):
 
 
 def start_bluetoothd(*arguments: str) -> Process:
-    """The daemon of the release that the run chose: this machine's, or Debian 13's with its own root."""
+    """The daemon of the release that the run chose, which has begun to answer: a bluetoothctl that met it in its first
+    steps waited for ever."""
+    daemon = launch_bluetoothd(*arguments)
+    daemon.wait_line("Bluetooth management interface")
+    return daemon
+
+
+def launch_bluetoothd(*arguments: str) -> Process:
+    """This machine's, or Debian 13's with its own root."""
     program = "/usr/libexec/bluetooth/bluetoothd"
     if not (release := os.environ.get("LAB_BLUETOOTHD")):
         return Process("bluetoothd", program, "--nodetach", *arguments)
