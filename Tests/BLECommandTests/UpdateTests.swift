@@ -43,6 +43,18 @@ import Testing
         }
     }
 
+    @Test func `a trial can be ended, which no upload goes with`() async throws {
+        try await withFolder { folder in
+            let file = folder.appending(path: "image.bin")
+            try Self.image(5000).write(to: file)
+            let run = try await CommandRun.run("update", Demo.update, file.path, "--revert", "--json")
+            #expect(run.status == 0 && run.complaint.contains("does not run the image"), "\(run.complaint)")
+            #expect(try object(run.output.last)["phase"] as? String == "done")
+            let mixed = try await CommandRun.run("update", Demo.update, file.path, "--revert", "--window", "2")
+            #expect(mixed.status == 2 && mixed.complaint.contains("--revert"))
+        }
+    }
+
     @Test func `the plain protocol is spoken where it is asked for`() async throws {
         try await withFolder { folder in
             let file = folder.appending(path: "image.bin")

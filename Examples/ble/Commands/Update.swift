@@ -63,10 +63,7 @@ struct Update: Command {
         let progress = UpdateProgress(environment.output, environment.log)
         do {
             if isRevert {
-                let flow = FirmwareRevertFlow(image)
-                let outcome = try await run(flow, in: environment, progress)
-                try progress.complete(nil)
-                try tell(outcome, environment.log)
+                try tell(try await run(FirmwareRevertFlow(image), in: environment, progress), progress, environment.log)
             } else {
                 try await run(FirmwareUpdateFlow(image, over: method), in: environment, progress)
                 try progress.complete(image.bytes.count)
@@ -94,10 +91,13 @@ struct Update: Command {
         }
     }
 
-    private func tell(_ outcome: FirmwareRevertFlow.Outcome, _ log: Log) throws {
+    private func tell(_ outcome: FirmwareRevertFlow.Outcome, _ progress: UpdateProgress, _ log: Log) throws {
         switch outcome {
-        case .reverted: log.say("the device runs its previous image")
+        case .reverted:
+            try progress.complete(nil)
+            log.say("the device does not run the image of \(path)")
         case .confirmed:
+            progress.brokenOff()
             log.say(
                 "the device runs the image of \(path), which is confirmed: a reset does not end it. "
                     + "Update the device to its previous image."

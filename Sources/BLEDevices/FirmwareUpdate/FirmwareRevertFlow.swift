@@ -23,7 +23,7 @@ public import BLEStreams
 public struct FirmwareRevertFlow: Command {
     /// What the device runs at the end.
     public enum Outcome: Hashable, Sendable {
-        /// Another image than the given one, for good.
+        /// Another image than the given one, which no reset begins. A trial of that other image goes on.
         case reverted
         /// The given image, since it is confirmed.
         case confirmed
@@ -90,9 +90,10 @@ public struct FirmwareRevertFlow: Command {
                 BLEError.faultyFirmware
             )
         }
-        if running.isConfirmed {
-            if running.hash == hash { return .confirmed }
-            if !slots.contains(where: \.isPending) { return .reverted }
+        if running.hash == hash {
+            if running.isConfirmed { return .confirmed }
+        } else if !slots.contains(where: { $0.hash == hash && $0.isPending }) {
+            return .reverted
         }
         if !isLast { try await device.reset(exchange, context) }
         return nil

@@ -62,6 +62,37 @@ import Testing
         }
     }
 
+    @Test(arguments: [true, false]) func `behind an update in the queue of a session`(isConfirmed: Bool) async throws {
+        let (device, image) = (UpdateDevice(), try UpdateDevice.firmware(5000))
+        let before = device.mcumgr.runningImage
+        try await device.run { bench in
+            try await bench.central.withSession(Session.Plan(bench.peripheral)) { session in
+                try await session.queue.run(Self.update(image, isConfirmed ? .testAndConfirm : .test))
+                let outcome = try await session.queue.run(FirmwareRevertFlow(image))
+                #expect(outcome == (isConfirmed ? .confirmed : .reverted))
+                let battery = try await session.queue.run(.read(UpdateDevice.battery))
+                #expect(Array(battery) == [87])
+            }
+            #expect(device.mcumgr.runningImage == (isConfirmed ? image.bytes : before) && device.mcumgr.isConfirmed)
+        }
+    }
+
+    @Test func `the trial of another image goes on`() async throws {
+        let (device, other) = (UpdateDevice(), try UpdateDevice.firmware(5000))
+        let image = try UpdateDevice.firmware(5000, 3)
+        try await device.run { bench in
+            try await bench.peripheral.withQueue { queue in
+                let flows = queue.connecting()
+                try await flows.run(Self.update(other, .test))
+                try await bench.time.sleep(for: .seconds(5))
+                let outcome = try await flows.run(FirmwareRevertFlow(image))
+                #expect(outcome == .reverted)
+            }
+            #expect(device.mcumgr.runningImage == other.bytes && !device.mcumgr.isConfirmed)
+            #expect(device.mcumgr.restarts == 1)
+        }
+    }
+
     @Test func `a device that never had the image is left alone`() async throws {
         let (device, image) = (UpdateDevice(), try UpdateDevice.firmware(5000))
         try await device.run { bench in

@@ -76,37 +76,15 @@ public enum SensorLocation: UInt8, Hashable, Sendable {
 
 extension CharacteristicKey where Self == TypedCharacteristic<CyclingFeatures> {
     /// CSC Feature, 2A5C: read.
-    public static var cyclingFeatures: Self {
-        TypedCharacteristic(BluetoothUUID(0x2A5C)) { reader throws(MalformedValue) in
-            CyclingFeatures(rawValue: try reader.uint16())
-        } encode: { value, writer throws(MalformedValue) in
-            writer.uint16(value.rawValue)
-        }
-    }
+    public static var cyclingFeatures: Self { .bits(BluetoothUUID(0x2A5C)) }
 }
 
 extension CharacteristicKey where Self == TypedCharacteristic<RunningFeatures> {
     /// RSC Feature, 2A54: read.
-    public static var runningFeatures: Self {
-        TypedCharacteristic(BluetoothUUID(0x2A54)) { reader throws(MalformedValue) in
-            RunningFeatures(rawValue: try reader.uint16())
-        } encode: { value, writer throws(MalformedValue) in
-            writer.uint16(value.rawValue)
-        }
-    }
+    public static var runningFeatures: Self { .bits(BluetoothUUID(0x2A54)) }
 }
 
 extension CharacteristicKey where Self == TypedCharacteristic<SensorLocation> {
     /// Sensor Location, 2A5D: read.
-    public static var sensorLocation: Self {
-        TypedCharacteristic(BluetoothUUID(0x2A5D)) { reader throws(MalformedValue) in
-            let number = try reader.uint8()
-            guard let location = SensorLocation(rawValue: number) else {
-                throw MalformedValue("\(number) is reserved")
-            }
-            return location
-        } encode: { location, writer throws(MalformedValue) in
-            writer.uint8(location.rawValue)
-        }
-    }
+    public static var sensorLocation: Self { .choice(BluetoothUUID(0x2A5D)) }
 }

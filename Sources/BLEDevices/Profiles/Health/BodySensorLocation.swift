@@ -20,17 +20,7 @@ public enum BodySensorLocation: UInt8, Hashable, Sendable {
 
 extension CharacteristicKey where Self == TypedCharacteristic<BodySensorLocation> {
     /// Body Sensor Location, 2A38.
-    public static var bodySensorLocation: Self {
-        TypedCharacteristic(.Characteristics.bodySensorLocation) { reader throws(MalformedValue) in
-            let number = try reader.uint8()
-            guard let location = BodySensorLocation(rawValue: number) else {
-                throw MalformedValue("\(number) is reserved")
-            }
-            return location
-        } encode: { location, writer throws(MalformedValue) in
-            writer.uint8(location.rawValue)
-        }
-    }
+    public static var bodySensorLocation: Self { .choice(.Characteristics.bodySensorLocation) }
 }
 
 /// A command to a heart-rate sensor (Heart Rate Service 1.0, 3.3).
@@ -41,15 +31,5 @@ public enum HeartRateControl: UInt8, Hashable, Sendable {
 
 extension CharacteristicKey where Self == TypedCharacteristic<HeartRateControl> {
     /// Heart Rate Control Point, 2A39: write-only.
-    public static var heartRateControlPoint: Self {
-        TypedCharacteristic(.Characteristics.heartRateControlPoint) { reader throws(MalformedValue) in
-            let number = try reader.uint8()
-            guard let control = HeartRateControl(rawValue: number) else {
-                throw MalformedValue("\(number) is reserved")
-            }
-            return control
-        } encode: { control, writer throws(MalformedValue) in
-            writer.uint8(control.rawValue)
-        }
-    }
+    public static var heartRateControlPoint: Self { .choice(.Characteristics.heartRateControlPoint) }
 }

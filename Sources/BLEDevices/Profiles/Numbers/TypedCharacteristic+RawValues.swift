@@ -1,0 +1,26 @@
+import BLEProtocol
+import BLEStreams
+
+extension TypedCharacteristic where Value: RawRepresentable<UInt8> {
+    /// A characteristic of one octet, of which some numbers have a meaning; the others are reserved, and malformed.
+    static func choice(_ uuid: BluetoothUUID) -> Self {
+        TypedCharacteristic(uuid) { reader throws(MalformedValue) in
+            let number = try reader.uint8()
+            guard let value = Value(rawValue: number) else { throw MalformedValue("\(number) is reserved") }
+            return value
+        } encode: { value, writer throws(MalformedValue) in
+            writer.uint8(value.rawValue)
+        }
+    }
+}
+
+extension TypedCharacteristic where Value: OptionSet, Value.RawValue == UInt16 {
+    /// A characteristic of 16 bits; reserved ones are preserved.
+    static func bits(_ uuid: BluetoothUUID) -> Self {
+        TypedCharacteristic(uuid) { reader throws(MalformedValue) in
+            Value(rawValue: try reader.uint16())
+        } encode: { value, writer throws(MalformedValue) in
+            writer.uint16(value.rawValue)
+        }
+    }
+}
