@@ -127,9 +127,9 @@ def collect(folder: str, only: str | None, mark: str, part: str = "") -> tuple[s
 @functools.cache
 def collect_all(only: str | None, mark: str, part: str) -> list[str]:
     """The tests of all benches: collecting one bench at a time takes longer than running some of them."""
-    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "scenarios"]
+    command = [sys.executable, "-B", "-m", "pytest", "--collect-only", "-q", "scenarios"]
     command += (["-k", only] if only else []) + (["-m", mark] if mark else [])
-    environment = os.environ | {"LAB_PART": part, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONDONTWRITEBYTECODE": ""}
+    environment = os.environ | {"LAB_PART": part}
     result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=environment)
     if result.returncode not in (0, 5):  # 5: nothing collected
         sys.exit(f"lab: the scenarios can't be read\n{result.stdout}{result.stderr}")

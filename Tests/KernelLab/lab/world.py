@@ -150,6 +150,11 @@ class BumbleWorld:
 
         self.peer.until(silent, "waiting for the radio to be silent", PATIENCE)
 
+    def silence(self) -> None:
+        """A discovery that somebody has left behind ends with the power."""
+        for on in (False, True):
+            self.management.power(self.index, on)
+
     def stop(self) -> None:
         self.peer.close()
         self.management.close()

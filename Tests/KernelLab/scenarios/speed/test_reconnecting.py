@@ -56,24 +56,19 @@ class Range:
             client.stop()
             self.bumble.management.disconnect_all(self.bumble.index)
 
-    def silence(self) -> None:
-        """A discovery that somebody has left behind ends with the power."""
-        for on in (False, True):
-            self.bumble.management.power(self.bumble.index, on)
-
     def ours(self) -> dict:
-        self.silence()
+        self.bumble.silence()
         options = ["--json", "--timeout", "60", "--adapter", self.bumble.adapter]
         return self.meet("ble", str(BLE), "read", f"{names.NEAR}/random", UUID, *options)
 
     def habluetooth(self) -> dict:
-        self.silence()
+        self.bumble.silence()
         module = ["-m", "peers.habluetooth_reader", self.bumble.adapter, names.CENTRAL, names.NEAR, names.full(UUID)]
         return self.meet("habluetooth", sys.executable, *module)
 
     def bleak(self) -> dict:
         """Twice for each bluetoothd: it knows the services then."""
-        self.silence()
+        self.bumble.silence()
         with contextlib.ExitStack() as ends:
             neighbour = Neighbour(self.bumble.management, self.bumble.index)
             ends.callback(neighbour.stop)

@@ -5,9 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import random
 import statistics
-import struct
 import sys
 
 import pytest
@@ -15,6 +13,7 @@ import pytest
 from lab import names
 from lab.ble import PROGRAM as BLE
 from lab.costs import record_run, say, spread
+from lab.mcuboot import image
 from lab.neighbour import Neighbour
 from lab.world import BumbleWorld, Process
 
@@ -24,13 +23,6 @@ SIZE = 128_000
 MTU = "247"
 LONG = 600
 OURS, SMPCLIENT = "ble update", "smpclient over bluetoothd"
-
-
-def image(seed: int) -> bytes:
-    """An image for MCUboot: header, body, trailer with a hash."""
-    body = random.Random(seed).randbytes(SIZE - 32 - 40)
-    header = struct.pack("<IIHHIIBBHII", 0x96F3B83D, 0, 32, 0, len(body), 0, 1, 2, 3, 0, 0)
-    return header + body + struct.pack("<HHHH", 0x6907, 40, 0x10, 32) + hashlib.sha256(header + body).digest()
 
 
 class Place:
@@ -45,7 +37,7 @@ class Place:
         """Runs a program until it prints that it is done."""
         self.images += 1
         path = self.folder / f"{self.images}.bin"
-        path.write_bytes(image(self.images))
+        path.write_bytes(image(SIZE, self.images))
         self.bumble.peer.command("reset")
         self.bumble.peer.command("narrow", MTU)
         mark = self.bumble.peer.mark()
@@ -62,18 +54,13 @@ class Place:
             client.stop()
             self.bumble.management.disconnect_all(self.bumble.index)
 
-    def silence(self) -> None:
-        """A discovery that somebody has left behind ends with the power."""
-        for on in (False, True):
-            self.bumble.management.power(self.bumble.index, on)
-
     def ours(self) -> dict:
-        self.silence()
+        self.bumble.silence()
         options = ["--mode", "upload", "--adapter", self.bumble.adapter]
         return self.bring("ble-update", '"phase":"done"', str(BLE), "update", f"{names.NEAR}/random", "FILE", *options)
 
     def smpclient(self) -> dict:
-        self.silence()
+        self.bumble.silence()
         with contextlib.ExitStack() as ends:
             neighbour = Neighbour(self.bumble.management, self.bumble.index)
             ends.callback(neighbour.stop)
