@@ -33,7 +33,7 @@ let package = Package(
         .target(
             name: "Gateway",
             dependencies: [
-                "Campaigns", "Leases", "MQTT", "Spool",
+                "Campaigns", "Leases", "MQTT", "Sparkplug", "Spool",
                 .product(name: "BLEDevices", package: "BLEStreams"),
                 .product(name: "BLESimulator", package: "BLEStreams"),
                 .product(name: "BLEStreams", package: "BLEStreams"),
@@ -47,12 +47,15 @@ let package = Package(
         .testTarget(
             name: "GatewayTests",
             dependencies: [
-                "ble-gateway", "Campaigns", "Gateway", "Leases", "MQTT", "Spool", "TestBroker",
+                "ble-gateway", "Campaigns", "Gateway", "Leases", "MQTT", "Sparkplug", "Spool", "TestBroker",
                 .product(name: "BLEDevices", package: "BLEStreams"),
                 .product(name: "BLESimulator", package: "BLEStreams"),
                 .product(name: "BLEStreams", package: "BLEStreams"),
             ]
         ),
+        // What hosts that speak Sparkplug B expect of an edge node, as a machine, and its payloads.
+        .target(name: "Sparkplug"),
+        .testTarget(name: "SparkplugTests", dependencies: ["Sparkplug"]),
 
         // Which of many gateways holds a peripheral: the rules as a machine, and the worlds that test them. See LEASES.md.
         .target(name: "Leases"),

@@ -22,6 +22,9 @@ final class CallbackInbox: Sendable {
 
     func put(_ report: Report) { reports.withLock { $0.append(report) } }
 
+    /// Whether nothing was reported since.
+    var isEmpty: Bool { reports.withLock { $0.isEmpty } }
+
     /// Takes everything that was reported.
     func take() -> [Report] {
         reports.withLock { reports in

@@ -133,11 +133,14 @@ struct Connection: ~Copyable {
     /// What was reported during the calls so far.
     func reports() -> [CallbackInbox.Report] { inbox.take() }
 
+    /// Whether something was reported that nobody has taken.
+    var hasReports: Bool { !inbox.isEmpty }
+
     // MARK: - Requests
 
-    /// Sends a message at QoS 1.
+    /// Sends a message.
     ///
-    /// - Returns: the identifier that its acknowledgement carries.
+    /// - Returns: the identifier that its acknowledgement carries; at QoS 0 that comes at once.
     func publish(_ message: MQTTMessage) throws(MQTTError) -> Int32 {
         var properties: OpaquePointer?
         defer { mosquitto_property_free_all(&properties) }
@@ -149,7 +152,7 @@ struct Connection: ~Copyable {
             message.topic,
             Int32(message.payload.count),
             message.payload,
-            1,
+            message.quality.rawValue,
             message.isRetained,
             properties
         )

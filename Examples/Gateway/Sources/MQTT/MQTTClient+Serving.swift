@@ -14,6 +14,11 @@ extension MQTTClient {
             try handleReports(&state)
             if let failure { throw failure }
             try sendWhatMayBeSent(&state)
+            // What is sent at QoS 0 is reported at once, and makes room for more.
+            while state.connection?.hasReports == true {
+                try handleReports(&state)
+                try sendWhatMayBeSent(&state)
+            }
             try watchSocket(&state, wasWriting: isWriting)
         } catch {
             lost(&state, error)

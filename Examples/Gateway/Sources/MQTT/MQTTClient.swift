@@ -85,6 +85,18 @@ public final class MQTTClient: Sendable {
         }
     }
 
+    /// Says farewell to the broker, which publishes the last will if ``MQTTSettings/farewellPublishesWill`` is set, and
+    /// connects again after a pause. It can be called from anywhere and at any time; without a connection it does
+    /// nothing.
+    public func reconnect() {
+        perform { client, state in
+            guard case .running = state.phase, state.isAccepted else { return }
+            client.serve(&state) { connection throws(MQTTError) in
+                try connection.disconnect(publishingWill: client.settings.farewellPublishesWill)
+            }
+        }
+    }
+
     /// Does a step on the queue.
     func perform(_ step: @escaping @Sendable (MQTTClient, inout ClientState) -> Void) {
         queue.async { self.state.withLock { step(self, &$0) } }

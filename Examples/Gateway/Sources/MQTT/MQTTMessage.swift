@@ -4,6 +4,8 @@ public struct MQTTMessage: Hashable, Sendable {
     public var topic: String
     /// The octets.
     public var payload: [UInt8]
+    /// How it is sent; of a received message it says nothing.
+    public var quality = MQTTQuality.atLeastOnce
     /// Whether the broker keeps it for later subscribers; of a received message, whether it was kept.
     public var isRetained: Bool
     /// Where a reply is expected (MQTT 5, response topic).
@@ -19,6 +21,14 @@ public struct MQTTMessage: Hashable, Sendable {
         self.payload = payload
         self.isRetained = isRetained
     }
+}
+
+/// What a broker does for a message (MQTT 5, quality of service).
+public enum MQTTQuality: Int32, Hashable, Sendable {
+    /// Nothing (QoS 0): the message counts as acknowledged when it is handed to the connection.
+    case atMostOnce = 0
+    /// It acknowledges the message (QoS 1).
+    case atLeastOnce = 1
 }
 
 /// A message to send, and the number by which its outbox knows it.
@@ -43,11 +53,11 @@ public protocol MQTTOutbox: Sendable {
     /// The broker has accepted the connection.
     func connected()
 
-    /// The next message to send, at QoS 1; `nil` if there is none now. When there is one again, call
+    /// The next message to send; `nil` if there is none now. When there is one again, call
     /// ``MQTTClient/wake()``.
     func next() -> MQTTOutgoing?
 
-    /// The broker has the message.
+    /// The broker has the message; one that it doesn't acknowledge (QoS 0) is on its way.
     func acknowledged(_ token: UInt64)
 
     /// The message was not accepted, and repeating it would not help.

@@ -17,6 +17,7 @@ struct ConfigurationTests {
         #expect(configuration.advertisements == nil)
         #expect(configuration.metricsPort == nil)
         #expect(configuration.leases == nil)
+        #expect(configuration.sparkplug == nil)
     }
 
     @Test("is read whole")
@@ -33,7 +34,7 @@ struct ConfigurationTests {
                 ],
                 "advertisements": { "windowSeconds": 5, "services": ["181A"] },
                 "spool": { "folder": "/tmp/x", "megabytes": 8 },
-                "metrics": {}, "homeAssistant": {},
+                "metrics": {}, "homeAssistant": {}, "sparkplug": { "group": "plant", "primaryHost": "scada" },
                 "leases": { "gateway": "001A7DDA7113", "prefix": "site", "confirmationSeconds": 5, "pulseSeconds": 1 },
                 "commands": [{ "peripheral": "kitchen", "operations": ["read"], "characteristics": ["2A6E"] }]
             }
@@ -45,6 +46,7 @@ struct ConfigurationTests {
         #expect(configuration.homeAssistantPrefix == "homeassistant")
         #expect(configuration.advertisements?.window == 5)
         #expect(configuration.leases?.gateway?.description == "001A7DDA7113")
+        #expect(configuration.sparkplug == .init(group: "plant", node: "c", primaryHost: "scada"))
         #expect(configuration.leases?.prefix == "site")
         #expect(configuration.leases?.terms.confirmation == 5000)
         #expect(configuration.leases?.terms.lease == 120_000)
@@ -59,6 +61,12 @@ struct ConfigurationTests {
             (#"{ "spool": { "folder": "/x" }, "leases": { "renewalSeconds": 90 } }"#, "leases.renewalSeconds", "less"),
             (#"{ "spool": { "folder": "/x" }, "leases": { "trustsWills": 1 } }"#, "leases.trustsWills", "true or"),
             (#"{ "spool": { "folder": "/x" }, "campaigns": { "images": "/x" } }"#, "campaigns", "leases"),
+            (#"{ "spool": { "folder": "/x" }, "sparkplug": {} }"#, "sparkplug.group", "the group"),
+            (#"{ "spool": { "folder": "/x" }, "sparkplug": { "group": "a/b" } }"#, "sparkplug.group", "without /"),
+            (
+                #"{ "spool": { "folder": "/x" }, "broker": { "clientID": "a/b" }, "sparkplug": { "group": "g" } }"#,
+                "sparkplug.node", "without /"
+            ),
             ("{}", "spool", "folder"),
             (#"{ "spool": {} }"#, "spool.folder", "path of a folder"),
             (#"{ "spool": { "folder": "/x", "megabytes": 0 } }"#, "spool.megabytes", "from 1 to 65536"),

@@ -10,12 +10,14 @@ public final class Collector: Sendable {
     private static let mark = "#### "
 
     /// Starts it, and returns when it has subscribed.
-    public init(on broker: Broker, topic: String = "#") async throws {
+    ///
+    /// - Parameter payload: how it prints a payload: `%p` as it is, `%x` in hexadecimal.
+    public init(on broker: Broker, topic: String = "#", payload: String = "%p") async throws {
         subscriber = try RunningProgram(
             Self.program ?? "mosquitto_sub",
             [
                 "-h", "127.0.0.1", "-p", "\(broker.port)", "-V", "5", "-i", "collector", "-c", "-x", "86400", "-q", "1",
-                "-t", topic, "-F", Self.mark + "%r %t %p",
+                "-t", topic, "-F", Self.mark + "%r %t \(payload)",
             ]
         )
         try await broker.waitForSubscription(of: "collector")

@@ -68,6 +68,8 @@ extension Configuration {
         homeAssistantPrefix = try fields.object("homeAssistant") { fields throws(ConfigurationError) in
             try fields.topic("prefix") ?? "homeassistant"
         }
+        let node = broker.clientID
+        sparkplug = try fields.object("sparkplug") { fields throws(ConfigurationError) in try Sparkplug(&fields, node) }
         leases = try fields.object("leases") { fields throws(ConfigurationError) in try Sharing(&fields) }
         campaigns = try fields.object("campaigns") { fields throws(ConfigurationError) in try Campaigns(&fields) }
         guard campaigns == nil || leases != nil else {
@@ -236,7 +238,9 @@ extension ConfigurationFields {
                 field: name(field),
                 cause: "'\(topic)' can't be used in a topic",
                 remedy:
-                    "Write at most \(levels) levels, without +, # and $, like \(levels == 1 ? "kitchen" : "home/ble")."
+                    levels == 1
+                    ? "Write a name without /, +, # and $, like kitchen."
+                    : "Write at most \(levels) levels, without +, # and $, like home/ble."
             )
         }
         return topic

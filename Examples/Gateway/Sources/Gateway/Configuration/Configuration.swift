@@ -86,6 +86,16 @@ public struct Configuration: Hashable, Sendable {
         public init(images: String) { self.images = images }
     }
 
+    /// How hosts that speak Sparkplug B see this gateway.
+    public struct Sparkplug: Hashable, Sendable {
+        /// The group.
+        public var group: String
+        /// The name of the edge node.
+        public var node: String
+        /// The host without which nothing is sent.
+        public var primaryHost: String?
+    }
+
     public var broker = Broker()
     public var prefix = "ble"
     public var adapters: [String] = []
@@ -96,6 +106,8 @@ public struct Configuration: Hashable, Sendable {
     public var metricsPort: Int?
     /// The prefix of Home Assistant's discovery.
     public var homeAssistantPrefix: String?
+    /// Whether values are published for Sparkplug hosts, too.
+    public var sparkplug: Sparkplug?
     public var permissions: [Permission] = []
     /// The folder with the firmware images that commands may bring to peripherals.
     public var images: String?

@@ -11,14 +11,22 @@ final class Health: Sendable {
     private let outbox: Outbox
     private let sessions: Sessions
     private let leases: LeaseDriver?
+    private let sparkplug: SparkplugDriver?
     private let began = ContinuousClock.now
     private let client = Mutex<MQTTClient?>(nil)
 
-    init(_ spool: Spool, _ outbox: Outbox, _ sessions: Sessions, _ leases: LeaseDriver?) {
+    init(
+        _ spool: Spool,
+        _ outbox: Outbox,
+        _ sessions: Sessions,
+        _ leases: LeaseDriver?,
+        _ sparkplug: SparkplugDriver?
+    ) {
         self.spool = spool
         self.outbox = outbox
         self.sessions = sessions
         self.leases = leases
+        self.sparkplug = sparkplug
     }
 
     func use(_ client: MQTTClient) { self.client.withLock { $0 = client } }
@@ -43,7 +51,8 @@ final class Health: Sendable {
                 )
             ),
             ("peripherals", .object(sessions.states.map { ($0.label, .string($0.state)) })),
-            ("leases", leases?.health)
+            ("leases", leases?.health),
+            ("sparkplug", sparkplug?.health)
         )
     }
 
@@ -65,6 +74,12 @@ final class Health: Sendable {
         add("gateway_broker_connections_total", "counter", "Connections to the broker.", broker.connections)
         add("gateway_messages_refused_total", "counter", "Messages that the broker refused.", outbox.counts.refused)
         add("gateway_replies_dropped_total", "counter", "Replies and states that were dropped.", outbox.counts.dropped)
+        if let counts = sparkplug?.spool.counts {
+            add("gateway_sparkplug_records_total", "counter", "Records for Sparkplug hosts.", counts.appended)
+            add("gateway_sparkplug_records_sent_total", "counter", "Of these, those sent.", counts.acknowledged)
+            add("gateway_sparkplug_records_dropped_total", "counter", "Of these, those dropped.", counts.dropped)
+            add("gateway_sparkplug_records_spooled", "gauge", "Of these, those that wait.", counts.spooled)
+        }
         guard let leases = leases?.counts else { return text }
         add("gateway_leases_up", "gauge", "Whether the leases' broker is there.", leases.isConnected ? 1 : 0)
         add("gateway_leases_followed", "gauge", "Peripherals whose lease is followed.", leases.followed)
@@ -84,7 +99,7 @@ final class Health: Sendable {
 
 extension SpoolCounts {
     /// The counts as members of an object.
-    fileprivate var members: [(String, JSONText)] {
+    var members: [(String, JSONText)] {
         [
             ("appended", .number(appended)), ("acknowledged", .number(acknowledged)), ("spooled", .number(spooled)),
             ("dropped", .number(dropped)), ("refused", .number(refused)), ("octets", .number(octets)),

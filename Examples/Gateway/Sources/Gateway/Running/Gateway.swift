@@ -66,6 +66,7 @@ extension Configuration {
     func needsNewBeginning(after old: Configuration) -> Bool {
         prefix != old.prefix || spool != old.spool || adapters != old.adapters || metricsPort != old.metricsPort
             || homeAssistantPrefix != old.homeAssistantPrefix || leases != old.leases || campaigns != old.campaigns
+            || sparkplug != old.sparkplug
             // What one broker's order has decided, another one doesn't know.
             || (leases != nil && broker != old.broker)
     }

@@ -18,6 +18,7 @@ struct GatewayRun {
     private let health: Health
     private let discovery: HomeAssistant?
     private let server: MetricsServer?
+    private let sparkplug: SparkplugDriver?
     private let leases: LeaseDriver?
     private let campaigns: CampaignDriver?
 
@@ -38,11 +39,14 @@ struct GatewayRun {
         outbox = Outbox(spool, prefix: configuration.prefix, report: report)
         let publisher = Publisher(spool, prefix: configuration.prefix, report: report)
         self.publisher = publisher
+        sparkplug = try configuration.sparkplug.map {
+            try SparkplugDriver($0, beside: configuration.spool, report: report)
+        }
         leases = try configuration.leases.map {
             try LeaseDriver($0, spool: configuration.spool.folder, report: report)
         }
         campaigns = leases.flatMap { leases in configuration.campaigns.map { CampaignDriver($0, leases, publisher) } }
-        let health = Health(spool, outbox, sessions, leases)
+        let health = Health(spool, outbox, sessions, leases, sparkplug)
         self.health = health
         server = try configuration.metricsPort.map { try MetricsServer(port: $0) { health.text } }
         discovery = configuration.homeAssistantPrefix.map { HomeAssistant(prefix: $0, publisher) }
@@ -63,12 +67,13 @@ struct GatewayRun {
             leases?.stop()
             flush()
             outbox.end()
+            sparkplug?.end()
             group.cancelAll()
             await group.waitForAll()
             return result
         }
         withExtendedLifetime(server) {}
-        do { try spool.close() } catch { report("\(error)") }
+        for spool in spools { do { try spool.close() } catch { report("\(error)") } }
         return try result.get()
     }
 
@@ -151,6 +156,7 @@ struct GatewayRun {
             publisher: publisher,
             sessions: sessions,
             discovery: discovery,
+            sparkplug: sparkplug,
             lease: lease
         ) { [campaigns] session in
             if let lease { await campaigns?.work(lease, session) }
@@ -180,6 +186,7 @@ struct GatewayRun {
             group.addTask { await commands.run(client.messages) }
             if let leases { group.addTask { await follow(leases, "leases", on: broker) } }
             if let campaigns { group.addTask { await follow(campaigns, "campaigns", on: broker) } }
+            if let sparkplug { group.addTask { await follow(sparkplug, "sparkplug", on: broker) } }
         }
     }
 
@@ -216,8 +223,10 @@ struct GatewayRun {
     }
 
     private func flush() {
-        do { try spool.flush() } catch { report("\(error)") }
+        for spool in spools { do { try spool.flush() } catch { report("\(error)") } }
     }
+
+    private var spools: [Spool] { [spool] + [sparkplug?.spool].compactMap(\.self) }
 }
 
 extension MQTTSettings {

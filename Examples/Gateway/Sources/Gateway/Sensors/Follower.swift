@@ -12,6 +12,7 @@ struct Follower {
     let publisher: Publisher
     let sessions: Sessions
     let discovery: HomeAssistant?
+    let sparkplug: SparkplugDriver?
     /// By which it may be followed; `nil`: it is this gateway's own.
     var lease: Lease?
     /// What runs beside it, for as long as there is a session.
@@ -34,6 +35,7 @@ struct Follower {
         }
         sessions.remove(peripheral.label)
         await fleet.remove(session)
+        sparkplug?.device(peripheral.label, isOnline: false)
         if lease != nil { publish("not held", isReady: false, nil) }
     }
 
@@ -80,6 +82,7 @@ struct Follower {
             }
             group.addTask {
                 for try await change in session.states {
+                    sparkplug?.follow(session.state, of: peripheral.label)
                     publish("\(change.state)", isReady: change.state.isReady, change.cause.map { "\($0)" })
                 }
             }
@@ -114,6 +117,7 @@ struct Follower {
         let topic = "value/\(peripheral.label)/\(uuid)"
         publisher.publish(topic, .object(members))
         if let decoded { discovery?.announce(decoded, of: uuid, from: peripheral.label, on: topic) }
+        sparkplug?.publish(value, decoded, of: uuid, from: peripheral.label)
     }
 
     private func publish(_ gap: StreamGap, _ uuid: BluetoothUUID, _ session: Session, after last: ReceptionTime?) {

@@ -1,5 +1,4 @@
 import Foundation
-import Glibc
 import Leases
 
 /// What a gateway that shares peripherals must not forget: its identifier, and the number that it has reserved.
@@ -51,25 +50,10 @@ struct EpochStore: Sendable {
     /// Stores a number so that it survives a power cut.
     func store(_ number: UInt64) throws {
         let content = Content(gateway: gateway.description, reserved: number)
-        let octets = Array(try JSONEncoder().encode(content))
-        let new = path + ".new"
-        let file = open(new, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
-        guard file >= 0 else { throw failure(new) }
-        let isWritten = write(file, octets, octets.count) == octets.count && fsync(file) == 0
-        let number = errno
-        close(file)
-        errno = number
-        guard isWritten, rename(new, path) == 0 else { throw failure(new) }
-        // The new name is on the disk only when the folder is.
-        let folder = open((path as NSString).deletingLastPathComponent, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard folder >= 0 else { throw failure(path) }
-        defer { close(folder) }
-        guard fsync(folder) == 0 else { throw failure(path) }
-    }
-
-    private func failure(_ path: String) -> StoreError {
-        StoreError(
-            description: "leases: \(path): \(String(cString: strerror(errno))). Check that this program may write it."
-        )
+        do {
+            try DurableFile.write(Array(try JSONEncoder().encode(content)), to: path)
+        } catch {
+            throw StoreError(description: "leases: \(error)")
+        }
     }
 }

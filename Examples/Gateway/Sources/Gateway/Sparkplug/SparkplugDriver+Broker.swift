@@ -1,0 +1,128 @@
+import MQTT
+import Sparkplug
+import Spool
+import Synchronization
+
+/// The broker's side: all is called on the client's queue, in the broker's order.
+extension SparkplugDriver: BrokerDriver {
+    /// The client's settings.
+    func settings(_ broker: MQTTSettings) -> MQTTSettings {
+        var settings = broker
+        settings.clientID += "-sparkplug"
+        settings.subscriptions = names.subscriptions
+        settings.farewellPublishesWill = true
+        return settings
+    }
+
+    func use(_ client: MQTTClient) { state.withLock { $0.client = client } }
+
+    func will() -> MQTTDelayedWill? {
+        let (message, birth) = state.withLock { $0.node.connecting(at: now()) }
+        do { try births.store(birth) } catch { report("sparkplug: \(error)") }
+        return MQTTDelayedWill(MQTTMessage(message.topic, message.payload.encoded), delay: 0)
+    }
+
+    func connected() {
+        spool.rewind()
+        let next = spool.nextSequence
+        state.withLock { state in
+            state.node.connected()
+            state.liveFrom = next
+        }
+    }
+
+    func interrupted() {
+        state.withLock { state in
+            state.node.interrupted()
+            state.waiting = []
+        }
+    }
+
+    func nextChange() -> MQTTSubscriptionChange? { nil }
+
+    func subscribed(to topic: String) { state.withLock { $0.node.subscribed(to: topic) } }
+
+    func received(_ message: MQTTMessage) {
+        let (request, client) = state.withLock { state in
+            (state.node.received(message.topic, message.payload), state.client)
+        }
+        guard request == .leave else { return }
+        report("sparkplug: the host '\(names.primaryHost ?? "")' is gone; values wait until it is back")
+        client?.reconnect()
+    }
+
+    func next() -> MQTTOutgoing? {
+        let now = now()
+        do {
+            while true {
+                let (loss, dropped) = (spool.loss, spool.counts.dropped)
+                let (message, isReady) = state.withLock { state in
+                    state.nextMessage(at: now, dropped: dropped, isNews: loss != nil)
+                }
+                // The number tells of all losses, and each certificate has it: none needs to be told twice.
+                if isReady, let loss { try spool.acknowledge(loss) }
+                if let message { return message }
+                guard isReady, let record = try spool.next() else { return nil }
+                let content = EdgeRecord(decoding: record.payload)
+                let isKnown = state.withLock { state in
+                    guard let content else { return false }
+                    return !state.put(content, record.sequence, at: now)
+                }
+                if content == nil { try spool.drop(record.sequence) }
+                if isKnown { try spool.acknowledge(record.sequence) }
+            }
+        } catch {
+            report("sparkplug: \(error)")
+            return nil
+        }
+    }
+
+    func acknowledged(_ token: UInt64) {
+        guard token & 1 == 0 else { return }
+        do { try spool.acknowledge(token >> 1) } catch { report("sparkplug: \(error)") }
+    }
+
+    func refused(_ token: UInt64, _ error: MQTTError) {
+        report("sparkplug: \(error)")
+        guard token & 1 == 0 else { return }
+        do { try spool.drop(token >> 1) } catch { report("sparkplug: \(error)") }
+    }
+}
+
+extension SparkplugDriver.State {
+    /// What is to be sent before the next record, and whether a record may be sent at all.
+    ///
+    /// - Parameters:
+    ///   - dropped: how many records were dropped so far.
+    ///   - isNews: whether the hosts don't know the last of them.
+    fileprivate mutating func nextMessage(
+        at now: UInt64,
+        dropped: Int,
+        isNews: Bool
+    ) -> (MQTTOutgoing?, isReady: Bool) {
+        guard !isOver, node.isReady else { return (nil, false) }
+        // Certificates that a host asks for come behind the messages of a record: those are numbered already.
+        let certificates = waiting.isEmpty ? node.certificates(at: now, dropped: dropped) : []
+        for message in certificates { append(message, token: nil) }
+        if isNews, certificates.isEmpty { append(node.tell(dropped: dropped, at: now), token: nil) }
+        return (waiting.isEmpty ? nil : waiting.removeFirst(), true)
+    }
+
+    /// Takes a record. Its last message acknowledges it.
+    ///
+    /// - Returns: whether it needs any.
+    fileprivate mutating func put(_ record: EdgeRecord, _ sequence: UInt64, at now: UInt64) -> Bool {
+        let messages = node.messages(for: record, isHistorical: sequence < liveFrom, at: now)
+        for message in messages.dropLast() { append(message, token: nil) }
+        if let last = messages.last { append(last, token: sequence << 1) }
+        return !messages.isEmpty
+    }
+
+    /// - Parameter token: an even number; `nil`: the next odd one.
+    private mutating func append(_ message: SparkplugMessage, token: UInt64?) {
+        tokens += 1
+        var outgoing = MQTTMessage(message.topic, message.payload.encoded)
+        outgoing.quality = .atMostOnce
+        waiting.append(MQTTOutgoing(token ?? tokens << 1 | 1, outgoing))
+    }
+}

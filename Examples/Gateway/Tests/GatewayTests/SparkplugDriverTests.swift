@@ -1,0 +1,117 @@
+import Foundation
+import MQTT
+import Sparkplug
+import Spool
+import TestBroker
+import Testing
+
+@testable import Gateway
+
+@Suite("The driver of an edge node")
+struct SparkplugDriverTests {
+    private static let names = SparkplugNames(group: "plant", node: "hall")
+
+    private func driver(_ folder: String, now: UInt64 = 100) throws -> SparkplugDriver {
+        try SparkplugDriver(
+            .init(group: Self.names.group, node: Self.names.node),
+            beside: .init(folder: "\(folder)/spool", megabytes: 1),
+            now: { now },
+            report: { Issue.record("\($0)") }
+        )
+    }
+
+    private func connect(_ driver: SparkplugDriver) {
+        _ = driver.will()
+        driver.connected()
+        for topic in Self.names.subscriptions { driver.subscribed(to: topic) }
+    }
+
+    private func metric(_ number: Int) -> [SparkplugMetric] {
+        [SparkplugMetric("Temperature", .double(Double(number)), at: 100)]
+    }
+
+    /// What the driver sends now, by type, device and metrics; a connection takes all of it.
+    private func sent(_ driver: SparkplugDriver) throws -> [(type: String, payload: SparkplugPayload)] {
+        var sent: [(String, SparkplugPayload)] = []
+        while let item = driver.next() {
+            #expect(item.message.quality == .atMostOnce)
+            #expect(!item.message.isRetained)
+            let levels = item.message.topic.split(separator: "/").map(String.init)
+            sent.append((levels[2], try SparkplugPayload(decoding: item.message.payload)))
+            driver.acknowledged(item.token)
+        }
+        return sent
+    }
+
+    @Test("keeps count of what finds no room: each value is sent, or in the number of the dropped ones")
+    func full() throws {
+        let folder = try temporaryFolder("sparkplug")
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let driver = try driver(folder)
+        let count = 30_000
+        for number in 0..<count { driver.values(metric(number), from: "t", at: 100) }
+        connect(driver)
+        let sent = try sent(driver)
+        let dropped = driver.spool.counts.dropped
+        #expect(dropped > 0)
+        #expect(sent.first?.type == "NBIRTH")
+        #expect(sent.first?.payload.metrics.last?.value == .unsigned(UInt64(dropped)))
+        let values = sent.filter { $0.type == "DDATA" }.flatMap(\.payload.metrics)
+        // The record of the start was the first that was dropped.
+        #expect(values.count + dropped == count + 1)
+        #expect(!values.contains { !$0.isHistorical })
+        #expect(values.last?.value == .double(Double(count - 1)))
+        #expect(driver.spool.counts.spooled == 0)
+        for number in 0..<count { driver.values(metric(number), from: "t", at: 100) }
+        let news = try self.sent(driver).first
+        #expect(news?.type == "NDATA")
+        #expect(news?.payload.metrics.map(\.value) == [.unsigned(UInt64(driver.spool.counts.dropped))])
+    }
+
+    @Test("sends what was not on its way again on the next connection")
+    func interrupted() throws {
+        let folder = try temporaryFolder("sparkplug")
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let driver = try driver(folder)
+        driver.values(metric(1), from: "t", at: 100)
+        connect(driver)
+        #expect(driver.next()?.message.topic == "spBv1.0/plant/NBIRTH/hall")
+        #expect(driver.next()?.message.topic == "spBv1.0/plant/DBIRTH/hall/t")
+        driver.interrupted()
+        #expect(driver.next()?.message == nil)
+        connect(driver)
+        let sent = try sent(driver)
+        #expect(sent.map(\.type) == ["NBIRTH", "DBIRTH", "DDATA"])
+        #expect(sent.last?.payload.metrics.first?.value == .double(1))
+    }
+
+    @Test("takes values before a session is ready for a sign of life, and late ones for none")
+    func order() throws {
+        let folder = try temporaryFolder("sparkplug")
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let driver = try driver(folder)
+        connect(driver)
+        driver.values(metric(1), from: "t", at: 90)
+        driver.device("t", isOnline: true)
+        #expect(try sent(driver).map(\.type) == ["NBIRTH", "DBIRTH", "DDATA"])
+        driver.device("t", isOnline: false)
+        driver.device("t", isOnline: false)
+        driver.values(metric(2), from: "t", at: 99)
+        #expect(try sent(driver).map(\.type) == ["DDEATH", "DBIRTH", "DDATA", "DDEATH"])
+        driver.values(metric(3), from: "t", at: 101)
+        driver.device("t", isOnline: true)
+        #expect(try sent(driver).map(\.type) == ["DBIRTH", "DDATA"])
+    }
+
+    @Test("passes over a record that is none, and tells of it")
+    func damaged() throws {
+        let folder = try temporaryFolder("sparkplug")
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let driver = try driver(folder)
+        try driver.spool.append([7, 7, 7])
+        driver.values(metric(1), from: "t", at: 100)
+        connect(driver)
+        #expect(try sent(driver).map(\.type) == ["NBIRTH", "NDATA", "DBIRTH", "DDATA"])
+        #expect(driver.spool.counts.dropped == 1)
+    }
+}
