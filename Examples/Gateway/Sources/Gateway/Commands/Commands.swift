@@ -72,8 +72,11 @@ struct Commands {
         }
         do {
             return [("ok", .bool(true))] + (try await perform(command, session))
+        } catch let error as BLEError where error.code == .ended {
+            let (cause, remedy) = ending(command.peripheral, session)
+            return Self.failure("ended", cause, remedy)
         } catch let error as BLEError {
-            return Self.failure("\(error.code)", "\(error)", "See the cause.")
+            return Self.failure("\(error.code)", "\(error.operation): \(error.cause)", error.remedy)
         } catch let error as ImageFolder.ImageError {
             return Self.failure("refused", error.cause, error.remedy)
         } catch is Busy {
@@ -85,6 +88,20 @@ struct Commands {
         } catch {
             return Self.failure("failed", "\(error)", "Try again later.")
         }
+    }
+
+    /// Why a command was ended before its time.
+    private func ending(_ label: String, _ session: Session) -> (cause: String, remedy: String) {
+        if sessions[label] === session {
+            return (
+                "an update of the peripheral, which a campaign has begun, has taken its place",
+                "Send it again when the campaign is over."
+            )
+        }
+        return (
+            "the gateway no longer follows the peripheral: it ends, was configured anew, or another one holds it",
+            "Send it again to the gateway whose state/\(label) is ready; an upload goes on where it stopped."
+        )
     }
 
     private func perform(_ command: Command, _ session: Session) async throws -> [(String, JSONText)] {
