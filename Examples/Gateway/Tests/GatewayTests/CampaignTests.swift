@@ -77,11 +77,42 @@ struct CampaignTests {
         for device in devices { #expect(device.runningImage == old && device.isConfirmed) }
     }
 
+    @Test("takes an image from the broker if it isn't in the folder, and no other in its place")
+    func imageOverTheBroker() async throws {
+        let (old, new) = (TestImage.octets(1, size: 2000), TestImage.octets(2, size: 8000))
+        let device = MCUmgrFirmwareReceiver(running: old)
+        let world = try await SharedWorld(gateways: 1, sensors: 1, firmware: [device])
+        let hash = try FirmwareImage(new).sha256.hex
+        try await world.run {
+            try begin(world, hash) { _ in }
+            try publish(world, TestImage.octets(3, size: 8000), as: hash)
+            try publish(world, new, as: hash)
+            var seen = Records()
+            await seen.take(from: world) { $0.settled.count == 1 }
+            #expect(seen.settled.values.first?.stage == .updated)
+            let kept = FileManager.default.contents(atPath: "\(world.folder)/\(hash).bin")
+            #expect(kept.map(Array.init) == new)
+        }
+        #expect(device.runningImage == new && device.isConfirmed && device.restarts == 1)
+    }
+
     // MARK: - What is needed
+
+    private func publish(_ world: SharedWorld, _ image: [UInt8], as hash: String) throws {
+        let file = "\(world.folder)/published"
+        try Data(image).write(to: URL(fileURLWithPath: file))
+        let words = ["-h", "127.0.0.1", "-p", "\(world.broker.port)", "-V", "5", "-q", "1", "-r"]
+        let topic = ["-t", "blestreams/images/\(hash)", "-f", file]
+        #expect(try RunningProgram("/usr/bin/mosquitto_pub", words + topic).waitForEnd() == 0)
+    }
 
     /// Puts the image into the folder, and publishes the plan.
     private func begin(_ world: SharedWorld, _ image: [UInt8], _ change: (inout CampaignPlan) -> Void) throws {
-        let hash = try TestImage.place(image, in: world.folder)
+        try begin(world, try TestImage.place(image, in: world.folder), change)
+    }
+
+    /// Publishes the plan for an image.
+    private func begin(_ world: SharedWorld, _ hash: String, _ change: (inout CampaignPlan) -> Void) throws {
         var plan = CampaignPlan(
             image: hash,
             devices: world.sensors.map { PeripheralID(rawValue: $0.address.rawValue) }

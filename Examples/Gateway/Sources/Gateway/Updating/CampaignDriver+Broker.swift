@@ -12,8 +12,7 @@ extension CampaignDriver: BrokerDriver {
         var settings = broker
         settings.clientID += "-campaigns"
         settings.subscriptions = [plans, mark]
-        // A plan names up to 100,000 devices.
-        settings.largestMessage = 4 << 20
+        settings.largestMessage = Self.largestImage
         settings.will = nil
         settings.farewellPublishesWill = false
         return settings
@@ -28,6 +27,7 @@ extension CampaignDriver: BrokerDriver {
         state.withLock { state in
             (state.changes, state.publications, state.isConnected) = ([], [], true)
             state.changes = state.campaigns.keys.map { .subscribe(records($0)) }
+            state.changes += state.missingImages.map { .subscribe(topic(ofImage: $0)) }
         }
     }
 
@@ -48,6 +48,9 @@ extension CampaignDriver: BrokerDriver {
 
     func received(_ message: MQTTMessage) {
         if message.topic == mark { return give(.synchronized, to: String(decoding: message.payload, as: UTF8.self)) }
+        if message.topic.hasPrefix(images) {
+            return take(image: message.payload, String(message.topic.dropFirst(images.count)))
+        }
         let start = "\(prefix)/campaigns/"
         guard message.topic.hasPrefix(start) else { return }
         let parts = message.topic.dropFirst(start.count).split(separator: "/", omittingEmptySubsequences: false)
@@ -77,6 +80,7 @@ extension CampaignDriver: BrokerDriver {
             state.changes.append(.subscribe(records(name)))
             return true
         }
+        if !hasImage, isNew != nil { state.withLock { $0.changes.append(.subscribe(topic(ofImage: plan.image))) } }
         switch isNew {
         case true?: hold(name)
         case false?:
@@ -86,18 +90,8 @@ extension CampaignDriver: BrokerDriver {
         }
     }
 
-    private func hasImage(_ hash: String) -> Bool {
-        do {
-            _ = try folder.bootImage(hash)
-            return true
-        } catch {
-            publisher.report("campaigns: \(error) Then publish the plan again; until then, this gateway only watches.")
-            return false
-        }
-    }
-
     /// Tells a campaign which devices the gateway holds.
-    private func hold(_ name: String) {
+    func hold(_ name: String) {
         let devices = state.withLock { $0.campaigns[name]?.hasImage == true ? Array($0.devices.keys) : [] }
         for device in devices {
             if let epoch = leases.epoch(of: device) { give(.held(device, epoch), to: name) }
@@ -107,8 +101,10 @@ extension CampaignDriver: BrokerDriver {
     /// The plan was removed: what runs ends, and nothing more begins.
     private func end(_ name: String) {
         state.withLock { state in
+            let missing = state.missingImages
             guard state.campaigns.removeValue(forKey: name) != nil else { return }
             state.changes.append(.unsubscribe(records(name)))
+            state.changes += missing.subtracting(state.missingImages).map { .unsubscribe(topic(ofImage: $0)) }
         }
     }
 

@@ -14,7 +14,7 @@ final class CampaignDriver: Sendable {
 
     struct Campaign {
         var machine: CampaignMachine
-        /// Whether this gateway has the image; otherwise it only watches.
+        /// Whether this gateway has the image; otherwise it only watches, until the broker sends it.
         var hasImage: Bool
         var report = ""
     }

@@ -27,6 +27,20 @@ struct ImageFolder: Sendable {
         return image
     }
 
+    /// Keeps an image for MCUboot that has come from somewhere else.
+    ///
+    /// - Parameter hash: the SHA-256 that it must have: 64 hexadecimal digits, and nothing else.
+    func keep(_ octets: [UInt8], as hash: String) throws {
+        let image = try FirmwareImage(octets)
+        guard image.sha256.hex == hash else {
+            throw ImageError(cause: "the image has another SHA-256 than \(hash)", remedy: "Publish it again.")
+        }
+        guard image.bootHash != nil else {
+            throw ImageError(cause: "\(hash) is no image for MCUboot", remedy: "Publish zephyr.signed.bin.")
+        }
+        try DurableFile.write(octets, to: "\(folder)/\(hash).bin")
+    }
+
     /// Reads an image for MCUboot.
     func bootImage(_ hash: String) throws -> FirmwareImage {
         let image = try image(hash)
