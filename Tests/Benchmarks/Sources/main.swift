@@ -14,14 +14,15 @@
 // The figure is what a goal is about; that of a ratio is our rate as a part of the C loop's, of the medians of runs
 // that took turns. Times on a busy machine say little, ratios more, instructions repeat exactly.
 
-import Foundation
+import FoundationEssentials
+import Glibc
 
 var only: [String] = []
 var runs = 7
 var file: String?
 
 func fail(_ message: String) -> Never {
-    FileHandle.standardError.write(Data((message + "\n").utf8))
+    say(message, on: STDERR_FILENO)
     exit(2)
 }
 

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// Compares what the paths of ``Instructions`` cost with `Tests/Benchmarks/Counts.txt`, so that nothing becomes slow by
 /// accident: instructions within 2 %, allocations exactly; a path of which two threads take turns within 5 % and 0.3.

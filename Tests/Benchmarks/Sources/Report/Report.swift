@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// The rows as a table for people and as JSON for machines.
 struct Report: Codable {
@@ -77,7 +77,12 @@ enum Column {
     }
 
     static func fixed(_ value: Double, _ digits: Int) -> String {
-        String(format: "%.\(digits)f", value)
+        let scale = (0..<digits).reduce(1) { factor, _ in factor * 10 }
+        let number = Int((value.magnitude * Double(scale)).rounded())
+        let sign = value < 0 && number > 0 ? "-" : ""
+        guard digits > 0 else { return "\(sign)\(number)" }
+        let fraction = String(number % scale)
+        return "\(sign)\(number / scale).\(String(repeating: "0", count: digits - fraction.count))\(fraction)"
     }
 
     /// A whole number with a mark at each thousand.

@@ -3,7 +3,9 @@ import BLEProtocol
 import BLERadio
 import BLEStreams
 import CBenchmarks
-import Foundation
+import Dispatch
+import FoundationEssentials
+import Glibc
 import RadioDoubles
 import Synchronization
 
@@ -27,7 +29,7 @@ extension Instructions {
         guard socketpair(AF_UNIX, kind, 0, &ends) == 0 else { throw Missing() }
         let far = ends[1]
         // It answers what the subscription takes, sends one notification then, and waits.
-        Thread.detachNewThread { CBenchmarks_serve(far, 1, 20) }
+        DispatchQueue(label: "peripheral").async { CBenchmarks_serve(far, 1, 20) }
         let radio = SocketPairRadio(end: ends[0], loop: try EventLoop(name: "benchmarks"))
         let central = try await Central.open(.radio(radio))
         try await withTaskExecutorPreference(onItsThread ? central.executor : nil) {

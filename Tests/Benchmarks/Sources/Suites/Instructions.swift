@@ -3,7 +3,9 @@ import BLEProtocol
 import BLERadio
 import BLEStreams
 import CBenchmarks
-import Foundation
+import Dispatch
+import FoundationEssentials
+import Glibc
 
 /// The instructions that decoding one PDU or event takes: callgrind counts them, and they repeat exactly.
 ///
@@ -79,14 +81,13 @@ struct Instructions {
     /// Counts all paths; `nil` where there is no valgrind.
     func counts() throws -> [Count]? {
         for tool in [Self.valgrind, Self.strip] where !FileManager.default.isExecutableFile(atPath: tool) {
-            FileHandle.standardError.write(Data("instructions: there is no \(tool), nothing is counted\n".utf8))
+            say("instructions: there is no \(tool), nothing is counted", on: STDERR_FILENO)
             return nil
         }
         // Valgrind 3.19 gives up on the debugging information of Swift 6.
         let copy = FileManager.default.temporaryDirectory.appending(path: "Benchmarks-\(getpid())").path
         defer { try? FileManager.default.removeItem(atPath: copy) }
-        let program = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-        _ = try output(of: Self.strip, ["--strip-debug", "-o", copy, program])
+        _ = try output(of: Self.strip, ["--strip-debug", "-o", copy, try ChildProcess.itself])
         return try Path.allCases.map { path in
             let (few, many) = (1_000, 11_000)
             let (least, most) = (try count(copy, path, few), try count(copy, path, many))
@@ -122,17 +123,7 @@ struct Instructions {
 
     /// What a program says on its standard error.
     private func output(of program: String, _ arguments: [String]) throws -> String {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: program)
-        process.arguments = arguments
-        process.environment = ProcessInfo.processInfo.environment.merging(Self.plainLibrary) { $1 }
-        let pipe = Pipe()
-        process.standardError = pipe
-        process.standardOutput = FileHandle.nullDevice
-        try process.run()
-        let text = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        process.waitUntilExit()
-        return text
+        try ChildProcess.output(STDERR_FILENO, of: program, arguments, environment: Self.plainLibrary)
     }
 
     struct NoCount: Error { let output: String }
@@ -146,8 +137,7 @@ struct Instructions {
             isDone.signal()
         }
         isDone.wait()
-        let line = "\(allocationsAre) \(CBenchmarks_allocations())\n"
-        FileHandle.standardError.write(Data(line.utf8))
+        say("\(allocationsAre) \(CBenchmarks_allocations())", on: STDERR_FILENO)
         exit(0)
     }
 

@@ -1,6 +1,7 @@
 import BLEStreams
 import CBenchmarks
-import Foundation
+import FoundationEssentials
+import Glibc
 
 /// Reads one after the other, and writes without response, beside the C loops: as on the socket pair, but over the kernel's
 /// links.

@@ -1,5 +1,4 @@
 import BLEStreams
-import Foundation
 
 /// Five scans, and a fleet of so many devices that are absent, as a gateway has them.
 ///
@@ -37,5 +36,4 @@ extension Kernel {
         }
     }
 
-    private static func say(_ line: String) { FileHandle.standardOutput.write(Data((line + "\n").utf8)) }
 }

@@ -1,7 +1,8 @@
 import BLEProtocol
 import BLEStreams
 import CBenchmarks
-import Foundation
+import FoundationEssentials
+import Glibc
 
 /// Programs for the kernel lab: a C peripheral, plain C clients and streams as its centrals, a peripheral of the library's,
 /// over L2CAP sockets of the kernel, and a scan. Each reception is one line of JSON.
@@ -58,7 +59,7 @@ enum Kernel {
             LocalService(BluetoothUUID(0xA000)) { LocalCharacteristic(numbers, [.notify]) }
         }
         try await peripheral.run(on: .adapter(adapter)) { server in
-            FileHandle.standardOutput.write(Data("ready\n".utf8))
+            say("ready")
             var waiting = subscribers
             for try await change in server.subscriptions(of: numbers) where change.isSubscribed {
                 waiting -= 1

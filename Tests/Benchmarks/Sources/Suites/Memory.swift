@@ -2,7 +2,8 @@ import BLEProtocol
 import BLERadio
 import BLEStreams
 import CBenchmarks
-import Foundation
+import FoundationEssentials
+import Glibc
 import RadioDoubles
 
 /// What a gateway's process weighs: sessions with 50 devices, which send, 500 devices of which it keeps the services, and
@@ -49,17 +50,8 @@ struct Memory {
     }
 
     private static func child(_ folder: String) throws -> Figures {
-        let process = Process()
-        process.executableURL = URL(
-            fileURLWithPath: try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-        )
-        process.arguments = ["--gateway", folder]
-        let pipe = Pipe()
-        process.standardOutput = pipe
-        try process.run()
-        let data = pipe.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
-        return try JSONDecoder().decode(Figures.self, from: data)
+        let text = try ChildProcess.output(of: try ChildProcess.itself, ["--gateway", folder])
+        return try JSONDecoder().decode(Figures.self, from: Data(text.utf8))
     }
 
     // MARK: - The gateway
@@ -90,7 +82,7 @@ struct Memory {
             }
             let octets = Double(Int(CBenchmarks_allocatedOctets()) - Int(heap)) / Double(links)
             let figures = Figures(resident: resident, before: before, session: octets)
-            FileHandle.standardOutput.write(try JSONEncoder().encode(figures))
+            say(String(decoding: try JSONEncoder().encode(figures), as: UTF8.self))
         }
         // Not by asking for another report: none comes.
         withExtendedLifetime(heard) {}

@@ -1,7 +1,8 @@
 import BLELinux
 import BLEStreams
 import CBenchmarks
-import Foundation
+import FoundationEssentials
+import Glibc
 
 /// A C peripheral in a process of its own, and the near end of the socket to it.
 struct PeripheralProcess: ~Copyable {
