@@ -14,15 +14,15 @@ extension Link: CharacteristicAccess {
     /// checked.
     @usableFromInline
     func octets(of selector: CharacteristicSelector, _ timeout: Duration?) async throws -> CharacteristicValue {
-        let target: LinkMachine.Target =
+        let (target, isFound): (LinkMachine.Target, Bool) =
             if case .handle(let handle) = selector {
-                .handles(ReadValue(handle: handle))
+                (.handles(ReadValue(handle: handle)), false)
             } else {
-                .characteristic(selector, anyOf: .read) { ReadValue(handle: $0.valueHandle) }
+                (.characteristic(selector, anyOf: .read) { ReadValue(handle: $0.valueHandle) }, true)
             }
         // Without the generic path of other operations: the type of the result is known here.
         let object = OperationObject(.of, selector, peripheral.address)
-        let wait = try wait(for: "read", object, isFound: target.isFound)
+        let wait = try wait(for: "read", object, isFound: isFound)
         guard case .octets(let octets) = try await wait.success(of: target, within: timeout) else {
             throw wait.error(.procedure(.cancelled))
         }

@@ -110,9 +110,15 @@ package struct GATTClient: Sendable {
     /// Begins a procedure, or puts it at the end of the queue. Its result comes in ``Output/finished``, of this call if
     /// it is known immediately.
     package mutating func begin(_ procedure: any GATTProcedure) -> (ProcedureID, Output) {
+        var output = Output()
+        let id = begin(procedure, &output)
+        return (id, output)
+    }
+
+    /// The same, added to an output: a tuple's parts are copied, and an output is large.
+    package mutating func begin(_ procedure: any GATTProcedure, _ output: inout Output) -> ProcedureID {
         lastProcedure &+= 1
         let id = ProcedureID(number: lastProcedure)
-        var output = Output()
         if let closed {
             output.finished.append(Finished(id: id, result: .failure(.disconnected(closed))))
         } else if type(of: procedure).isCommand {
@@ -122,7 +128,7 @@ package struct GATTClient: Sendable {
         } else {
             queue.append(Waiting(id: id, procedure: procedure))
         }
-        return (id, output)
+        return id
     }
 
     /// Ends a procedure with ``GATTFailure/cancelled``, immediately. A request that the radio has taken can't be

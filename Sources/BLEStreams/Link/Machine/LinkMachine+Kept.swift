@@ -106,7 +106,9 @@ extension LinkMachine {
         }
         for (handle, uuid) in unclaimed.handles { kept[handle] = uuid ?? self.uuid(of: handle) }
         for operation in operations {
-            if case .switchOff(let handle, let uuid) = operation.target { kept[handle] = uuid ?? self.uuid(of: handle) }
+            if case .switchOff(let handle, let uuid) = operation.target.content {
+                kept[handle] = uuid ?? self.uuid(of: handle)
+            }
         }
         let all = kept.sorted { $0.key < $1.key }.map { KeptSubscription(uuid: $0.value, valueHandle: $0.key) }
         return all == unclaimed.remembered ? nil : all

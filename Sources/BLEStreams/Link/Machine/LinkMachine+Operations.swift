@@ -4,7 +4,7 @@ extension LinkMachine {
     /// Begins an operation as soon as the lane admits it. It ends exactly once, unless it is cancelled first.
     ///
     /// - Parameter pass: in whose name.
-    mutating func begin(_ target: Target, pass: Pass? = nil, _ output: inout Output) -> OperationID {
+    mutating func begin(_ target: consuming Target, pass: Pass? = nil, _ output: inout Output) -> OperationID {
         lastOperation += 1
         let id = lastOperation
         let kind = target.kind
@@ -14,8 +14,8 @@ extension LinkMachine {
         case .hold: (place, isGranted) = lane.beginHold()
         case .attributes, .subscription: (place, isGranted) = lane.beginOperation(pass: pass)
         }
-        operations.append(Operation(id: id, kind: kind, target: target, place: place))
-        if isGranted { enter(id, target, &output) }
+        operations.append(Operation(id: id, target: copy target, place: place))
+        if isGranted { enter(id, target.content, &output) }
         return id
     }
 
@@ -43,7 +43,7 @@ extension LinkMachine {
     mutating func admit(_ granted: [LaneOrder.ID], _ output: inout Output) {
         for place in granted {
             guard let operation = operations.first(where: { $0.place == place }) else { continue }
-            enter(operation.id, operation.target, &output)
+            enter(operation.id, operation.target.content, &output)
         }
     }
 
@@ -51,8 +51,8 @@ extension LinkMachine {
 
     // MARK: - From its turn to its procedure
 
-    private mutating func enter(_ id: OperationID, _ target: Target, _ output: inout Output) {
-        switch target {
+    private mutating func enter(_ id: OperationID, _ content: consuming Content, _ output: inout Output) {
+        switch content {
         case .aside(let procedure): run(procedure, id, &output)
         case .handles(let procedure): secure(procedure, id, &output)
         case .characteristic, .find, .subscribe, .switchOff: find(id, &output)
@@ -88,7 +88,7 @@ extension LinkMachine {
     }
 
     private func selector(of id: OperationID) -> CharacteristicSelector? {
-        switch index(of: id).map({ operations[$0].target }) {
+        switch index(of: id).map({ operations[$0].target.content }) {
         case .characteristic(let selector, _, _)?, .find(let selector)?: selector
         case .subscribe(let subscriber)?: subscriptions[subscriber]?.selector
         case .switchOff(let handle, _)?: .handle(handle)
@@ -108,7 +108,7 @@ extension LinkMachine {
     /// The peer's services are known.
     mutating func known(_ database: GATTDatabase, _ id: OperationID, _ output: inout Output) {
         guard let index = index(of: id) else { return }
-        if case .handles(let procedure) = operations[index].target {
+        if case .handles(let procedure) = operations[index].target.content {
             return known(database, for: procedure, index, &output)
         }
         guard let selector = selector(of: id) else { return finish(id, .success(.other(database)), &output) }
@@ -152,7 +152,7 @@ extension LinkMachine {
 
     mutating func proceed(with found: Characteristic, _ id: OperationID, _ output: inout Output) {
         guard let index = index(of: id) else { return }
-        switch operations[index].target {
+        switch operations[index].target.content {
         case .characteristic(_, let properties, let make):
             guard properties.isEmpty || !found.properties.isDisjoint(with: properties) else {
                 return finish(id, .failure(.lacksProperty(found)), &output)
@@ -172,12 +172,13 @@ extension LinkMachine {
 
     mutating func run(_ procedure: any GATTProcedure, _ id: OperationID, _ output: inout Output) {
         guard let index = index(of: id) else { return }
-        let (number, step) = client.begin(procedure)
+        var step = GATTClient.Output()
+        let number = client.begin(procedure, &step)
         operations[index].rises = rises
         operations[index].stage = .running(number)
         let kind = operations[index].kind
         purposes.append((number, .operation(id)))
-        take(step, &output)
+        take(&step, &output)
         if kind == .attributes { settle(&output) }
     }
 
@@ -203,7 +204,7 @@ extension LinkMachine {
         operations[index].hasRepeated = true
         operations[index].stage = .waiting
         if failure.isOutOfSync { outOfSync(&output) }
-        if case .handles = operations[index].target { know(id, &output) } else { find(id, &output) }
+        if case .handles = operations[index].target.content { know(id, &output) } else { find(id, &output) }
     }
 
     /// The hold has the link: its place is its pass, and stays until it is released.
@@ -222,7 +223,7 @@ extension LinkMachine {
         let place = operations[index].place
         if operations[index].kind == .subscription {
             let target = operations.remove(at: index).target
-            if case .subscribe(let subscriber) = target, let failure = result.failure {
+            if case .subscribe(let subscriber) = target.content, let failure = result.failure {
                 fail([subscriber], failure, &output)
             }
             if target.isSwitchOff { tellQuiet(&output) }

@@ -54,7 +54,9 @@ extension LinkMachine {
         turn.isTaken = false
         switch (result, outgoing.isOfServer) {
         case (.sent, true): take(server.sent(), &output)
-        case (.sent, false): take(client.sent(), &output)
+        case (.sent, false):
+            var step = client.sent()
+            take(&step, &output)
         case (.full, true), (.ended, true): server.notSent()
         case (.full, false), (.ended, false): take(client.notSent(), &output)
         }
@@ -132,7 +134,8 @@ extension LinkMachine {
         guard let first = pdu.first else { return true }
         switch ATTOpcode(rawValue: first).kind {
         case .response where !ATTServer.answersIndication(pdu), .notification, .indication:
-            take(client.received(pdu, at: time), &output)
+            var step = client.received(pdu, at: time)
+            take(&step, &output)
             return true
         case .request, .command, .confirmation, .response, .unknown:
             return false
@@ -151,7 +154,10 @@ extension LinkMachine {
 
     // MARK: - The halves
 
-    mutating func take(_ step: consuming GATTClient.Output, _ output: inout Output) {
+    mutating func take(_ step: consuming GATTClient.Output, _ output: inout Output) { take(&step, &output) }
+
+    /// The same, where each value passes: an output that is handed over is moved once more.
+    mutating func take(_ step: inout GATTClient.Output, _ output: inout Output) {
         ignored += step.notes.count
         // Mostly there are none of these or of those, and asking costs less than iterating.
         if !step.values.isEmpty { take(step.values, &output) }

@@ -29,7 +29,7 @@ extension LinkMachine {
     }
 
     private func asker(of index: Int) -> Asker {
-        if case .subscribe(let subscriber) = operations[index].target, let entry = subscriptions[subscriber] {
+        if case .subscribe(let subscriber) = operations[index].target.content, let entry = subscriptions[subscriber] {
             return .consumers([entry.consumer])
         }
         return .operation(operations[index].id)
@@ -39,7 +39,7 @@ extension LinkMachine {
         guard let index = index(of: id) else { return }
         if let procedure = operations[index].procedure {
             run(procedure, id, &output)
-        } else if case .handles(let procedure) = operations[index].target {
+        } else if case .handles(let procedure) = operations[index].target.content {
             run(procedure, id, &output)
         }
     }
@@ -54,7 +54,7 @@ extension LinkMachine {
         switch (cause, outcome) {
         case (.demanded(_, let found?), .done): proceed(with: found, id, &output)
         case (.demanded(_, nil), .done):
-            if case .handles(let procedure) = operations[index].target { use(procedure, id, &output) }
+            if case .handles(let procedure) = operations[index].target.content { use(procedure, id, &output) }
         case (.demanded(let level, _), .failed(let error)):
             finish(id, .failure(.demand(level, because: error)), &output)
         case (.refused, .done):

@@ -36,7 +36,7 @@ extension LinkMachine {
     mutating func unsubscribe(_ id: Subscription.ID, _ output: inout Output) {
         guard let entry = subscriptions.removeValue(forKey: id) else { return }
         guard let handle = entry.characteristic?.valueHandle else {
-            let beginning = operations.first { if case .subscribe(id) = $0.target { true } else { false } }
+            let beginning = operations.first { if case .subscribe(id) = $0.target.content { true } else { false } }
             if let beginning { cancel(beginning.id, &output) }
             return
         }

@@ -4,8 +4,6 @@ extension LinkMachine {
     /// Something that the program, or one of its subscriptions, does on the link.
     struct Operation: Sendable {
         let id: OperationID
-        /// Stored besides the target, since looking at a part of that copies all of it.
-        let kind: Kind
         let target: Target
         /// Its place in the lane; `nil` if it doesn't wait for one.
         let place: LaneOrder.ID?
@@ -20,52 +18,88 @@ extension LinkMachine {
         var rises = 0
         /// Whether the link was to be raised for it.
         var hasRaised = false
+
+        var kind: Kind { target.kind }
     }
 
     /// What an operation is for.
-    enum Target: Sendable {
+    struct Target: Sendable {
+        /// Stored, since looking at a part of the content copies all of it.
+        let kind: Kind
+        let content: Content
+
         /// A procedure on a characteristic that must have one of these properties; created once that is found.
+        static func characteristic(
+            _ selector: CharacteristicSelector,
+            anyOf properties: Characteristic.Properties,
+            _ make: @escaping @Sendable (Characteristic) -> any GATTProcedure
+        ) -> Target {
+            Target(kind: .attributes, content: .characteristic(selector, anyOf: properties, make))
+        }
+
+        /// A procedure whose handles the caller knows, or that needs none.
+        static func handles(_ procedure: any GATTProcedure) -> Target {
+            Target(kind: .attributes, content: .handles(procedure))
+        }
+
+        /// The search for a characteristic; the success is a `Characteristic`.
+        static func find(_ selector: CharacteristicSelector) -> Target {
+            Target(kind: .attributes, content: .find(selector))
+        }
+
+        /// All services of the peer; the success is a `GATTDatabase`.
+        static var database: Target { Target(kind: .attributes, content: .database) }
+
+        /// Exclusive use of the link; the success is the `Pass` of the hold, which ``LinkMachine/leave(_:_:)``
+        /// releases.
+        static var hold: Target { Target(kind: .hold, content: .hold) }
+
+        /// A procedure of the link's own, which waits for nobody.
+        static func aside(_ procedure: any GATTProcedure) -> Target {
+            Target(kind: .aside, content: .aside(procedure))
+        }
+
+        /// A subscription that begins.
+        static func subscribe(_ id: Subscription.ID) -> Target {
+            Target(kind: .subscription, content: .subscribe(id))
+        }
+
+        /// A subscriber of this value handle that has left.
+        static func unsubscribe(_ id: Subscription.ID, _ handle: UInt16) -> Target {
+            Target(kind: .subscription, content: .unsubscribe(id, handle))
+        }
+
+        /// A characteristic that the peer sends though nobody wants it, by value handle; only if it has this type.
+        static func switchOff(_ handle: UInt16, _ uuid: BluetoothUUID?) -> Target {
+            Target(kind: .subscription, content: .switchOff(handle, uuid))
+        }
+
+        var isSwitchOff: Bool { if case .switchOff = content { true } else { false } }
+
+        /// Whether it names a characteristic that must be found.
+        var isFound: Bool {
+            switch content {
+            case .characteristic, .find: true
+            default: false
+            }
+        }
+    }
+
+    /// What each of the functions above makes of its arguments.
+    enum Content: Sendable {
         case characteristic(
             CharacteristicSelector,
             anyOf: Characteristic.Properties,
             @Sendable (Characteristic) -> any GATTProcedure
         )
-        /// A procedure whose handles the caller knows, or that needs none.
         case handles(any GATTProcedure)
-        /// The search for a characteristic; the success is a `Characteristic`.
         case find(CharacteristicSelector)
-        /// All services of the peer; the success is a `GATTDatabase`.
         case database
-        /// Exclusive use of the link; the success is the `Pass` of the hold, which ``LinkMachine/leave(_:_:)``
-        /// releases.
         case hold
-        /// A procedure of the link's own, which waits for nobody.
         case aside(any GATTProcedure)
-        /// A subscription that begins.
         case subscribe(Subscription.ID)
-        /// A subscriber of this value handle that has left.
         case unsubscribe(Subscription.ID, UInt16)
-        /// A characteristic that the peer sends though nobody wants it, by value handle; only if it has this type.
         case switchOff(UInt16, BluetoothUUID?)
-
-        var kind: Kind {
-            switch self {
-            case .characteristic, .handles, .find, .database: .attributes
-            case .hold: .hold
-            case .aside: .aside
-            case .subscribe, .unsubscribe, .switchOff: .subscription
-            }
-        }
-
-        var isSwitchOff: Bool { if case .switchOff = self { true } else { false } }
-
-        /// Whether it names a characteristic that must be found.
-        var isFound: Bool {
-            switch self {
-            case .characteristic, .find: true
-            default: false
-            }
-        }
     }
 
     enum Kind: Sendable {
