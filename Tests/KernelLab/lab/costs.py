@@ -34,6 +34,13 @@ def spent(process: Process) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
+def resident(process: Process) -> tuple[float, float]:
+    """The memory that a process has in use, and what of it is no file's, MiB."""
+    lines = Path(f"/proc/{process.process.pid}/status").read_text().splitlines()
+    sizes = {name: value.split()[0] for name, _, value in (line.partition(":") for line in lines) if value}
+    return int(sizes["VmRSS"]) / 1024, int(sizes["RssAnon"]) / 1024
+
+
 def spread(figures: list[float], unit: str, places: int = 2) -> str:
     """The median of some figures, with the least and the most."""
     return (

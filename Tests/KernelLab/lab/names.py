@@ -18,6 +18,7 @@ FAR_NAME = "Lab Beacon"
 FAR_RSSI = -87
 # What the sensors of peers/crowd.py notify is this and the number of the beat.
 BEAT_BASE = 60
+CROWD_LOCATION = b"\x01"  # the chest
 
 
 def is_private(address: str) -> bool:

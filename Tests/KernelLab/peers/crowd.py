@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
+import time
 
 from bumble import hci
 from bumble.core import AdvertisingData, UUID
@@ -36,7 +38,10 @@ class Crowd:
         beat = Characteristic(
             names.HEART_RATE_MEASUREMENT, Characteristic.Properties.NOTIFY, Characteristic.READABLE, b""
         )
-        device.add_services([Service(names.HEART_RATE, [beat])])
+        place = Characteristic(
+            names.BODY_SENSOR_LOCATION, Characteristic.Properties.READ, Characteristic.READABLE, names.CROWD_LOCATION
+        )
+        device.add_services([Service(names.HEART_RATE, [beat, place])])
         await device.power_on()
         kinds = AdvertisingData.Type
         uuid = UUID(names.HEART_RATE).to_bytes()
@@ -55,6 +60,17 @@ class Crowd:
         for device, beat in self.members:
             await device.notify_subscribers(beat, bytes([0, names.BEAT_BASE + self.rate]))
 
+    async def count(self, numbers: str) -> str:
+        """Each member that has a subscriber notifies the numbers from 0 on, one a second, and no two at the same moment.
+        Answers how many that were of all members."""
+        begin, sent = time.monotonic(), 0
+        for number in range(int(numbers)):
+            for place, (device, beat) in enumerate(self.members):
+                await asyncio.sleep(begin + number + place / len(self.members) - time.monotonic())
+                sent += any(device.gatt_server.subscribers.values())
+                await device.notify_subscribers(beat, b"\x01" + number.to_bytes(2, "little"))
+        return str(sent)
+
     async def scatter(self, count: str) -> None:
         """Breaks the links of some members without a word."""
         for device, _ in random.sample(self.members, min(int(count), len(self.members))):
@@ -66,4 +82,6 @@ class Crowd:
             for connection in list(device.connections.values()):
                 await connection.disconnect()
             await device.power_off()
+            # Otherwise who comes later with the same address would not be found.
+            self.link.remove_controller(device.host.controller)
         self.members.clear()

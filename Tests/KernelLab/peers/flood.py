@@ -1,4 +1,4 @@
-"""An adapter of the kernel's that hears a thousand advertisements a second, of 200 devices.
+"""An adapter of the kernel's that hears a thousand advertisements a second, of 200 devices, and sensors to connect to.
 
     python -m peers.flood SOCKET ADDRESS
 
@@ -6,6 +6,10 @@ Its controller filters no duplicates: those of real ones remember few devices, a
 Each device repeats its payload, of one of five kinds. Says `ready`. Commands on the control socket:
 
     until N      answers when so many further advertisements have been heard, with the seconds that it took
+    rate N       how many are heard a second from now on
+    heard        how many have been heard
+    crowd N      so many sensors (peers/crowd.py); `leave` sends all away
+    count N      each sensor with a subscriber notifies the numbers below N, one a second; answers how many all have sent
 """
 
 from __future__ import annotations
@@ -20,6 +24,7 @@ from bumble.core import AdvertisingData, UUID
 from lab import names
 from peers import air
 from peers.control import Control
+from peers.crowd import Crowd
 
 DEVICES = 200
 RATE = 1000  # a second
@@ -62,16 +67,24 @@ class Flood:
         tell = lambda on, active: control.say("scanning", on=on, active=active)  # noqa: E731
         self.controller = air.kernel_adapter(link, address, tell, lambda peer: None)
         self.reports = [report(number) for number in range(DEVICES)]
-        self.heard = 0
+        self.heard, self.rate = 0, RATE
         self.changed = asyncio.Condition()
-        control.commands["until"] = self.until
+        crowd = Crowd(link)
+        control.commands |= {
+            "until": self.until,
+            "rate": self.set_rate,
+            "heard": self.tell_heard,
+            "crowd": crowd.grow,
+            "leave": crowd.leave,
+            "count": crowd.count,
+        }
 
     async def run(self) -> None:
         begin, due = time.monotonic(), 0.0
         while True:
             await asyncio.sleep(TICK)
             now = time.monotonic()
-            due, begin = due + (now - begin) * RATE, now
+            due, begin = due + (now - begin) * self.rate, now
             if not self.controller.le_scan_enable:
                 due = 0
                 continue
@@ -88,6 +101,12 @@ class Flood:
         async with self.changed:
             await self.changed.wait_for(lambda: self.heard >= wanted)
         return f"{time.monotonic() - begin:.3f}"
+
+    async def set_rate(self, rate: str) -> None:
+        self.rate = int(rate)
+
+    async def tell_heard(self) -> str:
+        return str(self.heard)
 
 
 async def main(path: str, address: str) -> None:

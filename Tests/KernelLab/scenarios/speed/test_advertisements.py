@@ -4,7 +4,6 @@ boot. Runs with `run --speed` only: it takes the release build."""
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import statistics
 import sys
@@ -13,10 +12,8 @@ import pytest
 
 from lab import names
 from lab.costs import PROGRAM, record_run, say, spent, spread
-from lab.neighbour import Neighbour
-from lab.mgmt import Management
-from lab.peer import Peer
-from lab.world import RUN, PeerProcess, Process
+from lab.station import Station
+from lab.world import Process
 
 RUNS = 5
 # Less than the ten seconds after which the kernel ends a discovery: habluetooth begins the next one much later.
@@ -31,22 +28,8 @@ OURS = {
 HABLUETOOTH, BLEAK = "habluetooth's scanner", "bleak over bluetoothd"
 
 
-class Station:
-    """The adapter that hears them."""
-
-    def __init__(self):
-        path = str(RUN / "flood.sock")
-        self.process = PeerProcess("flood", "peers.flood", path, names.CENTRAL)
-        self.process.wait_line(" ready ")
-        self.peer = Peer(path)
-        self.management = Management()
-        self.index = self.management.index_of(names.CENTRAL)
-        self.adapter = f"hci{self.index}"
-
-    def stop(self) -> None:
-        self.peer.close()
-        self.management.close()
-        self.process.stop()
+class Listening(Station):
+    """Everybody who listens."""
 
     def measure(self, client: Process, **others: Process) -> dict:
         """What each of the processes spends while so many are heard."""
@@ -59,16 +42,6 @@ class Station:
         run = {"seconds": seconds, "costs": costs, "thousands": told}
         record_run(client.name, run)
         return run
-
-    def silence(self) -> None:
-        """What somebody has left behind: devices that the kernel waits for, monitors, and a discovery, which ends with the
-        power."""
-        # Advertisements that nobody has read fill the socket, and then nothing can be asked any more.
-        self.management.forget_events()
-        self.management.remove_devices(self.index)
-        self.management.remove_monitors(self.index)
-        self.management.power(self.index, False)
-        self.management.power(self.index, True)
 
     def run(self, name: str, *command: str) -> dict:
         self.silence()
@@ -88,15 +61,13 @@ class Station:
 
     def bleak(self) -> dict:
         self.silence()
-        with contextlib.ExitStack() as ends:
-            neighbour = Neighbour(self.management, self.index)
-            ends.callback(neighbour.stop)
-            ends.callback(self.management.forget_events)
-            neighbour.start()
+        with self.bluetoothd() as neighbour:
             client = Process("bleak-scanner", sys.executable, "-m", "peers.bleak_listener", self.adapter)
-            ends.callback(client.stop)
-            client.wait_line("listening")
-            return self.measure(client, bluetoothd=neighbour.daemon, bus=neighbour.bus)
+            try:
+                client.wait_line("listening")
+                return self.measure(client, bluetoothd=neighbour.daemon, bus=neighbour.bus)
+            finally:
+                client.stop()
 
     @functools.cached_property
     def turns(self) -> dict[str, list[dict]]:
@@ -127,7 +98,7 @@ def median(runs: list[dict]) -> float:
 
 @pytest.fixture(scope="module")
 def station():
-    station = Station()
+    station = Listening()
     yield station
     station.stop()
 
