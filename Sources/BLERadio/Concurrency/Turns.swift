@@ -6,7 +6,8 @@ import Synchronization
 /// - Each caller is let in once, immediately or later, unless it leaves first.
 /// - Leaving is idempotent, while waiting or during a turn, and lets the next caller in.
 /// - If turns are limited, a caller whose turn has lasted that long is asked to make room once another one waits; it
-///   leaves, and may line up again.
+///   leaves, and may line up again. Whenever a turn ends by itself, the others have the whole time again: what they wait
+///   for goes on, and those who wait in line are let in without taking anybody's turn away.
 /// - No lock is held while a caller is let in or asked to leave.
 package final class Turns: Sendable {
     /// How long a turn lasts at least before another caller may claim it.
@@ -28,8 +29,17 @@ package final class Turns: Sendable {
     private struct State {
         var order: TurnOrder
         var callers: [TurnOrder.ID: Caller] = [:]
+        /// Those who were asked to make room, and have not left yet.
+        var asked: Set<TurnOrder.ID> = []
+        /// When a turn last ended by itself.
+        var progress: Duration?
         /// Fires when the caller with the longest turn has to make room.
         var timer: RadioActivity?
+
+        /// When a turn that began then has lasted for long enough.
+        func end(of beginning: Duration, _ limit: Limit) -> Duration {
+            max(beginning, progress ?? beginning) + limit.length
+        }
     }
 
     private let limit: Limit?
@@ -96,8 +106,11 @@ package final class Turns: Sendable {
     }
 
     private func leave(_ id: TurnOrder.ID) {
+        let now = limit?.timeline.now
         // Released outside the lock: what it holds may be deallocated with it.
         let caller = state.withLock { state in
+            let wasAsked = state.asked.remove(id) != nil
+            if state.order.isInside(id), !wasAsked { state.progress = now }
             state.order.remove(id)
             return state.callers.removeValue(forKey: id)
         }
@@ -129,7 +142,7 @@ package final class Turns: Sendable {
             guard state.timer == nil, !state.order.waiting.isEmpty, let oldest = state.order.inside.first else {
                 return nil
             }
-            return max(.zero, oldest.since + limit.length - now)
+            return max(.zero, state.end(of: oldest.since, limit) - now)
         }
         guard let delay else { return }
         let timer = limit.timeline.schedule(after: delay) { [weak self] in self?.turnIsOver(limit) }
@@ -146,8 +159,9 @@ package final class Turns: Sendable {
         let (over, caller) = state.withLock { state -> (RadioActivity?, Caller?) in
             let over = state.timer.take()
             guard !state.order.waiting.isEmpty, let oldest = state.order.inside.first,
-                oldest.since + limit.length <= now
+                state.end(of: oldest.since, limit) <= now
             else { return (over, nil) }
+            state.asked.insert(oldest.id)
             return (over, state.callers[oldest.id])
         }
         withExtendedLifetime(over) {}

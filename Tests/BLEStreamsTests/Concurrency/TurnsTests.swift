@@ -87,6 +87,25 @@ import Testing
         }
     }
 
+    @Test func `nobody makes room while turns end by themselves`() async throws {
+        try await VirtualTime.run(seed: 1) { time in
+            let turns = Turns(width: 2, limit: Turns.Limit(.seconds(5), on: time))
+            let (granted, revoked) = (Recorder<Int>(), Recorder<Int>())
+            let leaving = (0..<5).map { number in
+                turns.enter(grant: { granted.add(number) }, revoke: { revoked.add(number) })
+            }
+            let pass: (Duration) async throws -> Void = { try await time.clock.sleep(for: $0) }
+            try await pass(.seconds(4))
+            leaving[1]()
+            try await pass(.seconds(4))
+            leaving[2]()
+            try await pass(.milliseconds(4_990))
+            #expect(granted.all == [0, 1, 2, 3] && revoked.all.isEmpty, "one after another had what it came for")
+            try await pass(.milliseconds(20))
+            #expect(revoked.all == [0], "nothing has happened for the whole time of a turn")
+        }
+    }
+
     @Test func `no lock is held while somebody is let in: it may leave, and line up again`() {
         let (turns, granted) = (Turns(), Recorder<Int>())
         let again = Mutex(3)
