@@ -36,9 +36,9 @@ def spent(process: Process) -> float:
 
 def resident(process: Process) -> tuple[float, float]:
     """The memory that a process has in use, and what of it is no file's, MiB."""
-    lines = Path(f"/proc/{process.process.pid}/status").read_text().splitlines()
-    sizes = {name: value.split()[0] for name, _, value in (line.partition(":") for line in lines) if value}
-    return int(sizes["VmRSS"]) / 1024, int(sizes["RssAnon"]) / 1024
+    fields = Path(f"/proc/{process.process.pid}/status").read_text().split()
+    resident, own = (int(fields[fields.index(name) + 1]) / 1024 for name in ("VmRSS:", "RssAnon:"))
+    return resident, own
 
 
 def spread(figures: list[float], unit: str, places: int = 2) -> str:

@@ -15,8 +15,9 @@ import time
 
 from bleak.exc import BleakError
 
-TRIES = 3
-PATIENCE = 60  # seconds for each
+TRIES = 3  # for a link
+PATIENCE = 60  # seconds for a link
+LONGEST = 60  # seconds for all reads of a kind
 
 
 class Heard:
@@ -69,19 +70,23 @@ async def read(connect, uuid: str, times: str, *addresses: str) -> None:
             print(f"given up {address}", flush=True)
     print("ready", flush=True)
     async for _ in signals():
-        facts = {
-            "links": sum(client.is_connected for client in clients),
-            "one": [await timed(clients[0], uuid) for _ in range(int(times))],
-            "all": [await timed(clients[turn % len(clients)], uuid) for turn in range(int(times))],
-        }
-        print("read", json.dumps(facts), flush=True)
+        facts = {"one": await times_of(clients[:1], uuid, int(times)), "all": await times_of(clients, uuid, int(times))}
+        print("read", json.dumps(facts | {"links": sum(client.is_connected for client in clients)}), flush=True)
 
 
-async def timed(client, uuid: str) -> float:
-    """The milliseconds of a read."""
-    begin = time.monotonic()
-    await client.read_gatt_char(uuid)
-    return round((time.monotonic() - begin) * 1e3, 2)
+async def times_of(clients: list, uuid: str, times: int) -> list[float | None]:
+    """The milliseconds of each read, as many as there is time for; None for one that failed, or had no answer by then."""
+    figures: list[float | None] = []
+    end = time.monotonic() + LONGEST
+    while len(figures) < times and (begin := time.monotonic()) < end:
+        try:
+            async with asyncio.timeout(end - begin):
+                await clients[len(figures) % len(clients)].read_gatt_char(uuid)
+            figures.append(round((time.monotonic() - begin) * 1e3, 2))
+        except (BleakError, TimeoutError, EOFError) as error:
+            print(f"not read: {type(error).__name__} {error}", flush=True)
+            figures.append(None)
+    return figures
 
 
 async def act(facts, connect, what: str, *words: str) -> None:

@@ -21,12 +21,12 @@ from lab.station import Station
 from lab.world import RUN, Process
 
 GATEWAY = PROGRAM.with_name("ble-gateway")
-RUNS = 1
+RUNS = 3
 LINKS = 50
 VALUES = 30  # of each link, one a second
 WINDOW = 10  # seconds for which an equal advertisement is left out
 RATES = ["0", "1000"]  # advertisements a second beside the links
-LONG = 240  # seconds until the links are there
+LONG = 300  # seconds until the links are there
 QUIET = 20  # seconds without a message, after which no more will come
 OURS, BLEAK = "ble-gateway", "bleak over bluetoothd and paho-mqtt"
 
@@ -49,7 +49,9 @@ class Place(Station):
         prefix = f"ours{turn}"
         file = RUN / f"{prefix}.json"
         characteristics = [{"uuid": names.HEART_RATE_MEASUREMENT}]
-        peripherals = [{"address": f"{one}/random", "label": name(one), "characteristics": characteristics} for one in self.sensors]
+        peripherals = [
+            {"address": f"{one}/random", "label": name(one), "characteristics": characteristics} for one in self.sensors
+        ]
         file.write_text(
             json.dumps(
                 {
@@ -65,9 +67,8 @@ class Place(Station):
         with self.heard(prefix) as subscriber:
             gateway = Process("gateway", str(GATEWAY), str(file))
             try:
-                self.linked = self.wait_links(
-                    subscriber, lambda: [who for who, state in dict(subscriber.messages("state")).items() if state["ready"]]
-                )
+                ready = lambda: [line.split()[0] for line in subscriber.lines if '"ready":true' in line]  # noqa: E731
+                self.linked = self.wait_links(subscriber, ready)
                 yield {"program": gateway}
             finally:
                 gateway.stop()
@@ -79,7 +80,8 @@ class Place(Station):
             words = [self.adapter, str(PORT), prefix, str(WINDOW), *self.sensors]
             program = Process("bleak-gateway", sys.executable, "-m", "peers.bleak_gateway", *words)
             try:
-                self.linked = self.wait_links(program, lambda: [line for line in program.lines if line.startswith("subscribed")])
+                subscribed = lambda: [line for line in program.lines if line.startswith("subscribed")]  # noqa: E731
+                self.linked = self.wait_links(program, subscribed)
                 yield {"program": program, "bluetoothd": neighbour.daemon, "bus": neighbour.bus}
             finally:
                 program.stop()
@@ -170,7 +172,8 @@ def report(program: str, runs: list[dict]) -> None:
     for rate in RATES:
         measured = [run[rate] for run in runs]
         say(
-            f"{program}, {statistics.median(run['heard'] / run['seconds'] for run in measured):,.0f} advertisements a second: "
+            f"{program}, {statistics.median(run['heard'] / run['seconds'] for run in measured):,.0f} "
+            "advertisements a second: "
             f"{spread([run['arrived'] / max(run['sent'], 1) * 100 for run in measured], ' %', 1)} of "
             f"{statistics.median(run['sent'] for run in measured):,.0f} values arrived, and "
             f"{spread([run['advertisements'] for run in measured], ' advertisements', 0)}; "

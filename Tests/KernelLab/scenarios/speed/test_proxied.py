@@ -7,10 +7,12 @@ from __future__ import annotations
 import contextlib
 import functools
 import json
+import math
 import signal
 import statistics
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -21,10 +23,11 @@ from lab.costs import record_run, say, spent, spread
 from lab.station import Station
 from lab.world import Process
 
-RUNS = 1
+RUNS = 3
 # Less than the ten seconds after which the kernel ends a discovery.
 COUNT = 6_000
 LINKS = 8
+MANY = 64  # to see how many are possible
 READS = 300
 FLOOD = 1000  # advertisements a second
 LONG = 600
@@ -37,7 +40,9 @@ class Lent(Station):
 
     def __init__(self):
         super().__init__()
-        self.key = subprocess.run([BLE, "proxy", "--make-key"], capture_output=True, text=True, check=True).stdout.strip()
+        self.lenders = {OURS: self.proxy, BLEAK: self.daemon}
+        made = subprocess.run([BLE, "proxy", "--make-key"], capture_output=True, text=True, check=True)
+        self.key = made.stdout.strip()
 
     @contextlib.contextmanager
     def proxy(self, links: int) -> Iterator[tuple[list[str], dict[str, Process]]]:
@@ -77,13 +82,14 @@ class Lent(Station):
             client.wait_line("listening")
             processes = processes | {"client": client}
             self.peer.command("until", "1")
-            earlier = self.ask(client, "heard")
+            earlier, begin = self.ask(client, "heard"), time.monotonic()
             before = {name: spent(process) for name, process in processes.items()}
             seconds = float(self.peer.command("until", str(COUNT)))
             costs = {name: (spent(process) - before[name]) / COUNT * 1e6 for name, process in processes.items()}
-            heard = self.ask(client, "heard")
+            heard, end = self.ask(client, "heard"), time.monotonic()
         told = {name: heard[name] - earlier[name] for name in heard if name != "devices"}
-        return {"seconds": seconds, "costs": costs, "devices": heard["devices"]} | told
+        arrived = told.get("arrived", told["reports"])
+        return {"seconds": seconds, "costs": costs, "devices": heard["devices"], "rate": arrived / (end - begin)} | told
 
     def link(self, lend, links: int = LINKS) -> dict:
         """Links, and reads over them: while nobody else is heard, and while the others advertise."""
@@ -102,22 +108,30 @@ class Lent(Station):
         return {"calm": calm, "busy": busy}
 
     def read(self, client: Process) -> dict:
-        """The links, and the median and the 99th percentile of the reads, milliseconds."""
+        """The links, what was heard of a second's advertisements meanwhile, how many reads had no answer within a
+        minute of all, and the median and the 99th percentile of the others, milliseconds."""
+        heard, begin = int(self.peer.command("heard")), time.monotonic()
         told = self.ask(client, "read")
-        figures = {over: statistics.quantiles(told[over], n=100) for over in OVER}
-        return {"links": told["links"]} | {over: (parts[49], parts[98]) for over, parts in figures.items()}
+        rate = (int(self.peer.command("heard")) - heard) / (time.monotonic() - begin)
+        failed = sum(READS - len(told[over]) + told[over].count(None) for over in OVER)
+        return {"links": told["links"], "rate": rate, "failed": failed} | {over: percentiles(told[over]) for over in OVER}
 
     @functools.cached_property
     def turns(self) -> dict[str, list[dict]]:
-        lenders = {OURS: self.proxy, BLEAK: self.daemon}
-        turns: dict[str, list[dict]] = {name: [] for name in lenders}
+        turns: dict[str, list[dict]] = {name: [] for name in self.lenders}
         for _ in range(RUNS):
-            for name, lend in lenders.items():
+            for name, lend in self.lenders.items():
                 turns[name].append(self.listen(lend) | self.link(lend))
                 record_run(name, turns[name][-1])
         for name, runs in turns.items():
             report(name, runs)
         return turns
+
+
+def percentiles(figures: list[float | None]) -> tuple[float, float]:
+    answered = [figure for figure in figures if figure is not None]
+    parts = statistics.quantiles(answered, n=100) if len(answered) > 1 else [math.inf] * 99
+    return parts[49], parts[98]
 
 
 def cost(run: dict) -> float:
@@ -128,21 +142,27 @@ def cost(run: dict) -> float:
 def report(name: str, runs: list[dict]) -> None:
     rate = COUNT / statistics.median(run["seconds"] for run in runs)
     parts = {part: statistics.median(run["costs"][part] for run in runs) for part in runs[0]["costs"]}
-    arrived = [run.get("arrived", run["reports"]) / run["seconds"] for run in runs]
     say(
-        f"{name}: of {rate:,.0f} advertisements a second {spread(arrived, '', 0)} arrived, "
+        f"{name}: of {rate:,.0f} advertisements a second {spread([run['rate'] for run in runs], '', 0)} arrived, "
         f"of {spread([run['devices'] for run in runs], ' devices', 0)}; processor time of one: "
         f"{spread([cost(run) for run in runs], ' µs', 1)}; "
         f"{', '.join(f'{part} {figure:.1f}' for part, figure in parts.items())}"
     )
+    report_reads(name, runs)
+
+
+def report_reads(name: str, runs: list[dict]) -> None:
     for state in ("calm", "busy"):
         for over in OVER:
             medians, late = zip(*(run[state][over] for run in runs))
-            links = sorted(run[state]["links"] for run in runs)
+            links = min(run[state]["links"] for run in runs)
+            rate = statistics.median(run[state]["rate"] for run in runs)
             say(
-                f"{name}, {state}, {links[0]} … {links[-1]} links: a read over {over}: "
+                f"{name}, {links} links, {rate:,.0f} advertisements a second: a read over {over}: "
                 f"median {spread(medians, ' ms', 1)}, p99 {spread(late, ' ms', 1)}"
             )
+        failed = sum(run[state]["failed"] for run in runs)
+        say(f"{name}: {failed} reads had no answer in time, of {len(runs) * len(OVER) * READS:,}")
 
 
 @pytest.fixture(scope="module")
@@ -163,9 +183,19 @@ def test_an_advertisement_costs_no_more(lent):
     assert costs[OURS] <= costs[BLEAK], costs
 
 
-def test_eight_links_are_held(lent):
+def test_eight_links_are_held_and_every_read_is_answered(lent):
     for run in lent.turns[OURS]:
+        assert run["calm"]["failed"] == run["busy"]["failed"] == 0, run
         assert (run["calm"]["links"], run["busy"]["links"]) == (LINKS, LINKS), run
+
+
+def test_as_many_links_as_wanted_are_held(lent):
+    """As far as the emulated controller goes."""
+    runs = {name: lent.link(lend, MANY) for name, lend in lent.lenders.items()}
+    for name, run in runs.items():
+        record_run(f"{name}, {MANY} links", run)
+        report_reads(f"{name}, {MANY} links wanted", [run])
+    assert runs[OURS]["busy"]["links"] == MANY, runs
 
 
 def test_a_read_takes_no_longer(lent):
