@@ -1,12 +1,15 @@
+import BLEStreams
 import Foundation
 import Testing
+
+@testable import ble
 
 /// The tool decodes what the library can decode: a new typed characteristic has a row in the tool's table.
 @Suite struct DecodersTests {
     private static let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..").standardized
 
     /// Commands to a device, which no device sends as a value.
-    private static let commands: Set<String> = ["fitnessMachineControlPoint", "heartRateControlPoint"]
+    private static let commands: Set<String> = ["heartRateControlPoint"]
 
     private static func text(_ path: String) throws -> String {
         try String(contentsOf: root.appending(path: path), encoding: .utf8)
@@ -21,5 +24,37 @@ import Testing
             .map { String($0.1) }
         let missing = Set(keys).subtracting(decoded).subtracting(Self.commands)
         #expect(missing.isEmpty, "add a row to Examples/ble/Decoding/Decoders.swift")
+    }
+
+    /// What is shown of octets in hexadecimal.
+    private static func shown(_ hex: String, _ uuid: UInt16) throws -> (text: String, json: String) {
+        let octets = try #require([UInt8](hex: hex))
+        let decoded = try #require(Decoders.decode(octets, of: BluetoothUUID(uuid)))
+        return (decoded.text, "\(decoded.json)")
+    }
+
+    @Test(
+        arguments: [
+            (0x2A66, "2005015901", "response (to 5, outcome success, answer (crank length 172.5))"),
+            (0x2A66, "200603", "response (to 6, outcome invalid parameter)"),
+            (0x2A55, "100401040c", "response (to 4, outcome success, locations frontWheel rearWheel)"),
+            (0x2A52, "06000106", "response (to 1, outcome no records found)"), (0x2A52, "0500c800", "count 200"),
+            (0x2AD9, "800501", "response (to 5, outcome success)"), (0x2ADA, "08b400", "changed (set power 180)"),
+            (0x2A64, "0a5a004000f0ff", "first angle 90, magnitudes (torques 2 -0.5), direction unknown"),
+            (0x2A9E, "01000000", "supported timestamp, mass not specified, height not specified"),
+            (0x2A21, "3c00", "60 s"), (0x2A14, "02080203", "source satellites, accuracy (within 1 s), days 2, hours 3"),
+        ] as [(UInt16, String, String)]
+    ) func `a case with values is a field with its name`(
+        uuid: UInt16,
+        hex: String,
+        text: String
+    ) throws {
+        #expect(try Self.shown(hex, uuid).text == text)
+    }
+
+    @Test func `programs get the values of a case by names`() throws {
+        let answer = #"{"response":{"to":5,"outcome":"success","answer":{"crankLength":172.5}}}"#
+        #expect(try Self.shown("2005015901", 0x2A66).json == answer)
+        #expect(try Self.shown("300102", 0x2A66).json == #"{"other":{"number":48,"octets":[1,2]}}"#)
     }
 }

@@ -2,6 +2,8 @@ import BLEDevices
 import BLEStreams
 
 /// A decoded value: a number, a word, or fields with names.
+///
+/// A case with values, such as `.setPower(180)`, is a field with the name of the case.
 indirect enum DecodedValue {
     case number(Double, unit: String)
     case word(String)
@@ -22,16 +24,30 @@ indirect enum DecodedValue {
         case let described as any CustomStringConvertible: self = .word("\(described)")
         default:
             let mirror = Mirror(reflecting: value)
-            self = mirror.displayStyle == .struct ? .fields(Self.fields(of: mirror)) : .word("\(value)")
+            let hasFields = [.struct, .tuple].contains(mirror.displayStyle) || !mirror.children.isEmpty
+            self = hasFields ? .fields(Self.fields(of: mirror)) : .word("\(value)")
         }
     }
 
     private static func fields(of mirror: Mirror) -> [(name: String, value: DecodedValue)] {
         mirror.children.compactMap { child in
-            guard let name = child.label, !(child.value is ReceptionTime) else { return nil }
+            guard let label = child.label, !(child.value is ReceptionTime) else { return nil }
             let field = Mirror(reflecting: child.value)
-            guard field.displayStyle == .optional else { return (name, DecodedValue(child.value)) }
-            return field.children.first.map { (name, DecodedValue($0.value)) }
+            guard let value = field.displayStyle == .optional ? field.children.first?.value : child.value else {
+                return nil
+            }
+            return (label.hasPrefix(".") ? name(of: value) : label, DecodedValue(value))
+        }
+    }
+
+    /// What to call a value of a case that has several without names: `outcome` for a `ControlPointOutcome`.
+    private static func name(of value: Any) -> String {
+        switch value {
+        case is any BinaryInteger: return "number"
+        case is [Any]: return "octets"
+        default:
+            let type = "\(type(of: value))"
+            return type.suffix(from: type.lastIndex { $0.isUppercase } ?? type.startIndex).lowercased()
         }
     }
 }

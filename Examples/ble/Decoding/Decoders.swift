@@ -33,6 +33,9 @@ enum Decoders {
         Decoder(.intermediateTemperature), Decoder(.bloodPressureMeasurement), Decoder(.intermediateCuffPressure),
         Decoder(.glucoseMeasurement), Decoder(.glucoseMeasurementContext), Decoder(.spotCheckMeasurement),
         Decoder(.continuousOximeterMeasurement), Decoder(.weightMeasurement), Decoder(.bodyCompositionMeasurement),
+        Decoder(.bloodPressureFeatures), Decoder(.glucoseFeatures), Decoder(.oximeterFeatures),
+        Decoder(.weightScaleFeatures), Decoder(.bodyCompositionFeatures), Decoder(.temperatureType),
+        Decoder(.measurementInterval), Decoder(.recordAccessControlPoint),
     ]
 
     private static let fitness = [
@@ -42,12 +45,15 @@ enum Decoders {
         Decoder(.fitnessMachineFeatures), Decoder(.fitnessMachineStatus), Decoder(.trainingStatus),
         Decoder(.supportedSpeeds), Decoder(.supportedInclinations), Decoder(.supportedResistances),
         Decoder(.supportedHeartRates), Decoder(.supportedPowers), Decoder(.cyclingFeatures),
-        Decoder(.runningFeatures), Decoder(.sensorLocation),
+        Decoder(.runningFeatures), Decoder(.sensorLocation), Decoder(.cyclingPowerFeatures),
+        Decoder(.cyclingPowerVector), Decoder(.cyclingPowerControlPoint), Decoder(.speedAndCadenceControlPoint),
+        Decoder(.fitnessMachineControlPoint), Decoder(.navigationFeatures), Decoder(.navigation),
+        Decoder(.positionQuality), Decoder(.navigationControlPoint),
     ]
 
     private static let device = [
         Decoder(.batteryLevel, "%"), Decoder(.batteryLevelStatus), Decoder(.currentTime),
-        Decoder(.localTimeInformation), Decoder(.pnpID),
+        Decoder(.localTimeInformation), Decoder(.referenceTimeInformation), Decoder(.pnpID),
         Decoder(.systemID), Decoder(.manufacturerName), Decoder(.modelNumber), Decoder(.serialNumber),
         Decoder(.hardwareRevision), Decoder(.firmwareRevision), Decoder(.softwareRevision),
     ]

@@ -39,18 +39,6 @@ public struct RecordAccessControlPoint: RecordTransport {
     /// The measurements of a glucose meter: 2A18; an octet of flags precedes the number.
     public static let glucose = RecordAccessControlPoint(records: BluetoothUUID(0x2A18), numberOffset: 1)
 
-    private enum Octet {
-        static let reportRecords: UInt8 = 0x01
-        static let abortOperation: UInt8 = 0x03
-        static let response: UInt8 = 0x06
-        static let null: UInt8 = 0x00
-        static let allRecords: UInt8 = 0x01
-        static let greaterOrEqual: UInt8 = 0x03
-        static let sequenceNumber: UInt8 = 0x01
-        static let success: UInt8 = 0x01
-        static let noRecords: UInt8 = 0x06
-    }
-
     public func fetch(
         after last: Int?,
         in context: CommandContext,
@@ -65,7 +53,8 @@ public struct RecordAccessControlPoint: RecordTransport {
             context.unsubscribe(from: records)
         }
         do {
-            try await context.write(request(after: last), to: controlPoint)
+            let records = last.map { RecordAccess.Selection.from(.number(max(0, $0 + 1))) } ?? .all
+            try await context.write(try Self.octets(of: .report(records)), to: controlPoint)
         } catch let error as CancellationError {
             // The request may have been sent nevertheless.
             await abort(in: context)
@@ -76,9 +65,9 @@ public struct RecordAccessControlPoint: RecordTransport {
             while isReporting {
                 let (value, source) = try await context.value(timeout: patience)
                 if source == controlPoint {
-                    guard try isAboutReport(value, context) else { continue }
+                    guard let outcome = try outcome(value, context) else { continue }
                     isReporting = false
-                    try check(value[3], context)
+                    try check(outcome, context)
                 } else if source == records {
                     try await take(record(value, context))
                 }
@@ -89,24 +78,27 @@ public struct RecordAccessControlPoint: RecordTransport {
         }
     }
 
+    private static func octets(of command: RecordAccess) throws -> [UInt8] {
+        try TypedCharacteristic.recordAccessControlPoint.octets(of: command)
+    }
+
+    /// The command and the outcome of a control point's answer; `nil` if the value is another one.
+    private static func answer(_ value: CharacteristicValue) -> (command: UInt8, outcome: RecordAccess.Outcome)? {
+        let answer = try? TypedCharacteristic.recordAccessControlPoint.value(of: value)
+        guard case .response(let command, let outcome) = answer else { return nil }
+        return (command, outcome)
+    }
+
     /// Makes the device stop reporting, and waits for its answer.
     private func abort(in context: CommandContext) async {
-        await context.conclude([Octet.abortOperation, Octet.null], on: controlPoint, limit: Self.abortLimit) { value in
-            value.count >= 3 && value[0] == Octet.response && value[2] == Octet.abortOperation
+        guard let octets = try? Self.octets(of: .abort) else { return }
+        await context.conclude(octets, on: controlPoint, limit: Self.abortLimit) { value in
+            Self.answer(value)?.command == RecordAccess.abort.number
         }
     }
 
     /// Does nothing: the control point has no acknowledgement, and records stay until somebody deletes them.
     public func acknowledge(upTo last: Int, in context: CommandContext) async throws {}
-
-    private func request(after last: Int?) -> [UInt8] {
-        guard let last else { return [Octet.reportRecords, Octet.allRecords] }
-        let first = UInt16(clamping: last + 1)
-        return [
-            Octet.reportRecords, Octet.greaterOrEqual, Octet.sequenceNumber,
-            UInt8(truncatingIfNeeded: first), UInt8(truncatingIfNeeded: first >> 8),
-        ]
-    }
 
     private func record(_ value: CharacteristicValue, _ context: CommandContext) throws -> DeviceRecord {
         guard value.count >= numberOffset + 2 else {
@@ -116,31 +108,22 @@ public struct RecordAccessControlPoint: RecordTransport {
         return DeviceRecord(number: number, bytes: Array(value))
     }
 
-    /// Whether the value is the control point's answer that the report has ended, successfully or not.
-    private func isAboutReport(_ value: CharacteristicValue, _ context: CommandContext) throws -> Bool {
-        guard value.count >= 4, value[0] == Octet.response else {
+    /// How the report has ended; `nil` if the value answers another command.
+    private func outcome(_ value: CharacteristicValue, _ context: CommandContext) throws -> RecordAccess.Outcome? {
+        guard let (command, outcome) = Self.answer(value) else {
             throw BLEError.record(context, value, "it is not an answer of the control point")
         }
-        return value[2] == Octet.reportRecords
-    }
-
-    /// The meaning of a response code (GATT Specification Supplement, "Record Access Control Point").
-    private static func words(for code: UInt8) -> String {
-        let words: [UInt8: String] = [
-            2: "operation not supported", 3: "invalid operator", 4: "operator not supported", 5: "invalid operand",
-            7: "abort unsuccessful", 8: "procedure not completed", 9: "operand not supported",
-        ]
-        return words[code].map { "\($0) (code \(code))" } ?? "code \(code)"
+        return command == RecordAccess.report(.all).number ? outcome : nil
     }
 
     /// Throws if the device reports an error.
-    private func check(_ code: UInt8, _ context: CommandContext) throws {
-        guard code != Octet.success, code != Octet.noRecords else { return }
+    private func check(_ outcome: RecordAccess.Outcome, _ context: CommandContext) throws {
+        guard outcome != .success, outcome != .noRecords else { return }
         throw BLEError(
             .attributeError,
             operation: "synchronization",
             object: "of records of \(context.peripheral)",
-            cause: "the control point answers: \(Self.words(for: code))",
+            cause: "the control point answers: \(outcome) (code \(outcome.rawValue))",
             remedy: "Check that the device reports records by their sequence numbers."
         )
     }

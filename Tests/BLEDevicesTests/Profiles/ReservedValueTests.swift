@@ -50,6 +50,9 @@ import Testing
         try expectIgnored("0100", "01FC", .stairClimberData)
         try expectIgnored("0000 0300", "00FC 0300", .stairClimberData)
         try expectIgnored("0000", "00C0", .locationAndSpeed)
+        try expectIgnored("0000 2823 9F8C", "00FE 2823 9F8C", .navigation)
+        try expectIgnored("8001", "80FF", .positionQuality)
+        try expectIgnored("00", "C0", .cyclingPowerVector)
     }
 
     @Test func `a reserved choice is none, and the rest is read`() throws {

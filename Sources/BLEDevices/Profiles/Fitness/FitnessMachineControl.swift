@@ -3,33 +3,15 @@ public import BLEStreams
 /// The commands to a fitness machine, and its answers (Fitness Machine Service 1.0, 4.16).
 ///
 /// ```swift
-/// let answers = link.notifications(of: .fitnessMachineControlPoint)
-/// try await link.write(.requestControl, to: .fitnessMachineControlPoint)
-/// try await link.write(.setPower(180), to: .fitnessMachineControlPoint)
+/// try await link.perform(.requestControl, on: .fitnessMachineControlPoint)
+/// try await link.perform(.setPower(180), on: .fitnessMachineControlPoint)
 /// ```
 ///
 /// A machine accepts no other command before ``requestControl``, and answers each command with an indication:
 /// ``response(to:_:)``.
 public enum FitnessMachineControl: Hashable, Sendable {
-    /// How a command has ended; unknown numbers are preserved.
-    public struct Outcome: RawRepresentable, Hashable, Sendable {
-        /// The number on air.
-        public let rawValue: UInt8
-
-        /// Makes an outcome from its number.
-        public init(rawValue: UInt8) { self.rawValue = rawValue }
-
-        /// It succeeded.
-        public static let success = Outcome(rawValue: 1)
-        /// The machine doesn't support the command.
-        public static let notSupported = Outcome(rawValue: 2)
-        /// Its parameter is out of range.
-        public static let invalidParameter = Outcome(rawValue: 3)
-        /// It failed.
-        public static let failed = Outcome(rawValue: 4)
-        /// Control was not requested, or another device has it.
-        public static let notPermitted = Outcome(rawValue: 5)
-    }
+    /// How a command has ended.
+    public typealias Outcome = ControlPointOutcome
 
     /// Requests control of the machine.
     case requestControl
@@ -76,7 +58,12 @@ extension CharacteristicKey where Self == TypedCharacteristic<FitnessMachineCont
     }
 }
 
-extension FitnessMachineControl {
+extension FitnessMachineControl: ControlPointCommand {
+    public func result(of command: FitnessMachineControl) -> ControlPointResult? {
+        guard case .response(command.number, let outcome) = self else { return nil }
+        return outcome.result
+    }
+
     fileprivate init(reading reader: inout ValueReader) throws(MalformedValue) {
         self = try FitnessMachineControl(number: try reader.uint8(), reading: &reader)
     }

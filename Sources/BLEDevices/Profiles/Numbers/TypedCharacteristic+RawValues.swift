@@ -24,3 +24,14 @@ extension TypedCharacteristic where Value: OptionSet, Value.RawValue == UInt16 {
         }
     }
 }
+
+extension TypedCharacteristic where Value: OptionSet, Value.RawValue == UInt32 {
+    /// A characteristic of 32 bits; reserved ones are preserved.
+    static func bits(_ uuid: BluetoothUUID) -> Self {
+        TypedCharacteristic(uuid) { reader throws(MalformedValue) in
+            Value(rawValue: try reader.uint32())
+        } encode: { value, writer throws(MalformedValue) in
+            writer.uint32(value.rawValue)
+        }
+    }
+}
