@@ -9,14 +9,20 @@ import Testing
         ("words of a sentence", 10, "words of a\n  sentence"),
         ("one  -71 dBm  two", 12, "one  -71 dBm\n  two"),
         ("one  a field that is too long", 12, "one  a field\n  that is\n  too long"),
-        ("  0x0010  7A1C0011-5F2B", 16, "  0x0010\n    7A1C0011-5F2\n    B"),
+        ("  0x0010  7A1C0011-5F2B", 16, "  0x0010\n   7A1C0011-5F2B"),
+        ("  0x0010  7A1C0011-5F2B", 12, "  0x0010\n    7A1C0011\n    -5F2B"),
+        ("12:00  a sentence that is long", 16, "12:00  a\n  sentence that\n  is long"),
+        ("00ff  \"a name\"  (read)", 12, "00ff\n  \"a name\"\n  (read)"), ("00ff00ff", 7, "00ff00\nff"),
+        ("end it with `ble x y`.", 17, "end it with\n  `ble x y`."),
+        ("try `ble long one`", 8, "try `ble\n  long\n  one`"),
+        ("nothing for 0.35 s.", 16, "nothing for\n  0.35 s."), ("10 seconds", 7, "10\nseconds"),
         ("    00112233445566", 12, "    00112233\n    445566"),
         ("温度計の名前", 5, "温度\n計の\n名前"),
         ("a\n\nlonger line", 6, "a\n\nlonger\n  line"),
         ("                    far away", 8, "    far\n    away"),
         ("x", 1, "x"), ("", 1, ""), ("温度", 1, "温\n度"),
     ])
-    func `lines are broken between fields, then words, then anywhere`(
+    func `lines are broken between fields, then words, then anywhere; what is to be copied is whole`(
         _ text: String,
         _ columns: Int,
         _ expected: String

@@ -1,7 +1,7 @@
 extension String {
     /// The text for a terminal with this many columns: long lines are broken between fields, which two spaces separate,
-    /// otherwise between words, and within a word only if it is longer than a line. `nil`: the text goes elsewhere, and
-    /// its lines aren't broken.
+    /// otherwise between words, and within a word only if it is longer than a line. A command in backticks, which may be
+    /// copied, and a number with its unit stay in one line. `nil`: the text goes elsewhere, and its lines aren't broken.
     ///
     /// - Parameter hanging: how much farther the rest of a line is indented than its beginning.
     func wrapped(to columns: Int?, hanging: Int = 2) -> String {
@@ -29,6 +29,8 @@ private struct LineBreaker {
     private var used: Int
     /// Whether the line contains only its indentation.
     private var isBlank = true
+    /// How many fields have been added.
+    private var fields = 0
 
     static func lines(of text: String, _ columns: Int, _ hanging: Int) -> [String] {
         var breaker = LineBreaker(text, columns, hanging)
@@ -49,28 +51,62 @@ private struct LineBreaker {
     }
 
     private mutating func add(field: String) {
+        defer { fields += 1 }
         let width = field.columns
         let gap = isBlank ? 0 : 2
         if used + gap + width <= columns { return append(field, behind: gap) }
-        if indentation.count + width <= columns {
+        // A time or a handle doesn't stand alone, before a sentence that fills a line of its own.
+        let isSentence = fields == 1 && field.contains(" ") && !field.hasPrefix("\"") && !field.hasPrefix("(")
+        if indentation.count + width <= columns, !isSentence {
             endLine()
             return append(String(field.drop { $0 == " " }), behind: 0)
         }
         var gapBefore = gap
-        for word in field.split(separator: " ") {
-            add(word: String(word), behind: gapBefore)
+        for word in words(of: field) {
+            add(word: word, behind: gapBefore)
             gapBefore = 1
         }
     }
+
+    /// The words of a field; those that stay in one line are one of them, if they have room in one.
+    private func words(of field: String) -> [String] {
+        var words: [String] = []
+        var isCommandOpen = false
+        for word in field.split(separator: " ").map(String.init) {
+            let isUnit = Self.units.contains(String(word.prefix { $0.isLetter || "%°/".contains($0) }))
+            let isMore = isCommandOpen || isUnit && words.last?.last?.isNumber == true
+            if isMore, let last = words.last, last.columns + 1 + word.columns <= columns - indentation.count {
+                words[words.count - 1] = "\(last) \(word)"
+            } else {
+                words.append(word)
+            }
+            if word.count(where: { $0 == "`" }) % 2 == 1 { isCommandOpen.toggle() }
+        }
+        return words
+    }
+
+    /// What isn't separated from the number before it.
+    private static let units: Set = ["s", "ms", "min", "seconds", "%", "dBm", "kB", "kB/s", "°C", "octets"]
 
     private mutating func add(word: String, behind gap: Int) {
         let width = word.columns
         if used + gap + width > columns, !isBlank { endLine() }
         if used + width <= columns { return append(word, behind: isBlank ? 0 : gap) }
-        for character in word {
-            let character = String(character)
-            if used + character.columns > columns, !isBlank { endLine() }
-            append(character, behind: 0)
+        let isHexadecimal = word.allSatisfy(\.isHexDigit)
+        if !isHexadecimal, width <= columns {
+            // Farther to the left it is whole, and can be copied.
+            line = String(repeating: " ", count: columns - width)
+            used = line.count
+            return append(word, behind: 0)
+        }
+        var rest = Substring(word)
+        while !rest.isEmpty {
+            // An octet has two digits.
+            let piece = rest.prefix(isHexadecimal && columns > indentation.count + 1 ? 2 : 1)
+            rest = rest.dropFirst(piece.count)
+            let text = String(piece)
+            if used + text.columns > columns, !isBlank { endLine() }
+            append(text, behind: 0)
         }
     }
 
