@@ -22,9 +22,12 @@ package final class TerminationSignals: Sendable {
     }
 
     private let sources: [any DispatchSourceSignal]
+    private let onInterrupt: @Sendable () -> Void
     private let state = Mutex(State())
 
-    package init() {
+    /// - Parameter onInterrupt: called at a SIGINT, before it cancels any work.
+    package init(onInterrupt: @escaping @Sendable () -> Void = {}) {
+        self.onInterrupt = onInterrupt
         let queue = DispatchQueue(label: "termination signals")
         let numbers = [SIGINT, SIGTERM] + (Self.isIgnored(SIGHUP) ? [] : [SIGHUP])
         // Blocked for this thread and all threads that it starts, so that only the sources receive them.
@@ -33,8 +36,8 @@ package final class TerminationSignals: Sendable {
         for number in numbers { sigaddset(&set, number) }
         pthread_sigmask(SIG_BLOCK, &set, nil)
         sources = numbers.map { DispatchSource.makeSignalSource(signal: $0, queue: queue) }
-        for source in sources {
-            source.setEventHandler { [weak self] in self?.received() }
+        for (number, source) in zip(numbers, sources) {
+            source.setEventHandler { [weak self] in self?.received(number) }
             source.activate()
         }
     }
@@ -88,12 +91,13 @@ package final class TerminationSignals: Sendable {
         }
     }
 
-    private func received() {
+    private func received(_ number: Int32) {
         let (isSecond, tell) = state.withLock { state in
             defer { state.hasCome = true }
             return (state.hasCome, state.listeners.last?.tell)
         }
         if isSecond { _exit(Interrupted.exitStatus) }
+        if number == SIGINT { onInterrupt() }
         tell?()
     }
 }

@@ -66,6 +66,38 @@ import Testing
         #expect(lines == ["Does it show 123456? (y/n)", "30 %"])
     }
 
+    /// The terminal writes `^C` itself.
+    @Test func `a typed Ctrl-C leaves nothing in live lines, and ends any other line`() throws {
+        let table = try picture { lines, terminal, write in
+            lines.replace(with: "one\ntwo\n", height: 2, on: terminal, write: write)
+            write("^C")
+            lines.interrupted(on: terminal)
+            lines.replace(with: "ONE\nTWO\n", height: 2, on: terminal, write: write)
+        }
+        #expect(table == ["ONE", "TWO", ""])
+        let bar = try picture { lines, terminal, write in
+            lines.replace(with: "10 %", height: 0, on: terminal, write: write)
+            write("^C")
+            lines.interrupted(on: terminal)
+        }
+        #expect(bar == ["10 %"])
+        let others = try picture { lines, terminal, write in
+            lines.put("ble: connected\n", on: terminal)
+            write("^C")
+            lines.interrupted(on: terminal)
+            write("$ ")
+        }
+        #expect(others == ["ble: connected", "^C", "$"])
+        let question = try picture { lines, terminal, write in
+            lines.ask("Passkey? ", on: terminal)
+            write("^C")
+            lines.interrupted(on: terminal)
+            lines.answered(withLineEnd: false)
+            write("$ ")
+        }
+        #expect(question == ["Passkey? ^C", "$"])
+    }
+
     @Test func `a question elsewhere doesn't hold a table back`() throws {
         let lines = try picture { lines, terminal, write in
             let other = open("/dev/null", O_WRONLY | O_CLOEXEC)

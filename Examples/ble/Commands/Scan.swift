@@ -77,7 +77,7 @@ struct Scan: Command {
                 if table.count == limits.count { break }
             }
         } catch {
-            if !(error is OutputClosed) { try draw() }
+            if !(error is OutputClosed) { try draw(isOver: true) }
             throw error
         }
         try draw(isOver: true)

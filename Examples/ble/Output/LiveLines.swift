@@ -108,6 +108,20 @@ final class LiveLines: Sendable {
         }
     }
 
+    /// Ctrl-C was typed, which a terminal shows as `^C` where the cursor is: live lines are written over it; otherwise
+    /// what is written next, even by a shell, begins a line of its own.
+    func interrupted(on descriptor: Int32) {
+        state.withLock { state in
+            // What ends the question also ends its line.
+            if state.isAsking(on: descriptor) { return }
+            var text = "\n"
+            if let shown = state.shown, isOneTerminal(shown.descriptor, descriptor) {
+                text = shown.erasure + shown.text
+            }
+            _ = writeAll(Array(text.utf8), to: descriptor)
+        }
+    }
+
     private static func up(_ count: Int) -> String { count > 0 ? "\u{1B}[\(count)A" : "" }
 }
 

@@ -124,8 +124,8 @@ struct Log: Sendable {
     }
 
     /// How many columns ``overwrite(_:)`` may use: the terminal's width without the last column, since some terminals
-    /// wrap after it.
-    var room: Int { max(0, (Self.columns ?? 80) - 1 - Self.prefix.count) }
+    /// wrap after it, and without two for the `^C` of a typed Ctrl-C.
+    var room: Int { max(0, (Self.columns ?? 80) - 3 - Self.prefix.count) }
 
     /// The width of the terminal; `nil` if it isn't a terminal.
     static var columns: Int? { TerminalSize(of: STDERR_FILENO)?.columns }

@@ -48,7 +48,7 @@ struct ScanTable {
 
     /// The current table, in at most this many columns and rows; no line fills its last column.
     ///
-    /// - Parameter isOver: whether the scan has ended by itself.
+    /// - Parameter isOver: whether the scan has ended, and Ctrl-C ends it no more.
     func lines(columns: Int, rows: Int, at now: Duration, isOver: Bool = false) -> [String] {
         let layout = Layout(columns: max(0, columns - 1))
         let room = max(1, rows - 3)

@@ -1,4 +1,5 @@
 import BLEStreams
+import Glibc
 import Interruption
 import Synchronization
 
@@ -63,7 +64,9 @@ struct CommandEnvironment: Sendable {
         visitor: (any DemoVisitor)? = nil,
         _ body: @escaping @Sendable (CommandEnvironment) async throws -> Void
     ) async throws {
-        let signals = TerminationSignals()
+        let signals = TerminationSignals {
+            if Terminal.standard != nil { log.liveLines.interrupted(on: STDERR_FILENO) }
+        }
         let output = Output(isJSON: options.isJSON)
         try await withCapture(options.capture, log) { capture in
             try await withAdapter(options, log, visitor) { adapter in
