@@ -51,6 +51,8 @@ import Testing
             }
             let imported = try await CommandRun.run("bonds", "import", file)
             #expect(imported.status == 0 && imported.complaint.contains("there are no bonds to import"))
+            let missing = try await CommandRun.run("bonds", "import", folder.appending(path: "none.json").path())
+            #expect(missing.status == 1 && missing.complaint.hasSuffix("directory. Check that the path is correct."))
         }
     }
 

@@ -55,9 +55,24 @@ import Testing
         try #require(run.output.count == 6)
         #expect(run.output.last == #"{"received":5,"dropped":0}"#)
         #expect(run.complaint.contains("disconnected") && run.complaint.contains("closed by the peer"))
-        #expect(run.complaint.contains("`ble notify --reconnect` does so automatically."))
+        #expect(run.complaint.contains("`ble notify --reconnect` connects again by itself."))
         let error = try #require(try object(run.errors.last)["error"] as? [String: Any])
         #expect(error["code"] as? String == "disconnected" && error["reason"] is String)
+    }
+
+    @Test(arguments: [[], ["--reconnect"]])
+    func `a characteristic that isn't there is named, and how to list them`(options: [String]) async throws {
+        let run = try await CommandRun(["notify", Demo.values, "2A37"] + options).end()
+        #expect(run.status == 1 && run.output.isEmpty)
+        #expect(run.complaint.contains("ble: notifications of 2A37 of \(Demo.values): not found: "), "\(run.complaint)")
+        #expect(run.complaint.contains("`ble info \(Demo.values)`"))
+    }
+
+    @Test func `-v says that there is a link, and not that it is idle`() async throws {
+        let options = ["--reconnect", "-v", "--count", "1"]
+        let run = try await CommandRun(["notify", Demo.heartRate, Demo.measurement] + options).end()
+        #expect(run.status == 0 && run.errors.contains("ble: \(Demo.heartRate): connected"), "\(run.complaint)")
+        #expect(!run.complaint.contains("idle"))
     }
 
     @Test func `reconnecting goes on behind a gap, which is told`() async throws {

@@ -36,6 +36,7 @@ import Testing
         #expect(said["address"] as? String == Demo.values && said["encrypted"] as? Bool == true)
         let nobody = try await CommandRun(["pair", "--name-prefix", "Nobody", "--timeout", "0.3"] + options).end()
         #expect(nobody.status == 1 && nobody.complaint.contains("Nobody") && nobody.complaint.contains("timed out"))
+        #expect(nobody.complaint.contains("advertising, or allow more time with --timeout."), "\(nobody.complaint)")
     }
 
     @Test func `a passkey that the device shows is given beforehand`() async throws {

@@ -30,6 +30,13 @@ import Testing
         #expect(guest != nil && event("disconnected", events)?["address"] as? String == guest)
     }
 
+    @Test func `a person reads why a central has gone`() async throws {
+        let serve = ["serve", "--profile", "heart-rate"]
+        let run = try await CommandRun(serve, interruptedAt: "disconnected", in: .output).end()
+        let line = run.output.first { $0.contains("disconnected") }
+        #expect(line?.contains(/disconnected from [0-9A-F:]{17}: closed by the peer/) == true, "\(run.output)")
+    }
+
     @Test(arguments: ["heart-rate", "transfer"])
     func `other profiles are served to who subscribes`(_ profile: String) async throws {
         let run = try CommandRun(["serve", "--profile", profile, "--json"])

@@ -17,6 +17,8 @@ import Testing
             #expect(paired.status == 0, "\(paired.complaint)")
             let bonds = try await run("bonds", in: folder)
             #expect(bonds.output.count == 1 && bonds.output.first?.hasPrefix(Demo.values) == true)
+            let export = try await run("bonds", "export", parent.appending(path: "bonds.json").path, in: folder)
+            #expect(export.complaint.contains("the keys of 1 bond are in"))
             // Nobody is asked any more.
             let read = try await run("read", Demo.values, Demo.encrypted, "--text", in: folder)
             #expect(read.status == 0 && read.output == ["secret"], "\(read.complaint)")

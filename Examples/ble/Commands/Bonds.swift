@@ -69,7 +69,8 @@ struct Bonds: Command {
         case .export(let file):
             let bonds = central.bonds
             try Bond.export(bonds, to: file)
-            environment.log.say("the keys of \(bonds.count) bonds are in \(file); anyone who has it can use them")
+            let keys = bonds.count == 1 ? "1 bond" : "\(bonds.count) bonds"
+            environment.log.say("the keys of \(keys) are in \(file); anyone who has it can use them")
         case .adopt(let file):
             let bonds =
                 try file.map { try Bond.imported(from: $0) }

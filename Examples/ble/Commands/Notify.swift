@@ -134,7 +134,9 @@ struct Notify: Command {
     /// Reports what is being waited for and why; with `-v`, every state.
     private func tell(_ change: Session.Transition, _ log: Log) {
         guard case .disconnected(.waitingToReconnect) = change.state else {
-            let state = BLEError.inCommands("\(change.state)", about: "\(change.session)")
+            // The link is up, and nothing is under way yet.
+            let words = change.state == .connected(.idle) ? "connected" : "\(change.state)"
+            let state = BLEError.inCommands(words, about: "\(change.session)")
             if change.cause != nil { log.detail("\(change.session): \(state)") }
             return
         }

@@ -80,8 +80,14 @@ struct Pair: Command {
         switch partner {
         case .named(let name): return name
         case .prefixed(let prefix):
-            let found = try await environment.central.scan(for: .namePrefix(prefix), .connectable)
-                .timeout(deadline.remaining, for: .wholeStream).first()
+            let limit = deadline.remaining
+            let found: Discovery
+            do {
+                found = try await environment.central.scan(for: .namePrefix(prefix), .connectable)
+                    .timeout(limit, for: .wholeStream).first()
+            } catch let error as BLEError where error.code == .timedOut {
+                throw BLEError.unheard(prefix, within: limit)
+            }
             environment.log.say("found \(found.address), \"\((found.name ?? "").harmless)\"")
             return try PeripheralName(found.address.descriptionWithKind)
         }
@@ -126,5 +132,20 @@ struct Pair: Command {
             ),
             outcome.map { "\(text)\n\($0.value.bytes.readableText)" } ?? text
         )
+    }
+}
+
+extension BLEError {
+    /// No device with such a name was heard.
+    fileprivate static func unheard(_ prefix: String, within limit: Duration) -> BLEError {
+        var error = BLEError(
+            .timedOut,
+            operation: "pair",
+            object: "with a device named '\(prefix)…'",
+            cause: "none was heard within \(limit.secondsText)",
+            remedy: "Check that the device is on, in range and advertising, or allow more time with --timeout."
+        )
+        error.elapsed = limit
+        return error
     }
 }

@@ -49,9 +49,11 @@ extension BLEError {
             ("Bond.export(_:to:)", "`ble bonds export`"),
             ("Pass the folder with its bonds", "Pass the folder with its bonds: --folder"),
             (
-                "BLEStream.retry(_:when:) and sessions do so automatically",
-                "`ble notify --reconnect` does so automatically"
+                "Connect again; BLEStream.retry(_:when:) and sessions do so automatically",
+                "Run the command again; `ble notify --reconnect` connects again by itself"
             ),
+            ("Check that the peer is", "Check that the device is"),
+            ("or allow more time.", "or allow more time with --timeout."),
         ]
         return commands.reduce(remedy) { $0.replacing($1.0, with: $1.1) }
     }

@@ -47,7 +47,7 @@ struct ServeDiary: Sendable {
         case .disconnected(let central, let reason):
             try line(
                 "disconnected",
-                "from \(central.address)",
+                "from \(central.address):",
                 "\(reason)",
                 who(central) + [("reason", .string("\(reason)"))]
             )
@@ -61,7 +61,7 @@ struct ServeDiary: Sendable {
         let how = isAuthenticated ? "authenticated" : "not authenticated"
         try line(
             "paired",
-            "with \(central.address)",
+            "with \(central.address):",
             "\(how), \(bond == nil ? "for this link only" : "bonded")",
             who(central) + [
                 ("identity", identity.map { .string($0.descriptionWithKind) }),
@@ -75,7 +75,7 @@ struct ServeDiary: Sendable {
         let reason = error.pairingFailure.map { "\($0)" }
         try line(
             "pairing failed",
-            "with \(central.address)",
+            "with \(central.address):",
             error.cause,
             who(central) + [("reason", reason.map { .string($0) }), ("cause", .string(error.cause))]
         )

@@ -136,7 +136,8 @@ extension Bearer {
             failure,
             operation: "notifications",
             object: consumer.object,
-            target: consumer.target,
+            // These are the notifications of a characteristic, whether it was found or not.
+            target: consumer.object,
             security: self.radioLink.security
         )
     }

@@ -84,8 +84,8 @@ extension SessionDriver {
     private func findCharacteristics(in database: GATTDatabase, of peripheral: Peripheral) -> Bool {
         for (subscription, isPlanned) in session.channels.pending {
             let found = subscription.characteristic.selector.find(in: database).mapError { failure in
-                let object = "\(subscription) of \(peripheral)"
-                return BLEError(failure, operation: "session", object: object, target: object, security: .none)
+                let object = "of \(subscription) of \(peripheral)"
+                return BLEError(failure, operation: "notifications", object: object, target: object, security: .none)
             }
             switch found {
             case .success(let characteristic):

@@ -308,9 +308,12 @@ extension BLEError {
 
     static func store(_ operation: String, _ object: String, errno number: Int32) -> BLEError {
         let remedy =
-            number == ELOOP
-            ? "Remove that symbolic link: the store doesn't follow links, which could lead to another user's file."
-            : "Check that this user may read and write there, and that the disk has room."
+            switch number {
+            case ELOOP:
+                "Remove that symbolic link: the store doesn't follow links, which could lead to another user's file."
+            case ENOENT, ENOTDIR: "Check that the path is correct."
+            default: "Check that this user may read and write there, and that the disk has room."
+            }
         let cause = number == ELOOP ? "it is a symbolic link" : String(cString: strerror(number))
         var error = store(operation, object, cause: cause, remedy: remedy)
         error.systemError = number
