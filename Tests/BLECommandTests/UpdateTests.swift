@@ -39,7 +39,10 @@ import Testing
             #expect(pictures.contains { $0.contains("[###") })
             // What has no room is left out.
             #expect(pictures.contains { $0.contains("kB/s") } == (columns == 80))
-            for picture in pictures { #expect(picture.count < Int(columns), "\(picture)") }
+            // Two columns more are for a ^C.
+            for picture in pictures { #expect(picture.count < Int(columns) - 2, "\(picture)") }
+            #expect(pictures.contains { $0.contains("100 %") } && !pictures.contains { $0.contains(/100 %.* left/) })
+            #expect(run.complaint.contains(/100000 octets, [\d.]+ s, [\d.]+ kB\/s/))
         }
     }
 

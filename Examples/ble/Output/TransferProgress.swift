@@ -50,9 +50,9 @@ final class TransferProgress: Sendable {
     /// The message is complete.
     func complete(_ size: Int) {
         let elapsed = timeline.now - state.withLock { $0.begin }
-        let rate = Int(Double(size) / max(elapsed.seconds, 0.001))
+        let rate = (Double(size) / max(elapsed.seconds, 0.001)).rateText
         endLine()
-        log.say("\(size) octets in \(count) chunks, \(elapsed.secondsText), \(rate) octets a second")
+        log.say("\(size) octets in \(count) chunks, \(elapsed.secondsText), \(rate)")
     }
 
     /// The message is incomplete.

@@ -52,8 +52,7 @@ final class UpdateProgress: Sendable {
         endLine()
         if let size {
             let elapsed = start.duration(to: .now)
-            let rate = Int(Double(size) / max(elapsed.seconds, 0.001))
-            log.say("\(size) octets, \(elapsed.secondsText), \(rate) octets a second")
+            log.say("\(size) octets, \(elapsed.secondsText), \((Double(size) / max(elapsed.seconds, 0.001)).rateText)")
         }
         guard !isTerminal, !state.withLock({ $0.isClosed }) else { return }
         let time = JSON.string(RealTimeline().wallTime.isoText)
@@ -79,8 +78,8 @@ final class UpdateProgress: Sendable {
             return progress.phase
         }
         var facts = ["] \(Int(fraction * 100)) %", "\(completed / 1000)/\(total / 1000) kB"]
-        if let rate = progress.rate { facts.append("\(Int(rate / 100) / 10).\(Int(rate / 100) % 10) kB/s") }
-        if let left = progress.timeLeft { facts.append("\(left.roughText) left") }
+        if let rate = progress.rate { facts.append(rate.rateText) }
+        if let left = progress.timeLeft, completed < total { facts.append("\(left.roughText) left") }
         func width() -> Int { room - progress.phase.count - 2 - facts.joined(separator: "  ").count }
         while width() < shortestBar, facts.count > 1 { facts.removeLast() }
         let filled = max(0, min(longestBar, width()))
@@ -104,6 +103,11 @@ final class UpdateProgress: Sendable {
             ("time", .string(RealTimeline().wallTime.isoText))
         )
     }
+}
+
+extension Double {
+    /// Octets a second, in thousands: `41.2 kB/s`.
+    var rateText: String { "\(Int(self / 100) / 10).\(Int(self / 100) % 10) kB/s" }
 }
 
 extension Duration {
