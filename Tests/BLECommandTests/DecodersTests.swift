@@ -52,6 +52,22 @@ import Testing
         #expect(try Self.shown(hex, uuid).text == text)
     }
 
+    @Test(
+        arguments: [
+            (0x2A65, "0c020000", "0c020000  wheel, crank, compensation"), (0x2A5C, "0300", "0300  wheel, crank"),
+            (0x2A65, "00000000", "00000000  none"), (0x2A5C, "0000", "0000  none"),
+            (0x2A29, "41636d650000", "41636d650000"),
+            (0x2A29, "41636d65", "41636d65  \"Acme\""), (0x2A29, "", "(empty)"), (0x2A38, "01", "01  chest"),
+        ] as [(UInt16, String, String)]
+    ) func `words stand behind the octets, and a text once`(
+        uuid: UInt16,
+        hex: String,
+        text: String
+    ) throws {
+        let octets = try #require([UInt8](hex: hex))
+        #expect(octets.readableText(of: BluetoothUUID(uuid)) == text)
+    }
+
     @Test func `programs get the values of a case by names`() throws {
         let answer = #"{"response":{"to":5,"outcome":"success","answer":{"crankLength":172.5}}}"#
         #expect(try Self.shown("2005015901", 0x2A66).json == answer)

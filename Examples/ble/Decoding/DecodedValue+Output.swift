@@ -27,7 +27,7 @@ extension DecodedValue {
         switch self {
         case .number(let number, let unit):
             (number.isFinite ? number.plainText : "unknown") + (unit.isEmpty || !number.isFinite ? "" : " \(unit)")
-        case .word(let word): word.harmless
+        case .word(let word): word.isEmpty ? "none" : word.harmless
         case .bool(let truth): truth ? "yes" : "no"
         case .list(let values): values.map(\.text).joined(separator: " ")
         case .fields(let fields):
@@ -37,8 +37,12 @@ extension DecodedValue {
         }
     }
 
-    /// Whether it is text, which is shown beside the octets in any case.
-    var isText: Bool { if case .word = self { true } else { false } }
+    /// Whether it is the text that the octets are, which is shown beside them in any case.
+    func isText(of octets: some Collection<UInt8>) -> Bool {
+        // No text is empty: these are bits of which none is set.
+        guard case .word(let word) = self, !word.isEmpty else { return false }
+        return octets.utf8Text.map { $0.hasPrefix(word) && $0.dropFirst(word.count).allSatisfy { $0 == "\0" } } ?? false
+    }
 
     private var isNested: Bool { if case .fields = self { true } else { false } }
 

@@ -31,9 +31,8 @@ extension Collection<UInt8> {
 
     /// The same, with the meaning of the octets if their type is known: `0648  beats per minute 72`.
     func readableText(of uuid: BluetoothUUID?) -> String {
-        guard let decoded = uuid.flatMap({ Decoders.decode(self, of: $0) }), !decoded.isText || count == 1 else {
-            return readableText
-        }
+        let decoded = isEmpty ? nil : uuid.flatMap { Decoders.decode(self, of: $0) }
+        guard let decoded, !decoded.isText(of: self) || count == 1 else { return readableText }
         return "\(hexText)  \(decoded.text)"
     }
 }
