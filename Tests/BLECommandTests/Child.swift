@@ -11,6 +11,8 @@ struct Child {
     let output: Int32
     /// The reading end of its standard error.
     let errors: Int32
+    /// The end of the terminal at which its input is typed; `nil` if its input is no terminal.
+    let keyboard: Int32?
 
     /// One at a time, so that no child inherits the pipes of another one.
     private static let starting = Mutex(())
@@ -20,6 +22,7 @@ struct Child {
     ///   - columns: how wide the terminals are that its standard output and error are; `nil`: they are pipes.
     ///   - isOneTerminal: whether both are the same terminal, as a person has it; all is then read from its output.
     ///   - input: what stands in its standard input; nothing where nothing is said.
+    ///   - typed: what a person types; its standard input is then a terminal, which passes on whole lines.
     ///   - environment: what its environment has beside, or in place of, that of the tests.
     init(
         _ program: String,
@@ -28,24 +31,27 @@ struct Child {
         columns: UInt16? = nil,
         isOneTerminal: Bool = false,
         input: String = "",
+        typed: String? = nil,
         environment: [String: String] = [:]
     ) throws {
-        (process, output, errors) = try Self.starting.withLock { _ in
-            let makeEnds = { try columns.map(Self.makeTerminal) ?? Self.makePipe() }
+        (process, output, errors, keyboard) = try Self.starting.withLock { _ in
+            let makeEnds = { try columns.map { try Self.makeTerminal(columns: $0) } ?? Self.makePipe() }
             let (output, errors) = (try makeEnds(), isOneTerminal ? try Self.makePipe() : try makeEnds())
             defer {
                 close(output.writing)
                 close(errors.writing)
             }
             let words = [program] + arguments
+            let keyboard = try typed.map { _ in try Self.makeTerminal(columns: columns ?? 80, isRaw: false) }
+            if let keyboard, let typed { write(keyboard.reading, typed, typed.utf8.count) }
             let process = try Self.spawn(
                 words,
-                input: Self.file(with: input),
+                input: keyboard?.writing ?? Self.file(with: input),
                 output: sink ?? output.writing,
                 errors: isOneTerminal ? output.writing : errors.writing,
                 environment: ProcessInfo.processInfo.environment.merging(environment) { $1 }
             )
-            return (process, output.reading, errors.reading)
+            return (process, output.reading, errors.reading, keyboard?.reading)
         }
     }
 
@@ -70,16 +76,20 @@ struct Child {
         return (ends[0], ends[1])
     }
 
-    private static func makeTerminal(columns: UInt16) throws -> (reading: Int32, writing: Int32) {
+    private static func makeTerminal(
+        columns: UInt16,
+        isRaw: Bool = true
+    ) throws -> (reading: Int32, writing: Int32) {
         var (reading, writing): (Int32, Int32) = (0, 0)
         var size = winsize(ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0)
         // A line ends as it does in a pipe.
         var mode = termios()
         cfmakeraw(&mode)
         cfsetspeed(&mode, speed_t(B38400))
-        guard openpty(&reading, &writing, nil, &mode, &size) == 0 else {
-            throw POSIXError(.init(rawValue: errno) ?? .EMFILE)
-        }
+        let status =
+            isRaw
+            ? openpty(&reading, &writing, nil, &mode, &size) : openpty(&reading, &writing, nil, nil, &size)
+        guard status == 0 else { throw POSIXError(.init(rawValue: errno) ?? .EMFILE) }
         for end in [reading, writing] { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         return (reading, writing)
     }

@@ -29,6 +29,7 @@ final class CommandRun: Sendable {
     }
 
     private let process: pid_t
+    private let keyboard: Int32?
     private let output: LineReader
     private let errors: LineReader
 
@@ -42,6 +43,7 @@ final class CommandRun: Sendable {
     ///   - columns: how wide the terminals are that its output and errors go to; `nil`: they are pipes.
     ///   - isOneTerminal: whether both go to the same terminal, as a person has it; all is then in its output.
     ///   - input: what it reads on its standard input.
+    ///   - typed: what a person types at its terminal instead.
     ///   - environment: what its environment has beside that of the tests.
     init(
         _ arguments: [String],
@@ -52,6 +54,7 @@ final class CommandRun: Sendable {
         columns: UInt16? = nil,
         isOneTerminal: Bool = false,
         input: String = "",
+        typed: String? = nil,
         environment: [String: String] = [:]
     ) throws {
         let child = try Child(
@@ -60,10 +63,12 @@ final class CommandRun: Sendable {
             columns: columns,
             isOneTerminal: isOneTerminal,
             input: input,
+            typed: typed,
             environment: environment
         )
         let process = child.process
         self.process = process
+        keyboard = child.keyboard
         let isInterrupted = Mutex(words == nil)
         let interrupt: @Sendable (String) -> Void = { line in
             guard let words, line.contains(words) else { return }
@@ -109,6 +114,7 @@ final class CommandRun: Sendable {
         async let complaints = errors.rest()
         var result = await Result(status: -1, output: lines, errors: complaints)
         result.status = await Child.exitStatus(of: process)
+        if let keyboard { close(keyboard) }
         return result
     }
 

@@ -25,6 +25,28 @@ import Testing
         for name in Self.commands { #expect(all.output.contains { $0.hasPrefix("  \(name)") }) }
     }
 
+    @Test func `a long form takes no room from the explanations of others`() {
+        let rows = [
+            ("scan", "list what is near"), ("adapter [on|off|cycle|reset]", "set its power"), ("-v", "say more"),
+        ]
+        let table = Help.table(rows, for: 60)
+        #expect(
+            table
+                == "  scan  list what is near\n  adapter [on|off|cycle|reset]\n        set its power\n  -v    say more"
+        )
+        #expect(
+            Help.table(rows, for: nil).split(separator: "\n").allSatisfy { $0.contains("  s") || $0.contains("  l") }
+        )
+    }
+
+    @Test(arguments: [80, 112]) func `a list in the notes keeps its column, and an example its lines`(columns: Int) {
+        let lines = Help.text(of: Serve.self, for: columns).split(separator: "\n").map(String.init)
+        let place = lines.firstIndex { $0.hasPrefix("  heart-rate  measurements") }
+        let next = place.map { lines[$0 + 1] } ?? ""
+        #expect(next.hasPrefix(columns == 80 ? "              body (2A38)" : "  transfer    a message"), "\(next)")
+        #expect(lines.contains { $0.hasSuffix("\"every\": 1}}]}]}") })
+    }
+
     @Test func `the manual page has each command and option, and nothing that roff obeys by mistake`() async throws {
         let manual = try await CommandRun.run("help", "--manual", simulated: false)
         let text = manual.output.joined(separator: "\n")

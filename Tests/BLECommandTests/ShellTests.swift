@@ -36,9 +36,30 @@ import Testing
         let run = try await shell("help", "read --help", "exit", "read \(Demo.readOnly)")
         #expect(run.status == 0)
         let text = run.output.joined(separator: "\n")
-        #expect(text.contains("  notify CHARACTERISTIC") && text.contains("usage: ble read"))
+        #expect(text.contains("  notify CHARACTERISTIC") && text.contains("usage: read [OPTION]… CHARACTERISTIC\n"))
+        #expect(text.contains("--json") && !text.contains("--adapter"), "what it can't honour isn't offered")
         #expect(!text.contains("read me"))
         #expect(!text.contains("ADDRESS…"))
+    }
+
+    @Test func `what to do is told as it is written here`() async throws {
+        let run = try await shell("read \(Demo.unknown)")
+        #expect(run.complaint.contains("with `info`.") && !run.complaint.contains("ble info"))
+    }
+
+    @Test(arguments: ["\u{4}", "read \(Demo.readOnly) --text\n\u{4}"])
+    func `Ctrl-D leaves the line of the prompt`(_ typed: String) async throws {
+        let run = try await CommandRun(
+            ["shell", Demo.values, "-v"],
+            columns: 80,
+            isOneTerminal: true,
+            typed: typed,
+            // The library for editing takes what was typed before it began for something else.
+            environment: ["TERM": "dumb"]
+        ).end()
+        #expect(run.status == 0)
+        #expect(run.output.contains("\(Demo.values)> "), "\(run.output)")
+        #expect(run.output.last == "ble: \(Demo.values): disconnected", "\(run.output)")
     }
 
     @Test func `options that it can't honour are refused`() async throws {

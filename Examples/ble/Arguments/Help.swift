@@ -30,8 +30,18 @@ enum Help {
 
     /// The help of one subcommand.
     static func text(of command: any Command.Type, for columns: Int?) -> String {
-        let rows = (command.options + Option.common).map { ($0.form, $0.help) }
         let usage = "usage: ble \(command.name) [OPTION]…\(parameters(of: command))"
+        return text(of: command, usage: usage, command.options + Option.common, for: columns)
+    }
+
+    /// The help of one subcommand, with the usage and the options that it has where it is run.
+    static func text(
+        of command: any Command.Type,
+        usage: String,
+        _ options: [Option],
+        for columns: Int?
+    ) -> String {
+        let rows = options.map { ($0.form, $0.help) }
         let summary = "\(command.summary.prefix(1).uppercased() + command.summary.dropFirst())."
         let notes = command.notes.isEmpty ? "" : "\n\n" + prose(command.notes, for: columns)
         return """
@@ -54,15 +64,18 @@ enum Help {
     /// Longer lines are hard to read.
     private static let widest = 112
 
-    /// Forms and their meanings, side by side, or one below the other if there is no room.
+    /// Forms and their meanings, side by side, or one below the other if there is no room. A form that is much longer
+    /// than others stands above its meaning, and takes no room from theirs.
     static func table(_ rows: [(String, String)], for columns: Int?) -> String {
-        let width = rows.map(\.0.count).max() ?? 0
+        let lengths = rows.map(\.0.count)
+        let width = lengths.filter { $0 <= columns.map { $0 * 2 / 5 } ?? .max }.max() ?? lengths.max() ?? 0
         let isStacked = columns.map { $0 < width + 4 + narrowest } ?? false
         return rows.map { form, help in
             guard isStacked else {
-                let start = "  \(form)" + String(repeating: " ", count: width - form.count + 2)
-                let lines = help.wrapped(to: columns.map { $0 - width - 4 }, hanging: 0)
-                return start + lines.replacing("\n", with: "\n" + String(repeating: " ", count: width + 4))
+                let margin = String(repeating: " ", count: width + 4)
+                let gap =
+                    form.count > width ? "\n\(margin)" : String(repeating: " ", count: width - form.count + 2)
+                return "  \(form)\(gap)" + help.wrapped(behind: margin, to: columns)
             }
             let (form, help) = ("  \(form.drop { $0 == " " })", "      \(help)")
             return "\(form.wrapped(to: columns))\n\(help.wrapped(to: columns, hanging: 0))"
@@ -85,9 +98,22 @@ enum Help {
             isOpen = isFilled
         }
         return lines.map { line in
-            line.wrapped(to: min(columns, widest), hanging: line.hasPrefix(" ") ? 4 : 0)
+            let room = min(columns, widest)
+            // A word and its meaning, in a list.
+            if let item = line.wholeMatch(of: /( {2}[^ ]+ {2,})([^ ].*)/), item.1.count + narrowest <= room {
+                let margin = String(repeating: " ", count: item.1.count)
+                return item.1 + String(item.2).wrapped(behind: margin, to: room)
+            }
+            return line.wrapped(to: room, hanging: line.hasPrefix(" ") ? 4 : 0)
         }
         .joined(separator: "\n")
+    }
+}
+
+extension String {
+    /// The text in a column of its own, behind a margin that its first line has already.
+    fileprivate func wrapped(behind margin: String, to columns: Int?) -> String {
+        wrapped(to: columns.map { $0 - margin.count }, hanging: 0).replacing("\n", with: "\n\(margin)")
     }
 }
 

@@ -45,8 +45,9 @@ struct Serve: Command {
         services, with the values that could be read, its name, and the security that its values require. You can edit
         the file, or write it by hand:
 
-          {"services": [{"uuid": "181A", "characteristics": [{"uuid": "2A6E", "properties": ["read", "notify"],
-            "value": {"count": 2100, "step": 5, "octets": 2, "every": 1}, "access": "encrypted"}]}]}
+          {"services": [{"uuid": "181A", "characteristics": [{
+            "uuid": "2A6E", "properties": ["read", "notify"], "access": "encrypted",
+            "value": {"count": 2100, "step": 5, "octets": 2, "every": 1}}]}]}
 
         A "value" is "00ff", {"hex": "00ff"} or {"text": "words"}, which stays until it is written; {"count": N}, which
         grows; or {"file": "PATH"} or {"command": ["PROGRAM", "WORD"]}, which are read or run at each read. A value that

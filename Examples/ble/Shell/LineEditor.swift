@@ -5,8 +5,8 @@ import Synchronization
 
 /// Lines that a person types, or from a file or a pipe.
 ///
-/// At a terminal, libedit or libreadline edits them, if one is installed; it is loaded, not linked. A queue of its own
-/// waits for a line, and a cancelled wait returns at once.
+/// At a terminal that can move its cursor, libedit or libreadline edits them, if one is installed; it is loaded, not
+/// linked. A queue of its own waits for a line, and a cancelled wait returns at once.
 final class LineEditor: Sendable {
     private typealias ReadLine = @Sendable @convention(c) (UnsafePointer<CChar>) -> UnsafeMutablePointer<CChar>?
     private typealias AddHistory = @Sendable @convention(c) (UnsafePointer<CChar>) -> Int32
@@ -29,7 +29,8 @@ final class LineEditor: Sendable {
 
     init(completing candidates: [String]) {
         Self.candidates.withLock { $0 = candidates }
-        library = isInteractive ? Self.load() : nil
+        let isDumb = getenv("TERM").map { String(cString: $0) } == "dumb"
+        library = isInteractive && !isDumb ? Self.load() : nil
         var mode = termios()
         terminal = tcgetattr(STDIN_FILENO, &mode) == 0 ? mode : nil
     }
@@ -45,7 +46,10 @@ final class LineEditor: Sendable {
             queue.async { feed.send(Self.read(prompt, library, isInteractive)) }
             return {}
         }
-        return try await lines.first()
+        let line = try await lines.first()
+        // What a shell writes next doesn't stand behind the prompt.
+        if line == nil, isInteractive { _ = writeAll([UInt8(ascii: "\n")], to: STDERR_FILENO) }
+        return line
     }
 
     private static func read(_ prompt: String, _ library: Library?, _ isInteractive: Bool) -> String? {

@@ -56,7 +56,7 @@ struct Shell: Command {
                 environment.log.say(error.message)
                 status = .failed
             } catch let error as BLEError {
-                environment.log.say(error.messageText)
+                environment.log.say(inShell(error.messageText))
                 status = .failed
             } catch is AlreadyTold {
                 status = .failed
@@ -74,10 +74,12 @@ struct Shell: Command {
         guard let command = Self.commands.first(where: { $0.name == name }) else {
             throw UsageError("there is no command '\(name)' here; `help` lists them")
         }
-        let options = command.options + Option.common.filter { ["json", "help"].contains($0.name) }
+        let options = command.options + Self.commonOptions
         let arguments = try Arguments(parsing: [peripheral.text] + words, options: options)
         if arguments.has("help") {
-            return try environment.output.write(Array("\(Help.text(of: command, for: columns))\n".utf8))
+            let usage = "usage: \(name) [OPTION]…\(Self.parameters(of: command))"
+            let text = Help.text(of: command, usage: usage, options, for: columns)
+            return try environment.output.write(Array("\(text)\n".utf8))
         }
         var environment = environment
         if arguments.has("json") { environment.output = Output(isJSON: true) }
@@ -94,11 +96,23 @@ struct Shell: Command {
         Pair.self, Unpair.self,
     ]
 
-    private static func help(for columns: Int?) -> String {
-        let rows = commands.map { command in
-            let parameters = command.parameters.dropFirst().map { " \($0)" }.joined()
-            return (command.name + parameters, command.summary)
+    /// The options of every command that apply to a part of a command, too.
+    private static let commonOptions = Option.common.filter { ["json", "help"].contains($0.name) }
+
+    /// What is written behind a command: the address is that of the shell's device.
+    private static func parameters(of command: any Command.Type) -> String {
+        command.parameters.dropFirst().map { " \($0)" }.joined()
+    }
+
+    /// A message with commands as they are written here: `info` for `ble info C4:F2:17:1A:1D:BB`.
+    private func inShell(_ message: String) -> String {
+        Self.commands.reduce(message) { message, command in
+            message.replacing("`ble \(command.name) \(peripheral.text)`", with: "`\(command.name)`")
         }
+    }
+
+    private static func help(for columns: Int?) -> String {
+        let rows = commands.map { ($0.name + parameters(of: $0), $0.summary) }
         let end = "COMMAND --help explains a command. exit or Ctrl-D ends the shell."
         return Help.table(rows, for: columns) + "\n\n" + end.wrapped(to: columns, hanging: 0)
     }
