@@ -36,10 +36,15 @@ package final class TerminationSignals: Sendable {
         for number in numbers { sigaddset(&set, number) }
         pthread_sigmask(SIG_BLOCK, &set, nil)
         sources = numbers.map { DispatchSource.makeSignalSource(signal: $0, queue: queue) }
+        let registering = DispatchGroup()
         for (number, source) in zip(numbers, sources) {
             source.setEventHandler { [weak self] in self?.received(number) }
+            registering.enter()
+            source.setRegistrationHandler { registering.leave() }
             source.activate()
         }
+        // Until then a signal ends the program at once, on a thread from before.
+        registering.wait()
     }
 
     /// Whether the signal was ignored when the program started, as `nohup` makes it.

@@ -1,8 +1,18 @@
 import Foundation
+import Interruption
 import Testing
 
 /// Ctrl-C, other signals, and a reader that leaves.
 @Suite(.timeLimit(.minutes(10))) struct InterruptionTests {
+    @Test func `signals are caught before any work begins`() throws {
+        let signals = TerminationSignals()
+        let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
+        let line = try #require(status.firstMatch(of: #/SigCgt:\s*([0-9a-f]+)/#))
+        let caught = try #require(UInt64(line.1, radix: 16))
+        for number in [SIGINT, SIGTERM] { #expect(caught >> (number - 1) & 1 == 1) }
+        withExtendedLifetime(signals) {}
+    }
+
     @Test(arguments: [SIGINT, SIGTERM, SIGHUP])
     func `a scan is ended by a signal, and counted`(_ signal: Int32) async throws {
         let run = try CommandRun(["scan", "--json", "--duplicates"])
