@@ -23,7 +23,7 @@ import Testing
         let last = try #require(pictures.last)
         #expect(last.first?.hasPrefix("ADDRESS") == true && last.last?.hasPrefix("5 devices") == true)
         let row = try #require(last.first { $0.hasPrefix(Demo.heartRate) })
-        #expect(row.contains("Demo ") && row.contains(/[▁▂▃▄▅▆▇█]/))
+        #expect(row.contains("Demo heart rate") && row.contains(/[▁▂▃▄▅▆▇█]/) == (columns > 40))
         #expect(row.contains("Heart Rate") == (columns >= 80))
         for line in pictures.joined() { #expect(line.count < Int(columns), "\(line)") }
         // Each picture begins where the former one did.

@@ -110,8 +110,9 @@ private struct Layout {
     init(columns: Int) {
         self.columns = columns
         signal = columns >= 59 ? 8 : 0
-        history = columns >= 99 ? 20 : columns >= 74 ? 12 : columns >= 59 ? 8 : 5
-        let used = Self.address + 1 + Self.rssi + 1 + (signal > 0 ? signal + 1 : 0) + history + 1
+        // On a narrow terminal a name needs the room more.
+        history = columns >= 99 ? 20 : columns >= 74 ? 12 : columns >= 59 ? 8 : columns >= 49 ? 5 : 0
+        let used = Self.address + 1 + Self.rssi + 1 + (signal > 0 ? signal + 1 : 0) + (history > 0 ? history + 1 : 0)
         let rest = max(0, columns - used)
         name = rest <= 24 ? rest : max(16, rest * 2 / 5)
         details = max(0, rest - name - 1)
@@ -128,7 +129,8 @@ private struct Layout {
         let number = String(repeating: " ", count: max(0, Self.rssi - rssi.count)) + rssi
         var cells = [address.fitted(to: Self.address), number]
         if signal > 0 { cells.append(bar.fitted(to: signal)) }
-        cells += [spark.fitted(to: history), text.fitted(to: name)]
+        if history > 0 { cells.append(spark.fitted(to: history)) }
+        cells.append(text.fitted(to: name))
         if details > 0 { cells.append(more.fitted(to: details)) }
         return cells.joined(separator: " ").fitted(to: columns)
     }
