@@ -7,6 +7,7 @@ import Testing
         let run = try await CommandRun.run("info", Demo.heartRate)
         #expect(run.output.contains("          01  chest"))
         #expect(run.output.contains("          57  87 %"))
+        #expect(run.output.contains("          4103  Heart Rate Belt"))
         let program = try await CommandRun.run("info", Demo.heartRate, "--json")
         let services = try #require(try object(program.output.first)["services"] as? [[String: Any]])
         let characteristics = services.flatMap { $0["characteristics"] as? [[String: Any]] ?? [] }

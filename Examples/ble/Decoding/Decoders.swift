@@ -52,7 +52,7 @@ enum Decoders {
     ]
 
     private static let device = [
-        Decoder(.batteryLevel, "%"), Decoder(.batteryLevelStatus), Decoder(.currentTime),
+        Decoder(.appearance), Decoder(.batteryLevel, "%"), Decoder(.batteryLevelStatus), Decoder(.currentTime),
         Decoder(.localTimeInformation), Decoder(.referenceTimeInformation), Decoder(.pnpID),
         Decoder(.systemID), Decoder(.manufacturerName), Decoder(.modelNumber), Decoder(.serialNumber),
         Decoder(.hardwareRevision), Decoder(.firmwareRevision), Decoder(.softwareRevision),

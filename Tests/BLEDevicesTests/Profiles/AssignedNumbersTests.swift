@@ -23,4 +23,10 @@ import Testing
         #expect(BluetoothUUID(0xFE9F).name == "Google")
         #expect(BluetoothUUID(0x180D).name == "Heart Rate")
     }
+
+    @Test func `a device's kind is read by its name`() throws {
+        try expectBothWays("4103", .appearance, Appearance(rawValue: 0x0341))
+        #expect(Appearance(rawValue: 0x0341).description == "Heart Rate Belt")
+        #expect(Appearance(rawValue: 0xFFFF).description == "65535")
+    }
 }
