@@ -6,7 +6,7 @@ extension BLEError {
         BLEError(
             .notSupported,
             operation: operation,
-            object: adapter,
+            object: "of \(adapter)",
             cause: "this radio doesn't support PHY selection",
             remedy: "Use an adapter of this machine, or a simulated one."
         )
@@ -21,7 +21,7 @@ extension BLEError {
         BLEError(
             .notSupported,
             operation: "select PHYs",
-            object: adapter,
+            object: "of \(adapter)",
             cause: "its controller doesn't support \(wish.subtracting(phys.supported)); it supports \(phys.supported)",
             remedy: "Leave out the unsupported PHYs, or use a Bluetooth 5 adapter whose controller supports them."
         )

@@ -86,7 +86,10 @@ extension PairingFailure {
                     + "printed on the peripheral or in its manual."
             )
         case .refused:
-            ("this device's user or program refused", "Pair again, and accept if both devices show the same number.")
+            (
+                "this device's user or program refused",
+                "Pair again, and enter the passkey, or accept if both devices show the same number."
+            )
         case .invalidPasskey:
             ("the value entered is not a passkey", "Enter the six digits that the peripheral shows: 000000 to 999999.")
         case .unanswered:

@@ -20,6 +20,12 @@ import Testing
         #expect(cycle.errors.last?.contains("simulated is on") == true)
     }
 
+    @Test func `PHYs that an adapter lacks are named, and those that it has`() async throws {
+        let run = try await CommandRun.run("adapter", "phys", "--set", "Coded")
+        #expect(run.status == 1 && run.complaint.contains("select PHYs of simulated: not supported"))
+        #expect(run.complaint.contains("it supports 1M, 2M"))
+    }
+
     @Test func `privacy is shown, and set`() async throws {
         let shown = try await CommandRun.run("adapter", "privacy", "--json")
         #expect(shown.status == 0)

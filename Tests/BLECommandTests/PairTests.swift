@@ -1,4 +1,7 @@
+import BLEStreams
 import Testing
+
+@testable import ble
 
 /// `ble pair`.
 @Suite(.timeLimit(.minutes(10))) struct PairTests {
@@ -88,6 +91,20 @@ import Testing
         }
         let both = try await CommandRun(command + ["--claim", "display", "--just-works"], simulated: true).end()
         #expect(both.status == 2 && both.complaint.contains("--claim and --just-works exclude each other"))
+    }
+
+    @Test func `who is at a terminal is told what keeps the command from asking`() async throws {
+        let pair = ["pair", Demo.update, "--claim", "display"]
+        let run = try await CommandRun(pair, columns: 120, isOneTerminal: true, typed: "").end()
+        #expect(run.status == 1)
+        let words = run.output.joined(separator: " ").split(separator: " ").joined(separator: " ")
+        #expect(words.hasSuffix("Run `ble pair \(Demo.update)` without --claim and --just-works, or with --passkey."))
+        let calls = "Central.open(pairing:), Peripheral.allowPairing(_:) or withLink(pairing:)"
+        let text = "First pass the answers once to \(calls)."
+        let there = BLEError.inCommands(text, about: "of 2A37 of \(Demo.values)", isAtTerminal: true)
+        #expect(there == "First run `ble pair \(Demo.values)`.")
+        let elsewhere = BLEError.inCommands(text, about: "of 2A37 of \(Demo.values)", isAtTerminal: false)
+        #expect(elsewhere == "First run this at a terminal, or with --passkey or --just-works.")
     }
 
     @Test(arguments: [

@@ -38,6 +38,7 @@ import Testing
         (["adapter", "phys", "--set", "3M"], "3M"),
         (["adapter", "on", "--set", "1M"], "--set"),
         (["scan", "-vx"], "'-x'"),
+        (["link", Demo.heartRate, "--limits", "15..40"], "they must include 30..50"),
         (["scan", "--s", "180D"], "--service or --simulated"),
         (["scan", "now"], "now"),
         (["scan", "--json=yes"], "--json"),

@@ -37,10 +37,14 @@ struct LinkCommand: Command {
         var wishes = try arguments.linkParameters("parameters")
         if wishes.isEmpty { wishes = [.balanced] }
         if let bounds {
-            do throws(BLEError) {
-                wishes = try wishes.map { wish throws(BLEError) in try wish.limited(to: bounds) }
-            } catch {
-                throw UsageError("--limits: \(error.object): \(error.cause)")
+            wishes = try wishes.map { wish throws(UsageError) in
+                do throws(BLEError) {
+                    return try wish.limited(to: bounds)
+                } catch {
+                    let (low, high) = (wish.interval.lowerBound, wish.interval.upperBound)
+                    let range = "\((low.seconds * 1000).plainText)..\((high.seconds * 1000).plainText)"
+                    throw UsageError("--limits: they must include \(range), the interval of the --parameters")
+                }
             }
         }
         self.wishes = wishes

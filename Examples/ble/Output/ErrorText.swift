@@ -8,7 +8,13 @@ extension BLEError {
     private var remedyText: String { Self.inCommands(remedy, about: object) }
 
     /// What to do: commands, where the library's remedy names calls.
-    static func inCommands(_ remedy: String, about object: String) -> String {
+    ///
+    /// - Parameter isAtTerminal: whether a person is there already, and only an option keeps them from being asked.
+    static func inCommands(
+        _ remedy: String,
+        about object: String,
+        isAtTerminal: Bool = Terminal.standard != nil
+    ) -> String {
         let address = object.firstMatch(of: /([0-9A-F]{2}:){5}[0-9A-F]{2}/).map { String($0.0) } ?? "ADDRESS"
         let commands = [
             (
@@ -55,7 +61,12 @@ extension BLEError {
             ("Check that the peer is", "Check that the device is"),
             ("or allow more time.", "or allow more time with --timeout."),
         ]
-        return commands.reduce(remedy) { $0.replacing($1.0, with: $1.1) }
+        let text = commands.reduce(remedy) { $0.replacing($1.0, with: $1.1) }
+        guard isAtTerminal else { return text }
+        // A command that asks nobody has no options for it either.
+        let askingElsewhere = "run this at a terminal, or with --passkey or --just-works"
+        return text.replacing(askingElsewhere, with: "run `ble pair \(address)`")
+            .replacing("at a terminal", with: "without --claim and --just-works")
     }
 
     /// Where the library accepts pairing answers.

@@ -40,7 +40,7 @@ extension LinuxRadio {
         _ operation: String,
         _ result: @escaping @Sendable (Result<ManagementGetPHYConfiguration.Response, BLEError>) -> Void
     ) {
-        let name = adapter.name
+        let name = "of \(adapter.name)"
         guard adapter.facts != nil else { return result(.failure(adapter.whyUnusable(for: operation, object: name))) }
         guard let management else {
             return result(.failure(.missingCapability(.networkAdministration, operation: operation, object: name)))
@@ -55,9 +55,9 @@ extension LinuxRadio {
         _ configuration: ManagementGetPHYConfiguration.Response,
         _ sink: EventSink<Result<Void, BLEError>>
     ) {
-        let (operation, name) = ("select PHYs", adapter.name)
+        let (operation, name) = ("select PHYs", "of \(adapter.name)")
         guard let selection = configuration.phys.selection(for: wish) else {
-            return sink.finish(.failure(.physNotSupported(wish, by: name, configuration.phys)))
+            return sink.finish(.failure(.physNotSupported(wish, by: adapter.name, configuration.phys)))
         }
         // The kernel rejects it without giving this reason.
         guard adapter.isUp, let management else {
