@@ -163,7 +163,10 @@ extension SweepWorld {
                     }
                 )
             }
-            if value.isEmpty || notified?.isEmpty == true { report("used afterwards, it answers nothing") }
+            // A write that was cut off leaves the peripheral with what came of it, perhaps nothing.
+            if value.isEmpty && !has(.cutOff) || notified?.isEmpty == true {
+                report("used afterwards, it answers nothing")
+            }
         } catch {
             report("used afterwards: \(error)")
         }
