@@ -106,10 +106,7 @@ extension NavigationControl: ControlPointCommand {
         switch number {
         case 0x01: self = .setDistance(Double(try reader.uint24()) / 10)
         case 0x02: self = .omit(Fields(rawValue: try reader.uint16()))
-        case 0x03:
-            let octet = try reader.uint8()
-            guard let action = Action(rawValue: octet) else { throw MalformedValue("\(octet) is reserved") }
-            self = .navigate(action)
+        case 0x03: self = .navigate(try reader.choice())
         case 0x04: self = .requestRouteCount
         case 0x05: self = .requestRouteName(Int(try reader.uint16()))
         case 0x06: self = .selectRoute(Int(try reader.uint16()))

@@ -101,7 +101,7 @@ extension CyclingPowerControl: ControlPointCommand {
         let number = try reader.uint8()
         switch number {
         case 0x01: self = .setWheelRevolutions(Int(try reader.uint32()))
-        case 0x02: self = .setLocation(try reader.location())
+        case 0x02: self = .setLocation(try reader.choice())
         case 0x03: self = .requestLocations
         case 0x04: self = .setCrankLength(Double(try reader.uint16()) / 2)
         case 0x05: self = .requestCrankLength

@@ -93,7 +93,7 @@ extension FitnessMachineControl: ControlPointCommand {
                 windResistance: Double(try reader.uint8()) / 100
             )
         case 0x80: self = .response(to: try reader.uint8(), Outcome(rawValue: try reader.uint8()))
-        default: self = .other(number, Array(try reader.bytes(reader.remaining.count)))
+        default: self = .other(number, try reader.rest())
         }
     }
 

@@ -55,7 +55,7 @@ extension FitnessMachineStatus {
         case Self.firstChange..<Self.firstChange + UInt8(Self.commands.count):
             let command = Self.commands[Int(number - Self.firstChange)]
             self = .changed(try FitnessMachineControl(number: command, reading: &reader))
-        default: self = .other(number, Array(try reader.bytes(reader.remaining.count)))
+        default: self = .other(number, try reader.rest())
         }
     }
 

@@ -47,7 +47,7 @@ extension SensorControl: ControlPointCommand {
         switch number {
         case 0x01: self = .setTotal(Int(try reader.uint32()))
         case 0x02: self = .calibrate
-        case 0x03: self = .setLocation(try reader.location())
+        case 0x03: self = .setLocation(try reader.choice())
         case 0x04: self = .requestLocations
         case 0x10:
             let (command, outcome) = (try reader.uint8(), ControlPointOutcome(rawValue: try reader.uint8()))

@@ -5,9 +5,7 @@ extension TypedCharacteristic where Value: RawRepresentable<UInt8> {
     /// A characteristic of one octet, of which some numbers have a meaning; the others are reserved, and malformed.
     static func choice(_ uuid: BluetoothUUID) -> Self {
         TypedCharacteristic(uuid) { reader throws(MalformedValue) in
-            let number = try reader.uint8()
-            guard let value = Value(rawValue: number) else { throw MalformedValue("\(number) is reserved") }
-            return value
+            try reader.choice()
         } encode: { value, writer throws(MalformedValue) in
             writer.uint8(value.rawValue)
         }

@@ -6,11 +6,11 @@ extension ValueReader {
     /// All octets that are left.
     mutating func rest() throws(MalformedValue) -> [UInt8] { Array(try bytes(remaining.count)) }
 
-    /// The place of a sensor.
-    mutating func location() throws(MalformedValue) -> SensorLocation {
+    /// One octet, of which some numbers have a meaning; the others are reserved, and malformed.
+    mutating func choice<Value: RawRepresentable<UInt8>>() throws(MalformedValue) -> Value {
         let number = try uint8()
-        guard let location = SensorLocation(rawValue: number) else { throw MalformedValue("\(number) is reserved") }
-        return location
+        guard let value = Value(rawValue: number) else { throw MalformedValue("\(number) is reserved") }
+        return value
     }
 
     /// A list of places, without reserved ones.
