@@ -150,6 +150,16 @@ struct FaultSweep: Sendable {
 }
 
 extension SweepWorld {
+    /// Whether a write was cut off on its way: it is valid, and leaves the peripheral with what came of the value,
+    /// perhaps nothing.
+    private var hasCutOffWrite: Bool {
+        let writes: [ATTOpcode] = [.writeRequest, .writeCommand, .prepareWriteRequest]
+        return faults.contains { placed in
+            placed.fault == .cutOff
+                && placed.step.pdu?.first.map { writes.contains(ATTOpcode(rawValue: $0)) } == true
+        }
+    }
+
     /// Does what any program does: whatever went wrong before, it works now.
     func use() async throws {
         do {
@@ -163,8 +173,7 @@ extension SweepWorld {
                     }
                 )
             }
-            // A write that was cut off leaves the peripheral with what came of it, perhaps nothing.
-            if value.isEmpty && !has(.cutOff) || notified?.isEmpty == true {
+            if value.isEmpty && !hasCutOffWrite || notified?.isEmpty == true {
                 report("used afterwards, it answers nothing")
             }
         } catch {
