@@ -82,7 +82,10 @@ struct InterruptedCommandTests {
                 await Self.news(of: world) { $0.contains(#""percent":1"#) }
                 try? Self.begin(world, new)
                 let words = await reply
-                #expect(words.contains(#""code":"ended""#) && words.contains("a campaign has begun"), "\(words)")
+                #expect(
+                    words.contains(#""code":"ended""#) && words.contains("such as a campaign's, has taken its place"),
+                    "\(words)"
+                )
             }
             await Self.record(of: world) { $0.stage == .updated }
         }

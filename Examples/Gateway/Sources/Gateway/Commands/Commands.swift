@@ -72,11 +72,10 @@ struct Commands {
         }
         do {
             return [("ok", .bool(true))] + (try await perform(command, session))
-        } catch let error as BLEError where error.code == .ended {
-            let (cause, remedy) = ending(command.peripheral, session)
-            return Self.failure("ended", cause, remedy)
         } catch let error as BLEError {
-            return Self.failure("\(error.code)", "\(error.operation): \(error.cause)", error.remedy)
+            let ending = error.code == .ended ? ending(command, session) : nil
+            let (cause, remedy) = ending ?? ("\(error.operation): \(error.cause)", error.remedy)
+            return Self.failure("\(error.code)", cause, remedy)
         } catch let error as ImageFolder.ImageError {
             return Self.failure("refused", error.cause, error.remedy)
         } catch is Busy {
@@ -90,17 +89,19 @@ struct Commands {
         }
     }
 
-    /// Why a command was ended before its time.
-    private func ending(_ label: String, _ session: Session) -> (cause: String, remedy: String) {
-        if sessions[label] === session {
+    /// Why a command was ended before its time; `nil`: the error says it.
+    private func ending(_ command: Command, _ session: Session) -> (cause: String, remedy: String)? {
+        let label = command.peripheral
+        guard sessions[label] === session else {
             return (
-                "an update of the peripheral, which a campaign has begun, has taken its place",
-                "Send it again when the campaign is over."
+                "the gateway no longer follows the peripheral: it ends, was configured anew, or another one holds it",
+                "Send it again to the gateway whose state/\(label) is ready; an upload goes on where it stopped."
             )
         }
+        guard case .update = command.request else { return nil }
         return (
-            "the gateway no longer follows the peripheral: it ends, was configured anew, or another one holds it",
-            "Send it again to the gateway whose state/\(label) is ready; an upload goes on where it stopped."
+            "another update of the peripheral, such as a campaign's, has taken its place",
+            "Send it again when that one is over."
         )
     }
 
