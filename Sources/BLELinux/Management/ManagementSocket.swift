@@ -26,7 +26,6 @@ final class ManagementSocket: Sendable {
         var observers = Observers<(call: Observer, lost: LossObserver)>()
         /// Called when no answer is outstanding any more.
         var idle = Observers<@Sendable () -> Void>()
-        var registration: EventLoop.Registration?
         var drops = DropCounter()
     }
 
@@ -35,6 +34,7 @@ final class ManagementSocket: Sendable {
     private let socket: FileDescriptor
     private let loop: EventLoop
     private let timeline: any Timeline
+    private let reading: PacedReading
     private let state = Mutex(State())
 
     private var index: ManagementIndex { currentIndex() }
@@ -58,15 +58,16 @@ final class ManagementSocket: Sendable {
         self.loop = loop
         self.timeline = timeline
         self.socket = socket
+        reading = PacedReading(on: loop, timeline)
         currentIndex = index
         let registration = try loop.register(self.socket, for: .readable) { [weak self] readiness, buffer in
             self?.socketIsReady(readiness, buffer)
         }
-        state.withLock { $0.registration = registration }
+        reading.begin(registration) { [weak self] in self?.socketIsReady([], $0) }
     }
 
     deinit {
-        if let registration = state.withLock({ $0.registration }) { loop.unregister(registration, of: socket) }
+        if let registration = reading.end() { loop.unregister(registration, of: socket) }
     }
 
     /// Sends a command in its turn; the closure is called once, on the loop's thread.
@@ -122,6 +123,7 @@ final class ManagementSocket: Sendable {
             perform(output, &state, &actions)
             return actions
         }
+        reading.hurry(socket)
         // Not here: the caller may hold a lock that the closure needs.
         if !actions.isEmpty { loop.enqueue { self.carryOut(actions) } }
     }
@@ -162,30 +164,35 @@ extension ManagementSocket {
     }
 
     private func socketIsReady(_ readiness: Readiness, _ buffer: ReceiveBuffer) {
+        var found = 0
         let outcome = SocketDrain.empty(socket, readiness: readiness, through: buffer) { count in
+            found += count
             // One reading of the clock serves a batch that the kernel has not timed.
-            let reading = timeline.wallTime
+            let now = timeline.wallTime
             let actions = state.withLock { state in
                 var actions: [Action] = []
                 actions.reserveCapacity(count)
                 for datagram in 0..<count {
                     let lost = state.drops.lost(upTo: buffer.dropped(datagram))
                     if lost > 0 { actions.append(.lost(lost)) }
-                    let time = buffer.kernelTime(datagram) ?? reading
+                    let time = buffer.kernelTime(datagram) ?? now
                     perform(state.client.received(buffer.bytes(datagram)), &state, &actions, time: time)
                 }
                 return actions
             }
             carryOut(actions)
         }
-        guard case .ended = outcome else { return }
-        let (registration, actions) = state.withLock { state in
-            defer { state.registration = nil }
+        guard case .ended = outcome else {
+            // Nearly all that comes unasked is advertisements.
+            let isAwaited = state.withLock { !$0.answers.isEmpty }
+            return reading.hasRead(found, of: socket, mayPause: !isAwaited)
+        }
+        let actions = state.withLock { state in
             var actions: [Action] = []
             perform(state.client.closed(), &state, &actions)
-            return (state.registration, actions)
+            return actions
         }
-        if let registration { loop.unregister(registration, of: socket) }
+        if let registration = reading.end() { loop.unregister(registration, of: socket) }
         carryOut(actions)
     }
 

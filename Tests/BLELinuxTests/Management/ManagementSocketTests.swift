@@ -19,8 +19,12 @@ import Testing
             + [UInt8](repeating: 0, count: 6)
     }
 
-    private func listen(_ near: UDPSocket, _ loop: EventLoop) throws -> (ManagementSocket, Events<Heard>) {
-        let socket = try ManagementSocket(over: near.duplicate(), loop: loop, timeline: PatientTimeline()) {
+    private func listen(
+        _ near: UDPSocket,
+        _ loop: EventLoop,
+        _ timeline: any Timeline = PatientTimeline()
+    ) throws -> (ManagementSocket, Events<Heard>) {
+        let socket = try ManagementSocket(over: near.duplicate(), loop: loop, timeline: timeline) {
             ManagementIndex(rawValue: 0)
         }
         let heard = Events<Heard> { tell in
@@ -67,6 +71,88 @@ import Testing
         #expect(lost.count == 1)
         #expect(try #require(lost.first) > 0 && lost[0] < count)
         #expect(order.suffix(2) == [.lost(lost[0]), .found(-60)])
+        withExtendedLifetime(socket) {}
+    }
+
+    // MARK: - Where much comes
+
+    private let timeline = HandTimeline(step: .milliseconds(1))
+
+    /// Sends events, each when the one before it has arrived, until reading pauses.
+    private func sendUntilItPauses(
+        _ far: borrowing FileDescriptor,
+        _ heard: Events<Heard>,
+        _ loop: EventLoop
+    ) async throws {
+        for number in Int8(1)...9 {
+            #expect(timeline.delays == [])
+            try far.send(Self.found(-number))
+            #expect(await heard.next() == .found(-number))
+            await turn(of: loop)
+        }
+        #expect(timeline.delays == [ReadingPace.interval])
+    }
+
+    /// Waits until the loop has done what it is at.
+    private func turn(of loop: EventLoop) async {
+        await withCheckedContinuation { waiting in loop.enqueue { waiting.resume() } }
+    }
+
+    @Test func `where much comes, some milliseconds of it are read together`() async throws {
+        let (near, far) = try UDPSocket.pair()
+        let loop = try EventLoop(name: "test")
+        let (socket, heard) = try listen(near, loop, timeline)
+        try await sendUntilItPauses(far.shared.descriptor, heard, loop)
+        let batches = Events<Int> { tell in socket.observe { tell($0.count) } }
+        for number in Int8(11)...20 { try far.shared.descriptor.send(Self.found(-number)) }
+        await turn(of: loop)
+        #expect(batches.count == 0)
+        timeline.fire(ReadingPace.interval)
+        for number in Int8(11)...20 { #expect(await heard.next() == .found(-number)) }
+        #expect(await batches.next() == 10)
+        // Once nothing comes any more, it waits for the next one again.
+        await turn(of: loop)
+        timeline.fire(ReadingPace.interval)
+        await turn(of: loop)
+        #expect(timeline.delays == [])
+        try far.shared.descriptor.send(Self.found(-21))
+        #expect(await heard.next() == .found(-21))
+        withExtendedLifetime(socket) {}
+    }
+
+    @Test func `a command isn't kept waiting for its answer`() async throws {
+        let (near, far) = try UDPSocket.pair()
+        let loop = try EventLoop(name: "test")
+        let (socket, heard) = try listen(near, loop, timeline)
+        try await sendUntilItPauses(far.shared.descriptor, heard, loop)
+        let answers = Events<Bool> { tell in
+            socket.submit(ManagementReadVersion()) { tell((try? $0.get()) != nil) }
+            return RadioActivity {}
+        }
+        try far.shared.descriptor.send(Self.found(-30))
+        #expect(await heard.next() == .found(-30))
+        // Command Complete (mgmt-api.txt), for Read Management Version Information: 1.22.
+        try far.shared.descriptor.send([0x01, 0, 0, 0, 6, 0, 0x01, 0, 0, 1, 22, 0])
+        #expect(await answers.next() == true)
+        withExtendedLifetime(socket) {}
+    }
+
+    @Test func `an end is noticed during a pause`() async throws {
+        let numbers = try SocketPair.numbers()
+        var far: FileDescriptor? = FileDescriptor(owning: numbers.far)
+        let loop = try EventLoop(name: "test")
+        let socket = try ManagementSocket(
+            over: FileDescriptor(owning: numbers.near), loop: loop, timeline: timeline
+        ) { ManagementIndex(rawValue: 0) }
+        let heard = Events<Heard> { tell in
+            socket.observe { events in
+                for case .deviceFound(let found) in events.map(\.event) { tell(.found(found.rssi ?? 0)) }
+            }
+        }
+        if let far { try await sendUntilItPauses(far, heard, loop) }
+        far = nil
+        await turn(of: loop)
+        #expect(timeline.delays == [])
         withExtendedLifetime(socket) {}
     }
 }

@@ -11,11 +11,21 @@ final class HandTimeline: Timeline {
     }
 
     private let timers = Mutex<(next: Int, all: [Timer])>((0, []))
+    private let moment = Mutex(Duration.zero)
+    private let step: Duration
+
+    /// - Parameter step: how much time passes between two looks at the clock.
+    init(step: Duration = .zero) { self.step = step }
 
     /// The delays of the timers that run.
     var delays: [Duration] { timers.withLock { $0.all.map(\.delay) } }
 
-    var now: Duration { .zero }
+    var now: Duration {
+        moment.withLock { moment in
+            defer { moment += step }
+            return moment
+        }
+    }
     var wallTime: ReceptionTime { RealTimeline().wallTime }
     var clock: any Clock<Duration> { ContinuousClock() }
 

@@ -10,7 +10,6 @@ final class HCIScan: ScanWay {
     private struct State {
         var machine: HCIScanMachine
         var merger = HCIReportMerger()
-        var registration: EventLoop.Registration?
         var flush: RadioActivity?
         var timer: RadioActivity?
         var drops = DropCounter()
@@ -27,6 +26,7 @@ final class HCIScan: ScanWay {
     private let adapter: AdapterFacts
     private let loop: EventLoop
     private let timeline: any Timeline
+    private let reading: PacedReading
     private let sink: EventSink<ScanEvent>
     private let failed: @Sendable (ScanFailure) -> Void
     private let state: Mutex<State>
@@ -48,6 +48,7 @@ final class HCIScan: ScanWay {
         self.adapter = adapter
         self.loop = loop
         self.timeline = timeline
+        reading = PacedReading(on: loop, timeline)
         self.sink = sink
         self.failed = failed
         state = Mutex(State(machine: HCIScanMachine(.init(request, adapter, settings))))
@@ -63,7 +64,7 @@ final class HCIScan: ScanWay {
                 self?.socketIsReady(readiness, buffer)
             }
             let isOver = state.withLock { state in
-                if !state.isOver { state.registration = registration }
+                if !state.isOver { reading.begin(registration) { [weak self] in self?.socketIsReady([], $0) } }
                 return state.isOver
             }
             if isOver { return loop.unregister(registration, of: socket.descriptor) }
@@ -79,12 +80,11 @@ final class HCIScan: ScanWay {
         let (output, registration, timers) = state.withLock { state in
             defer {
                 state.isOver = true
-                state.registration = nil
                 state.flush = nil
                 state.timer = nil
             }
             let output = state.isOver ? HCIScanMachine.Output() : state.machine.cancel()
-            return (output, state.registration, [state.flush, state.timer])
+            return (output, reading.end(), [state.flush, state.timer])
         }
         for timer in timers { timer?.cancel() }
         if let command = output.command { try? send(command) }
@@ -160,8 +160,10 @@ extension HCIScan {
 
 extension HCIScan {
     private func socketIsReady(_ readiness: Readiness, _ buffer: ReceiveBuffer) {
+        var found = 0
         let outcome = SocketDrain.empty(socket.descriptor, readiness: readiness, through: buffer) { count in
-            let reading = timeline.wallTime
+            found += count
+            let now = timeline.wallTime
             var reports: [AdvertisingReport] = []
             for datagram in 0..<count {
                 let lost = state.withLock { $0.drops.lost(upTo: buffer.dropped(datagram)) }
@@ -170,12 +172,13 @@ extension HCIScan {
                     reports.removeAll()
                     sink.send(.dropped(lost))
                 }
-                reports += received(buffer.bytes(datagram), buffer.kernelTime(datagram) ?? reading)
+                reports += received(buffer.bytes(datagram), buffer.kernelTime(datagram) ?? now)
             }
             tell(reports)
         }
         // The adapter was switched off or removed: the socket reports that once.
-        if case .ended(let error) = outcome { fail(.system(error ?? .noDevice)) }
+        if case .ended(let error) = outcome { return fail(.system(error ?? .noDevice)) }
+        reading.hasRead(found, of: socket.descriptor, mayPause: true)
     }
 
     private func received(_ packet: [UInt8], _ time: ReceptionTime) -> [AdvertisingReport] {

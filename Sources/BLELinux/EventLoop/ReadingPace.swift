@@ -1,0 +1,57 @@
+/// Whether a socket is read as soon as something comes, or every few milliseconds: a value, like all machines here.
+///
+/// To wake the loop, and the consumers behind it, costs several times what an advertisement costs. Where many come, one
+/// wake-up for all of some milliseconds' serves as well: what is read says itself when it came, and the kernel keeps it
+/// meanwhile. Network drivers do the same; the kernel calls it NAPI (Documentation/networking/napi.rst).
+struct ReadingPace: Equatable {
+    /// What to do after a reading.
+    enum Step: Equatable {
+        /// Wait until the socket is ready.
+        case wait
+        /// From now on, read it after ``interval``, however much comes until then.
+        case pause
+        /// It is paused already: read it once more after ``interval``.
+        case lookAgain
+        /// From now on, wait until it is ready again.
+        case resume
+    }
+
+    /// How long what has come may wait.
+    static let interval = Duration.milliseconds(10)
+    /// The readings, each within the interval after the one before, that show that much comes.
+    static let evidence = 8
+
+    private(set) var isPaused = false
+    private var last: Duration?
+    private var successive = 0
+
+    /// Takes a reading into account.
+    ///
+    /// - Parameters:
+    ///   - count: how many datagrams it found.
+    ///   - now: when it was. A clock that stands still shows no rate.
+    ///   - mayPause: whether nobody waits for what comes next, as for an answer.
+    mutating func read(_ count: Int, at now: Duration, mayPause: Bool) -> Step {
+        if isPaused {
+            if count > 0, mayPause { return .lookAgain }
+            return hurry() ? .resume : .wait
+        }
+        let isSoon = last.map { now > $0 && now - $0 < Self.interval } ?? false
+        last = now
+        successive = isSoon && count > 0 ? successive + 1 : 0
+        guard successive >= Self.evidence, mayPause else { return .wait }
+        isPaused = true
+        return .pause
+    }
+
+    /// Somebody waits for what comes next.
+    ///
+    /// - Returns: whether the socket was paused.
+    mutating func hurry() -> Bool {
+        defer { (isPaused, successive, last) = (false, 0, nil) }
+        return isPaused
+    }
+
+    /// The socket can't be waited for now: it is read after the next interval, as before.
+    mutating func stayPaused() { isPaused = true }
+}
