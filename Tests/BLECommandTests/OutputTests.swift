@@ -1,5 +1,6 @@
 import BLESimulator
 import BLEStreams
+import Dispatch
 import Foundation
 import Glibc
 import Interruption
@@ -33,6 +34,23 @@ import Testing
             }
         }
 
+        /// The next write, when it comes.
+        func next() async -> String {
+            let reader = descriptors[1]
+            return await withCheckedContinuation { waiting in
+                DispatchQueue.global().async {
+                    var octets = [UInt8](repeating: 0, count: 65_536)
+                    let count = recv(reader, &octets, octets.count, 0)
+                    waiting.resume(returning: String(decoding: octets.prefix(max(0, count)), as: UTF8.self))
+                }
+            }
+        }
+
+        /// Writes a text where there is room for it.
+        func fits(_ text: String) -> Bool {
+            send(descriptors[0], text, text.utf8.count, Int32(MSG_DONTWAIT)) > 0
+        }
+
         func close() { for descriptor in descriptors { Glibc.close(descriptor) } }
     }
 
@@ -60,8 +78,9 @@ import Testing
                     return {}
                 }
                 try await environment.printAll(stream, limits) { number in
+                    if number < 0 { return .remark("\(number) is below zero") }
                     try environment.output.print(.number(number), "")
-                    return true
+                    return .value
                 }
             }
         }
@@ -81,18 +100,50 @@ import Testing
         #expect(writes == ["1\n2\n3\n", "{\"received\":3,\"dropped\":0}\n"])
     }
 
-    @Test func `what was printed before a failure leaves, too`() throws {
+    @Test func `what came before a remark leaves before it`() async throws {
+        let writes = try await printed(["--count", "3"]) { $0.send(contentsOf: [1, 2, -1, 3, 4]) }
+        #expect(writes == ["1\n2\n", "3\n", "{\"received\":3,\"dropped\":0}\n"])
+    }
+
+    @Test func `what was printed before a failure leaves, too`() async throws {
         let writes = try Writes()
         defer { writes.close() }
-        #expect(throws: CancellationError.self) {
-            try writes.output.together {
+        await #expect(throws: CancellationError.self) {
+            try await writes.output.together {
                 try writes.output.print(.number(1))
-                try writes.output.flush()
-                try writes.output.print(.number(2))
                 throw CancellationError()
             }
         }
-        try writes.output.print(.number(3))
-        #expect(writes.all() == ["1\n", "2\n", "3\n"])
+        try writes.output.print(.number(2))
+        #expect(writes.all() == ["1\n", "2\n"])
+    }
+
+    /// One thread, as a radio's.
+    private final class OneThread: TaskExecutor {
+        private let queue = DispatchQueue(label: "one thread")
+
+        func enqueue(_ job: consuming ExecutorJob) {
+            let job = UnownedJob(job)
+            queue.async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+        }
+    }
+
+    @Test func `whoever doesn't read doesn't hold up the thread that reads the links`() async throws {
+        let writes = try Writes()
+        defer { writes.close() }
+        let thread = OneThread()
+        // The reader's queue is full.
+        while writes.fits(String(repeating: "x", count: 1000)) {}
+        async let printing: Void = withTaskExecutorPreference(thread) {
+            try await writes.output.together(waitingOn: globalConcurrentExecutor) {
+                try writes.output.print(.string("late"))
+            }
+        }
+        // This thread is free all the same.
+        await withTaskExecutorPreference(thread) {}
+        _ = writes.all()
+        let late = await writes.next()
+        #expect(late == "\"late\"\n")
+        try await printing
     }
 }

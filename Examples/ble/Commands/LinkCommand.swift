@@ -63,7 +63,7 @@ struct LinkCommand: Command {
                     if let why = conditions.whyIncomplete { environment.log.detail(why.messageText) }
                     if let error = conditions.breach?.error { environment.log.say(error.messageText) }
                     try environment.output.print(conditions.lineJSON, conditions.line)
-                    return true
+                    return .value
                 } after: { conditions in
                     guard isWaiting, conditions.breach == nil, let next = wishes.popFirst() else { return }
                     isWaiting = !wishes.isEmpty

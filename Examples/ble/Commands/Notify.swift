@@ -146,13 +146,13 @@ struct Notify: Command {
 
     // MARK: - Printing
 
-    /// Prints a value or a gap; returns whether it was a value.
+    /// Prints a value or a gap.
     private func print(
         _ item: Gapped<CharacteristicValue>,
         from address: BluetoothAddress?,
         on plot: Plot?,
         in environment: CommandEnvironment
-    ) throws -> Bool {
+    ) throws -> Taken {
         // With a single device, its address isn't repeated for each value.
         let address = peripherals.count > 1 ? address : nil
         let name = address.map { "\($0)  " } ?? ""
@@ -165,12 +165,10 @@ struct Notify: Command {
                     ?? "\(name)\(value.time.clockText)  \(style.text(of: value))",
                 isWhole: style.isRaw
             )
-            return true
+            return .value
         case .gap(let gap):
-            try environment.output.flush()
-            environment.log.say("\(name)\(gap.text)")
             try environment.output.print(gap.line.with(address: address))
-            return false
+            return .remark("\(name)\(gap.text)")
         }
     }
 }

@@ -45,7 +45,7 @@ struct Scan: Command {
         let found = environment.central.scan(for: filters, duplicates: reportsDuplicates, mode: mode)
         try await environment.printAll(found, limits) { discovery in
             try environment.output.print(discovery.json, discovery.text)
-            return true
+            return .value
         }
     }
 

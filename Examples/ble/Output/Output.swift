@@ -21,25 +21,39 @@ struct Output: Sendable {
         self.descriptor = descriptor
     }
 
+    /// The most that a pipe with room takes without waiting (pipe(7), `PIPE_BUF`).
+    private static let atOnce = 4096
+
     /// Sends all that the closure prints in one write when it ends, even if it throws.
     ///
+    /// - Parameter executor: where to write what would have to wait, for a caller on the thread that reads the links;
+    ///   `nil`: here.
+    /// - Returns: what the closure returns.
     /// - Throws: what the closure throws, otherwise as ``print(_:_:)``.
-    func together(_ body: () throws -> Void) throws {
+    func together<Result>(
+        waitingOn executor: (any TaskExecutor)? = nil,
+        _ body: () throws -> Result
+    ) async throws -> Result {
         held.octets.withLock { $0 = [] }
-        let outcome = Result { try body() }
+        let outcome = Swift.Result { try body() }
         let octets = held.octets.withLock { $0.take() } ?? []
-        let written = Result { if !octets.isEmpty { try writeNow(octets) } }
-        try outcome.get()
-        try written.get()
+        do {
+            if let executor, octets.count > Self.atOnce || !takesMore {
+                try await withTaskExecutorPreference(executor) { try writeNow(octets) }
+            } else if !octets.isEmpty {
+                try writeNow(octets)
+            }
+        } catch {
+            _ = try outcome.get()
+            throw error
+        }
+        return try outcome.get()
     }
 
-    /// Writes what is held back, before something that comes after it is written elsewhere.
-    func flush() throws {
-        let octets = held.octets.withLock { octets in
-            defer { if octets != nil { octets = [] } }
-            return octets ?? []
-        }
-        if !octets.isEmpty { try writeNow(octets) }
+    /// Whether a write of a few octets need not wait. The corresponding C function is `poll`.
+    private var takesMore: Bool {
+        var wanted = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+        return poll(&wanted, 1, 0) == 1
     }
 
     /// Prints a result: an object with `--json`, otherwise lines for a person, broken at the terminal's width.

@@ -26,20 +26,29 @@ struct StreamLimits: Sendable {
     ]
 }
 
+/// What became of an element of a stream.
+enum Taken {
+    /// It was a value, and has been printed.
+    case value
+    /// It was none; this is to be said about it.
+    case remark(String)
+}
+
 extension CommandEnvironment {
     /// Takes a stream's values until there are enough or the time is over, then prints how many there were.
     ///
     /// - Parameters:
     ///   - limits: when it ends.
     ///   - droppedBefore: how many values were lost before they reached the stream.
-    ///   - take: prints a value; returns whether it counts as one. Values that arrived together leave in one write.
-    ///   - after: called after a value if more are wanted; then each value is written by itself.
+    ///   - take: prints an element, without waiting for anything: it runs on the thread that reads the links, which saves
+    ///     two changes of thread for each. Values that arrived together leave in one write.
+    ///   - after: called after a value if more are wanted; then each value is written by itself, on any thread.
     /// - Throws: what the stream throws; a `BLEError` if the time is over before there are enough values.
     func printAll<Element>(
         _ stream: BLEStream<Element>,
         _ limits: StreamLimits,
         droppedBefore: @autoclosure () -> Int = 0,
-        take: (Element) throws -> Bool,
+        take: (Element) throws -> Taken,
         after: ((Element) async throws -> Void)? = nil
     ) async throws {
         var received = 0
@@ -50,16 +59,29 @@ extension CommandEnvironment {
         }
         do {
             let limited = limits.time.map { stream.take(until: .tick(after: $0)) } ?? stream
-            for try await batch in limited.batched(atMost: after == nil ? 256 : 1) {
-                try output.together {
-                    for value in batch where received != limits.count {
-                        if try take(value) { received += 1 }
+            let radio = after == nil ? central.executor : nil
+            // A simulation has no thread of its own, and its time stands still only for what runs in it.
+            let elsewhere: (any TaskExecutor)? = radio == nil ? nil : globalConcurrentExecutor
+            try await withTaskExecutorPreference(radio) {
+                for try await batch in limited.batched(atMost: after == nil ? 256 : 1) {
+                    var rest = batch[...]
+                    while !rest.isEmpty, received != limits.count {
+                        let remark = try await output.together(waitingOn: elsewhere) { () throws -> String? in
+                            while received != limits.count, let element = rest.popFirst() {
+                                switch try take(element) {
+                                case .value: received += 1
+                                case .remark(let text): return text
+                                }
+                            }
+                            return nil
+                        }
+                        if let remark { await withTaskExecutorPreference(elsewhere) { log.say(remark) } }
                     }
+                    // Before the stream is closed: what still waits then isn't wanted any more, so it isn't lost.
+                    dropped = stream.counters.dropped + droppedBefore()
+                    if received == limits.count { break }
+                    if let after, let last = batch.last { try await after(last) }
                 }
-                // Before the stream is closed: what still waits then isn't wanted any more, so it isn't lost.
-                dropped = stream.counters.dropped + droppedBefore()
-                if received == limits.count { break }
-                if let after, let last = batch.last { try await after(last) }
             }
         } catch is CancellationError {
             try end()
