@@ -1,3 +1,4 @@
+internal import BLERadio
 internal import Synchronization
 
 /// One thread that waits for sockets and runs the closures passed to it: the context on which a radio calls its
@@ -25,6 +26,22 @@ package final class EventLoop: Sendable {
 
     /// Runs a closure that reads from a socket on the loop's thread, in the same order.
     func enqueueReceiving(_ job: @escaping @Sendable (ReceiveBuffer) -> Void) { core.enqueue(.receiving(job)) }
+
+    /// Runs a closure that reads from a socket on the loop's thread, after a delay, if the loop is still there.
+    ///
+    /// Real time is the loop's own: the thread wakes up by itself, where a timer of another thread would take three. Any
+    /// other time is the timeline's.
+    func scheduleReceiving(
+        after delay: Duration,
+        _ timeline: any Timeline,
+        _ job: @escaping @Sendable (ReceiveBuffer) -> Void
+    ) -> RadioActivity {
+        guard timeline is RealTimeline else {
+            return timeline.schedule(after: delay) { self.enqueueReceiving(job) }
+        }
+        let number = core.schedule(at: timeline.now + delay, job)
+        return RadioActivity { [core] in core.cancelTimer(number) }
+    }
 
     /// Runs a part of a task on the loop's thread; the loop is retained until it is done.
     func enqueueTask(_ job: UnownedJob) { core.enqueue(.task(job, self)) }
@@ -78,6 +95,9 @@ private final class EventLoopCore: Sendable {
         var handlers: [UInt64: EventLoop.Handler] = [:]
         var nextToken: UInt64 = 1
         var jobs: [LoopJob] = []
+        /// What is to be done when, in real time; few at a time.
+        var timers: [(number: UInt64, time: Duration, job: @Sendable (ReceiveBuffer) -> Void)] = []
+        var nextTimer: UInt64 = 0
         var isStopping = false
         /// Whether the thread will check the jobs before it waits again, so that nobody has to wake it.
         var isAwake = false
@@ -106,6 +126,25 @@ private final class EventLoopCore: Sendable {
             return !state.isAwake
         }
         if mustWake { wake.signal() }
+    }
+
+    func schedule(at time: Duration, _ job: @escaping @Sendable (ReceiveBuffer) -> Void) -> UInt64 {
+        let (number, mustWake) = state.withLock { state in
+            state.nextTimer += 1
+            state.timers.append((state.nextTimer, time, job))
+            defer { state.isAwake = true }
+            return (state.nextTimer, !state.isAwake)
+        }
+        if mustWake { wake.signal() }
+        return number
+    }
+
+    func cancelTimer(_ number: UInt64) {
+        let job = state.withLock { state in
+            state.timers.firstIndex { $0.number == number }.map { state.timers.remove(at: $0).job }
+        }
+        // Released outside the lock, as a handler is.
+        withExtendedLifetime(job) {}
     }
 
     func stop() {
@@ -150,11 +189,15 @@ private final class EventLoopCore: Sendable {
         let buffer = ReceiveBuffer()
         var ready: [(token: UInt64, readiness: Readiness)] = []
         var jobs: [LoopJob] = []
-        var isMore = false
+        var next = Next()
         while true {
+            let limit = next.hasJobs ? 0 : next.hasTimers ? timeToNextTimer : -1
             // `EBADF` and the like can't happen while this object lives; then there would be nothing to wait for.
-            guard (try? readiness.wait(into: &ready, isLook: isMore)) != nil else { return }
-            state.withLock { $0.isAwake = true }
+            guard (try? readiness.wait(into: &ready, milliseconds: limit)) != nil else { return }
+            let hasTimers = state.withLock { state in
+                state.isAwake = true
+                return !state.timers.isEmpty
+            }
             for event in ready {
                 if event.token == Self.wakeToken {
                     wake.clearSignals()
@@ -162,32 +205,60 @@ private final class EventLoopCore: Sendable {
                     handler(event.readiness, buffer)
                 }
             }
-            guard let isMoreToDo = run(&jobs, buffer) else { return }
-            isMore = isMoreToDo
+            if hasTimers { for job in dueTimers { job(buffer) } }
+            next = run(&jobs, buffer)
+            if next.isEnd { return }
+        }
+    }
+
+    /// What the thread does next.
+    private struct Next {
+        /// Whether there are jobs that came meanwhile.
+        var hasJobs = false
+        var hasTimers = false
+        var isEnd = false
+    }
+
+    /// How long the thread may wait, in milliseconds, rounded up: a wait that ended too soon would only be made again.
+    private var timeToNextTimer: Int32 {
+        guard let next = state.withLock({ $0.timers.map(\.time).min() }) else { return -1 }
+        let (seconds, attoseconds) = max(.zero, next - RealTimeline().now).components
+        // Longer than a day is waited for in parts.
+        if seconds > 86_400 { return 86_400_000 }
+        return Int32(seconds * 1000 + (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000)
+    }
+
+    /// Takes out the jobs whose time has come, in the order of their times.
+    private var dueTimers: [@Sendable (ReceiveBuffer) -> Void] {
+        let now = RealTimeline().now
+        return state.withLock { state in
+            let due = state.timers.filter { $0.time <= now }
+            if !due.isEmpty { state.timers.removeAll { $0.time <= now } }
+            return due.sorted { $0.time < $1.time }.map(\.job)
         }
     }
 
     /// Runs the added jobs.
     ///
     /// - Parameter jobs: empty; its memory is used for the next jobs.
-    /// - Returns: whether others came meanwhile; `nil` once the loop must end.
-    private func run(_ jobs: inout [LoopJob], _ buffer: ReceiveBuffer) -> Bool? {
-        let isStopping = state.withLock { state in
+    private func run(_ jobs: inout [LoopJob], _ buffer: ReceiveBuffer) -> Next {
+        var next = state.withLock { state in
             swap(&state.jobs, &jobs)
             if jobs.isEmpty { state.isAwake = false }
-            return state.isStopping
+            return Next(hasTimers: !state.timers.isEmpty, isEnd: state.isStopping)
         }
-        guard !jobs.isEmpty else { return isStopping ? nil : false }
+        guard !jobs.isEmpty else { return next }
         for job in jobs { job.run(buffer) }
         if jobs.count > Self.keptJobs { jobs = [] }
         // Mostly there is one, for which this takes half the time of `removeAll(keepingCapacity:)`.
         while jobs.popLast() != nil {}
         // Jobs that came meanwhile run after the sockets, which may be ready again: those are only looked at then, which
         // takes one system call and not three.
-        let isMore = state.withLock { state in
+        state.withLock { state in
             state.isAwake = !state.jobs.isEmpty
-            return state.isAwake
+            next.hasJobs = state.isAwake
+            next.hasTimers = !state.timers.isEmpty
         }
-        return isStopping ? nil : isMore
+        return next
     }
 }

@@ -47,7 +47,7 @@ final class PacedReading: Sendable {
             }
         }
         guard let later else { return }
-        let timer = timeline.schedule(after: ReadingPace.interval) { [loop] in loop.enqueueReceiving(later) }
+        let timer = loop.scheduleReceiving(after: ReadingPace.interval, timeline, later)
         let former = state.withLock { state -> RadioActivity? in
             // Ended, or in a hurry by now: then the socket is read once more than it need be.
             defer { state.timer = state.registration == nil ? nil : timer }

@@ -59,24 +59,24 @@ extension FileDescriptor {
         }
     }
 
-    /// Waits, without a time limit, until something is ready. The corresponding C function is `epoll_wait`.
+    /// Waits until something is ready, or the time is over. The corresponding C function is `epoll_wait`.
     ///
-    /// - Parameter isLook: whether to return at once if none is ready.
+    /// - Parameter milliseconds: the time; 0 only looks, -1 sets no limit.
     func wait(
         into ready: inout [(token: UInt64, readiness: Readiness)],
-        isLook: Bool = false
+        milliseconds: Int32 = -1
     ) throws(SystemError) {
         ready.removeAll(keepingCapacity: true)
         if kernel.substitute != nil {
             try kernel.call {
                 0
             } orOf: {
-                $0.wait(rawValue, isLook: isLook, into: &ready)
+                $0.wait(rawValue, isLook: milliseconds == 0, into: &ready)
             }
             return
         }
         try withUnsafeTemporaryAllocation(of: epoll_event.self, capacity: 64) { buffer throws(SystemError) in
-            let count = try systemCall { epoll_wait(rawValue, buffer.baseAddress, 64, isLook ? 0 : -1) }
+            let count = try systemCall { epoll_wait(rawValue, buffer.baseAddress, 64, milliseconds) }
             for event in buffer.prefix(Int(count)) {
                 ready.append((event.data.u64, Readiness(rawValue: event.events)))
             }

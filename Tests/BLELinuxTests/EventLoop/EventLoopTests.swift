@@ -56,6 +56,36 @@ struct EventLoopTests {
         isDone.withLock { $0 = true }
     }
 
+    @Test func `timers fire on the loop's thread, in the order of their times, unless they were cancelled`()
+        async throws
+    {
+        let loop = try EventLoop(name: "test")
+        let fired = Events<(Int, pthread_t)> { yield in
+            loop.enqueue { yield((0, pthread_self())) }
+            let timers = [3, 1, 2].map { number in
+                loop.scheduleReceiving(after: .milliseconds(5 * number), RealTimeline()) { _ in
+                    yield((number, pthread_self()))
+                }
+            }
+            timers[1].cancel()
+            return RadioActivity { for timer in timers { timer.cancel() } }
+        }
+        let order = [await fired.next(), await fired.next(), await fired.next()]
+        #expect(order.map { $0?.0 } == [0, 2, 3])
+        #expect(Set(order.map { $0?.1 }).count == 1)
+        withExtendedLifetime(loop) {}
+    }
+
+    @Test func `the timers of another time are its own`() async throws {
+        let loop = try EventLoop(name: "test")
+        let timeline = HandTimeline()
+        let fired = Events<Void> { yield in
+            loop.scheduleReceiving(after: .seconds(3600), timeline) { _ in yield(()) }
+        }
+        timeline.fire(.seconds(3600))
+        #expect(await fired.next() != nil)
+    }
+
     @Test func `a task that prefers the loop runs on its thread, and goes on there after each wait`() async throws {
         let loop = try EventLoop(name: "test")
         let (jobs, ring) = AsyncStream.makeStream(of: pthread_t.self)

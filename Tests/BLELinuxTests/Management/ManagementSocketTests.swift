@@ -142,7 +142,9 @@ import Testing
         var far: FileDescriptor? = FileDescriptor(owning: numbers.far)
         let loop = try EventLoop(name: "test")
         let socket = try ManagementSocket(
-            over: FileDescriptor(owning: numbers.near), loop: loop, timeline: timeline
+            over: FileDescriptor(owning: numbers.near),
+            loop: loop,
+            timeline: timeline
         ) { ManagementIndex(rawValue: 0) }
         let heard = Events<Heard> { tell in
             socket.observe { events in
