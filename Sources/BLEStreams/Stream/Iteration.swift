@@ -24,7 +24,6 @@ final class Iteration<Element: Sendable> {
             // pauses.
             try Task.checkCancellation()
             let poll = poll ?? begin()
-            var isListening = false
             while true {
                 switch try poll() {
                 case .element(let element): return element
@@ -32,17 +31,48 @@ final class Iteration<Element: Sendable> {
                 case .end:
                     end()
                     return nil
-                case .pending where isListening:
+                case .pending where waker.isListening():
                     try await waker.wait()
-                    isListening = false
-                case .pending:
+                    // For the next wait, before the poll that finds what has come: one poll less.
                     waker.listen()
-                    isListening = true
+                // A source that wakes by itself, each time it is polled, must be possible to cancel, too.
+                case .pending: try Task.checkCancellation()
                 }
             }
         } catch {
             end()
             throw error
+        }
+    }
+
+    /// Calls the closure with each element until the end, with one cancellation handler for all.
+    @inlinable
+    func forEach(_ body: (Element) throws -> Void) async throws {
+        defer { end() }
+        let waker = waker
+        try await withTaskCancellationHandler {
+            try Task.checkCancellation()
+            let poll = begin()
+            var hasWaited = false
+            while true {
+                switch try poll() {
+                case .element(let element):
+                    try body(element)
+                    // As in `next()`; before each wait it is checked anyway.
+                    if !hasWaited { try Task.checkCancellation() }
+                    hasWaited = false
+                case .gap: break
+                case .end: return
+                case .pending where waker.isListening():
+                    try await waker.waitWithoutHandler()
+                    waker.listen()
+                    hasWaited = true
+                // A source that wakes by itself, each time it is polled, must be possible to cancel, too.
+                case .pending: try Task.checkCancellation()
+                }
+            }
+        } onCancel: {
+            waker.cancel()
         }
     }
 

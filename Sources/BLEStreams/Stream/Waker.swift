@@ -55,10 +55,19 @@ final class Waker: Sendable {
 
     /// Called before the last poll before waiting: later news wakes the consumer.
     @usableFromInline
-    func listen() {
+    func listen() { _ = isListening() }
+
+    /// Whether nothing came since it was told to listen. If not, it listens from now on, and the consumer polls once more.
+    @usableFromInline
+    func isListening() -> Bool {
         consumer.withLock { consumer in
-            if case .waiting = consumer { preconditionFailure(Self.oneConsumer) }
-            consumer = .listening
+            switch consumer {
+            case .listening: return true
+            case .waiting: preconditionFailure(Self.oneConsumer)
+            case .busy, .woken, .cancelled:
+                consumer = .listening
+                return false
+            }
         }
     }
 
@@ -77,6 +86,18 @@ final class Waker: Sendable {
         } onCancel: {
             cancel()
         }
+        if !isWoken { throw CancellationError() }
+    }
+
+    /// The same, for a caller that calls ``cancel()`` when its task is cancelled.
+    ///
+    /// A task sets its mark before it calls whoever is to hear of that: one that was cancelled before `listen()` has the
+    /// mark by now, and of a later one `begin` or the wait itself learns.
+    @inlinable
+    @inline(__always)
+    func waitWithoutHandler(isolation actor: isolated (any Actor)? = #isolation) async throws {
+        try Task.checkCancellation()
+        let isWoken = await withUnsafeContinuation { begin($0) }
         if !isWoken { throw CancellationError() }
     }
 

@@ -18,6 +18,7 @@ struct Instructions {
     enum Path: String, CaseIterable {
         case notification
         case lone
+        case each
         case radio
         case anywhere
         case advertisement
@@ -39,6 +40,7 @@ struct Instructions {
             switch self {
             case .notification: "a notification's octets to its consumer's buffer"
             case .lone: "a notification that is waited for, handed over on the radio's thread"
+            case .each: "  the same, by forEach"
             case .radio: "  from a socket, to a loop on the radio's thread"
             case .anywhere: "  from a socket, to a loop anywhere"
             case .advertisement: "an event's octets to a report"
@@ -147,6 +149,7 @@ struct Instructions {
         case .advertisement: _ = Advertising.parse(count)
         case .notification: try await receive(count)
         case .lone: try await receiveEach(count)
+        case .each: try await forEach(count)
         case .radio: try await receiveFromSocket(count, onItsThread: true)
         case .anywhere: try await receiveFromSocket(count, onItsThread: false)
         case .read: try await use { link, _ in for _ in 0..<count { _ = try await link.read(.handle(3)) } }
@@ -211,6 +214,23 @@ struct Instructions {
                     guard let value = try await iterator.next(), value.count == 20 else { throw Missing() }
                     loop.enqueue { radio.bring([octets]) }
                 }
+            }
+        }
+    }
+
+    /// The same by `forEach`, which arranges for a cancellation once.
+    private static func forEach(_ count: Int) async throws {
+        let loop = try EventLoop(name: "benchmarks")
+        try await withTaskExecutorPreference(loop) {
+            try await use { link, radio in
+                radio.afterSubscription = [octets]
+                var left = count
+                try? await link.notifications(of: .handle(3), buffer: .unbounded).forEach { value in
+                    left -= 1
+                    if left == 0 || value.count != 20 { throw Missing() }
+                    loop.enqueue { radio.bring([octets]) }
+                }
+                guard left == 0 else { throw Missing() }
             }
         }
     }

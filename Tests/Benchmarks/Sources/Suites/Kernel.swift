@@ -11,11 +11,12 @@ import Glibc
 ///     Benchmarks --kernel plain LOCAL PEER COUNT PAUSE
 ///     Benchmarks --kernel streams ADAPTER PEER COUNT PAUSE
 ///     Benchmarks --kernel streams-on-radio ADAPTER PEER COUNT PAUSE
+///     Benchmarks --kernel each-on-radio ADAPTER PEER COUNT
 ///     Benchmarks --kernel server ADAPTER COUNT SUBSCRIBERS
 ///     Benchmarks --kernel requests KIND WHERE LOCAL PEER COUNT
 ///     Benchmarks --kernel scans ADAPTER WHERE ABSENT
 ///
-/// `streams-on-radio` consumes on the radio's own thread. `server` says `ready`, and sends COUNT numbers of 20 octets to all
+/// `streams-on-radio` consumes on the radio's own thread, `each-on-radio` too, by `forEach`. `server` says `ready`, and sends COUNT numbers of 20 octets to all
 /// as soon as so many have subscribed. LOCAL and PEER are public addresses, PAUSE is in milliseconds after each thousand
 /// notifications. `requests` and `scans` are described where they are.
 enum Kernel {
@@ -46,6 +47,13 @@ enum Kernel {
                 try await receive(central, arguments[2], Int(count), pause: pause)
             }
             show(reception)
+        case ("each-on-radio", 4):
+            let central = try await Central.open(.adapter(arguments[1]))
+            show(
+                try await withTaskExecutorPreference(central.executor) {
+                    try await receiveEach(central, arguments[2], Int(last))
+                }
+            )
         case ("server", 4):
             guard let count = UInt32(arguments[2]) else { throw Usage() }
             try await serve(arguments[1], count, subscribers: Int(last))
@@ -54,7 +62,6 @@ enum Kernel {
     }
 
     private static func serve(_ adapter: String, _ count: UInt32, subscribers: Int) async throws {
-        let numbers = BluetoothUUID(0xA001)
         let peripheral = LocalPeripheral(name: "Benchmarks") {
             LocalService(BluetoothUUID(0xA000)) { LocalCharacteristic(numbers, [.notify]) }
         }
@@ -88,38 +95,81 @@ enum Kernel {
         pause: Duration
     ) async throws -> CBenchmarks_Reception {
         try await central.peripheral(peer + "/public").withLink(timeout: .seconds(60)) { link in
-            var reception = CBenchmarks_Reception()
-            reception.isInOrder = true
-            var (begin, beginOfWork): (UInt64, UInt64) = (0, 0)
-            var last: Int64 = -1
-            let values = link.notifications(of: BluetoothUUID(0xA001), buffer: .unbounded)
+            var tally = Tally(count)
+            let values = link.notifications(of: numbers, buffer: .unbounded)
             do {
                 for try await value in values.timeout(.seconds(10)) {
-                    let number = Int64(value[0]) | Int64(value[1]) << 8 | Int64(value[2]) << 16 | Int64(value[3]) << 24
-                    if number <= last { reception.isInOrder = false }
-                    last = number
-                    if reception.received == 0 {
-                        begin = CBenchmarks_now()
-                        beginOfWork = CBenchmarks_processorTime()
-                    }
-                    reception.received += 1
-                    let isLast = reception.received == count
-                    if isLast || reception.received % 1000 == 0 {
-                        reception.nanoseconds = CBenchmarks_now() - begin
-                        reception.processorNanoseconds = CBenchmarks_processorTime() - beginOfWork
-                        if isLast { break }
+                    let isThousandth = tally.add(value)
+                    if tally.isComplete { break }
+                    if isThousandth {
                         if pause > .zero { try await Task.sleep(for: pause) }
-                        if Int(reception.received) + link.droppedPDUs >= count { break }
+                        if Int(tally.reception.received) + link.droppedPDUs >= count { break }
                     }
                 }
             } catch let error as BLEError where error.code == .timedOut {
                 // What the kernel dropped last it tells with what it takes next.
                 _ = try await link.read(.handle(UInt16(CBenchmarks_writableHandle)))
             }
-            reception.dropped = UInt32(link.droppedPDUs)
-            return reception
+            tally.reception.dropped = UInt32(link.droppedPDUs)
+            return tally.reception
         }
     }
+
+    @concurrent private static func receiveEach(
+        _ central: Central,
+        _ peer: String,
+        _ count: Int
+    ) async throws -> CBenchmarks_Reception {
+        try await central.peripheral(peer + "/public").withLink(timeout: .seconds(60)) { link in
+            var tally = Tally(count)
+            let values = link.notifications(of: numbers, buffer: .unbounded)
+            do {
+                try await values.timeout(.seconds(10)).forEach { value in
+                    _ = tally.add(value)
+                    if tally.isComplete { throw Complete() }
+                }
+            } catch is Complete {}
+            tally.reception.dropped = UInt32(link.droppedPDUs)
+            return tally.reception
+        }
+    }
+
+    /// The values that were received so far.
+    private struct Tally {
+        var reception = CBenchmarks_Reception()
+        private let count: Int
+        private var (begin, beginOfWork): (UInt64, UInt64) = (0, 0)
+        private var last: Int64 = -1
+
+        init(_ count: Int) {
+            self.count = count
+            reception.isInOrder = true
+        }
+
+        var isComplete: Bool { reception.received == count }
+
+        /// Counts a value; returns whether it was a thousandth one.
+        mutating func add(_ value: CharacteristicValue) -> Bool {
+            let number = Int64(value[0]) | Int64(value[1]) << 8 | Int64(value[2]) << 16 | Int64(value[3]) << 24
+            if number <= last { reception.isInOrder = false }
+            last = number
+            if reception.received == 0 {
+                begin = CBenchmarks_now()
+                beginOfWork = CBenchmarks_processorTime()
+            }
+            reception.received += 1
+            let isThousandth = reception.received % 1000 == 0
+            if isThousandth || isComplete {
+                reception.nanoseconds = CBenchmarks_now() - begin
+                reception.processorNanoseconds = CBenchmarks_processorTime() - beginOfWork
+            }
+            return isThousandth
+        }
+    }
+
+    private static let numbers = BluetoothUUID(0xA001)
+
+    private struct Complete: Error {}
 
     private static func show(_ reception: CBenchmarks_Reception) {
         let work = Double(reception.processorNanoseconds) / 1000 / Double(max(1, reception.received))
