@@ -59,15 +59,25 @@ extension JSON: CustomStringConvertible {
     private static func write(_ text: String, to octets: inout [UInt8]) {
         octets.append(UInt8(ascii: "\""))
         var text = text
-        let isASCII = text.withUTF8 { units in
+        let isDone = text.withUTF8 { units in
+            // Nearly all text: nothing to escape.
+            if units.allSatisfy(isPlain) {
+                octets.append(contentsOf: units)
+                return true
+            }
             guard units.allSatisfy({ $0 < 0x80 }) else { return false }
             for unit in units { write(ascii: unit, to: &octets) }
             return true
         }
-        if !isASCII {
+        if !isDone {
             for scalar in text.unicodeScalars { write(scalar, to: &octets) }
         }
         octets.append(UInt8(ascii: "\""))
+    }
+
+    /// Whether it stands for itself in a JSON string.
+    private static func isPlain(_ unit: UInt8) -> Bool {
+        (0x20..<0x7F).contains(unit) && unit != UInt8(ascii: "\"") && unit != UInt8(ascii: "\\")
     }
 
     private static func write(ascii unit: UInt8, to octets: inout [UInt8]) {
