@@ -47,7 +47,7 @@ final class Iteration<Element: Sendable> {
 
     /// Calls the closure with each element until the end, with one cancellation handler for all.
     @inlinable
-    func forEach(_ body: (Element) throws -> Void) async throws {
+    func receive(_ body: (Element) throws -> Void) async throws {
         defer { end() }
         let waker = waker
         try await withTaskCancellationHandler {

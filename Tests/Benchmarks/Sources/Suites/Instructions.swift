@@ -40,7 +40,7 @@ struct Instructions {
             switch self {
             case .notification: "a notification's octets to its consumer's buffer"
             case .lone: "a notification that is waited for, handed over on the radio's thread"
-            case .each: "  the same, by forEach"
+            case .each: "  the same, by receive"
             case .radio: "  from a socket, to a loop on the radio's thread"
             case .anywhere: "  from a socket, to a loop anywhere"
             case .advertisement: "an event's octets to a report"
@@ -149,7 +149,7 @@ struct Instructions {
         case .advertisement: _ = Advertising.parse(count)
         case .notification: try await receive(count)
         case .lone: try await receiveEach(count)
-        case .each: try await forEach(count)
+        case .each: try await receiveByClosure(count)
         case .radio: try await receiveFromSocket(count, onItsThread: true)
         case .anywhere: try await receiveFromSocket(count, onItsThread: false)
         case .read: try await use { link, _ in for _ in 0..<count { _ = try await link.read(.handle(3)) } }
@@ -218,14 +218,14 @@ struct Instructions {
         }
     }
 
-    /// The same by `forEach`, which arranges for a cancellation once.
-    private static func forEach(_ count: Int) async throws {
+    /// The same by `receive`, which arranges for a cancellation once.
+    private static func receiveByClosure(_ count: Int) async throws {
         let loop = try EventLoop(name: "benchmarks")
         try await withTaskExecutorPreference(loop) {
             try await use { link, radio in
                 radio.afterSubscription = [octets]
                 var left = count
-                try? await link.notifications(of: .handle(3), buffer: .unbounded).forEach { value in
+                try? await link.notifications(of: .handle(3), buffer: .unbounded).receive { value in
                     left -= 1
                     if left == 0 || value.count != 20 { throw Missing() }
                     loop.enqueue { radio.bring([octets]) }

@@ -11,13 +11,13 @@ import Glibc
 ///     Benchmarks --kernel plain LOCAL PEER COUNT PAUSE
 ///     Benchmarks --kernel streams ADAPTER PEER COUNT PAUSE
 ///     Benchmarks --kernel streams-on-radio ADAPTER PEER COUNT PAUSE
-///     Benchmarks --kernel each-on-radio ADAPTER PEER COUNT
+///     Benchmarks --kernel receive-on-radio ADAPTER PEER COUNT
 ///     Benchmarks --kernel server ADAPTER COUNT SUBSCRIBERS
 ///     Benchmarks --kernel requests KIND WHERE LOCAL PEER COUNT
 ///     Benchmarks --kernel scans ADAPTER WHERE ABSENT
 ///
-/// `streams-on-radio` consumes on the radio's own thread, `each-on-radio` too, by `forEach`. `server` says `ready`, and sends COUNT numbers of 20 octets to all
-/// as soon as so many have subscribed. LOCAL and PEER are public addresses, PAUSE is in milliseconds after each thousand
+/// `streams-on-radio` consumes on the radio's own thread, `receive-on-radio` too, by `receive`. `server` says `ready`, and
+/// sends COUNT numbers of 20 octets to all as soon as so many have subscribed. LOCAL and PEER are public addresses, PAUSE is in milliseconds after each thousand
 /// notifications. `requests` and `scans` are described where they are.
 enum Kernel {
     static func run(_ arguments: [String]) async throws {
@@ -47,7 +47,7 @@ enum Kernel {
                 try await receive(central, arguments[2], Int(count), pause: pause)
             }
             show(reception)
-        case ("each-on-radio", 4):
+        case ("receive-on-radio", 4):
             let central = try await Central.open(.adapter(arguments[1]))
             show(
                 try await withTaskExecutorPreference(central.executor) {
@@ -124,7 +124,7 @@ enum Kernel {
             var tally = Tally(count)
             let values = link.notifications(of: numbers, buffer: .unbounded)
             do {
-                try await values.timeout(.seconds(10)).forEach { value in
+                try await values.timeout(.seconds(10)).receive { value in
                     _ = tally.add(value)
                     if tally.isComplete { throw Complete() }
                 }

@@ -27,8 +27,8 @@ SIZE = 20
 RUNS = 5
 PAUSE = 100  # milliseconds after each thousand
 # Where the loop runs, and what a notification may cost of plain C's: anywhere, or on the radio's own thread, there also
-# by `forEach` in place of the loop.
-CONSUMERS = {"streams": 2.0, "streams-on-radio": 1.5, "each-on-radio": 1.5}
+# by `receive` in place of the loop.
+CONSUMERS = {"streams": 2.0, "streams-on-radio": 1.5, "receive-on-radio": 1.5}
 # The command, which prints each value: into a file in memory, or into a pipe. Its start-up is counted apart.
 COMMAND = {"ble --json": False, "ble --json, piped": True}
 # As it is, habluetooth loses what its socket has no room for; with the receive buffer of the others it doesn't.
@@ -51,7 +51,7 @@ class World(BenchPair):
         return self.receive("plain", names.BTVIRT_CLIENT, names.BTVIRT_SERVER, str(COUNT), str(pause), prefix=prefix)
 
     def streams(self, pause: int = 0, prefix: list[str] | None = None, consumer: str = "streams") -> dict:
-        pauses = [] if consumer == "each-on-radio" else [str(pause)]
+        pauses = [] if consumer == "receive-on-radio" else [str(pause)]
         return self.receive(consumer, self.adapter, names.BTVIRT_SERVER, str(COUNT), *pauses, prefix=prefix)
 
     def habluetooth(self, *options: str) -> dict:

@@ -4,19 +4,19 @@ import Synchronization
 import Testing
 
 /// A loop with one cancellation handler.
-@Suite(.timeLimit(.minutes(10))) struct ForEachTests {
+@Suite(.timeLimit(.minutes(10))) struct ReceiveTests {
     private struct Refused: Error {}
 
     @Test func `each element comes once, in order, and the end is the end`() async throws {
         var elements: [Int] = []
-        try await BLEStream([1, 2, 3]).forEach { elements.append($0) }
+        try await BLEStream([1, 2, 3]).receive { elements.append($0) }
         #expect(elements == [1, 2, 3])
     }
 
     @Test func `elements that come one at a time are waited for`() async throws {
         try await VirtualTime.run { time in
             var ticks: [Duration] = []
-            try await BLEStream<Int>.interval(.seconds(1), timeline: time).prefix(3).forEach { _ in
+            try await BLEStream<Int>.interval(.seconds(1), timeline: time).prefix(3).receive { _ in
                 ticks.append(time.now)
             }
             #expect(ticks == [.seconds(1), .seconds(2), .seconds(3)])
@@ -30,7 +30,7 @@ import Testing
             return {}
         }
         var elements: [Int] = []
-        await #expect(throws: BLEError.self) { try await failing.forEach { elements.append($0) } }
+        await #expect(throws: BLEError.self) { try await failing.receive { elements.append($0) } }
         #expect(elements == [1])
     }
 
@@ -40,7 +40,7 @@ import Testing
             feed.send(contentsOf: [1, 2, 3])
             return { closed.add(feed.counters.received) }
         }
-        await #expect(throws: Refused.self) { try await stream.forEach { if $0 == 2 { throw Refused() } } }
+        await #expect(throws: Refused.self) { try await stream.receive { if $0 == 2 { throw Refused() } } }
         #expect(closed.all == [3])
         #expect(stream.counters.delivered == 2)
     }
@@ -54,7 +54,7 @@ import Testing
         }
         let task = Task {
             withUnsafeCurrentTask { $0?.cancel() }
-            try await stream.forEach { _ in }
+            try await stream.receive { _ in }
         }
         await #expect(throws: CancellationError.self) { try await task.value }
         #expect(opened.all.isEmpty)
@@ -69,7 +69,7 @@ import Testing
                 return { closed.add(()) }
             }
             let source = isBusy ? stream.merge(with: BLEStream(1...Int.max)) : stream
-            let task = Task { try await source.forEach { _ in tell.finish() } }
+            let task = Task { try await source.receive { _ in tell.finish() } }
             for await _ in waiting {}
             task.cancel()
             await #expect(throws: CancellationError.self) { try await task.value }
@@ -85,7 +85,7 @@ import Testing
                 feeds.withLock { $0 = feed }
                 return {}
             }
-            let task = Task { try await stream.forEach { _ in } }
+            let task = Task { try await stream.receive { _ in } }
             async let sending: Void = { for number in 0..<20 { feeds.withLock { $0 }?.send(number) } }()
             task.cancel()
             await #expect(throws: CancellationError.self) { try await task.value }
