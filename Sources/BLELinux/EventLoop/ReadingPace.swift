@@ -1,8 +1,8 @@
 /// Whether a socket is read as soon as something comes, or every few milliseconds: a value, like all machines here.
 ///
-/// To wake the loop, and the consumers behind it, costs several times what an advertisement costs. Where many come, one
-/// wake-up for all of some milliseconds' serves as well: what is read says itself when it came, and the kernel keeps it
-/// meanwhile. Network drivers do the same; the kernel calls it NAPI (Documentation/networking/napi.rst).
+/// To wake the loop, and the consumers behind it, costs several times what an advertisement costs. Where many come, the
+/// kernel keeps those of some milliseconds, and one wake-up serves them all; a time that the kernel hasn't noted is late by
+/// as much. Network drivers do the same; the kernel calls it NAPI (Documentation/networking/napi.rst).
 struct ReadingPace: Equatable {
     /// What to do after a reading.
     enum Step: Equatable {
@@ -17,7 +17,7 @@ struct ReadingPace: Equatable {
     }
 
     /// How long what has come may wait.
-    static let interval = Duration.milliseconds(10)
+    static let interval = Duration.milliseconds(20)
     /// The readings, each within the interval after the one before, that show that much comes.
     static let evidence = 8
 

@@ -30,7 +30,7 @@ struct ReadingPaceTests {
 
     @Test func `what comes now and then is read at once`() {
         var pace = ReadingPace()
-        let steps = read(100, every: .milliseconds(10), &pace)
+        let steps = read(100, every: ReadingPace.interval, &pace)
         #expect(steps.allSatisfy { $0 == .wait })
     }
 
