@@ -31,7 +31,7 @@ final class Iteration<Element: Sendable> {
                 case .end:
                     end()
                     return nil
-                case .pending where waker.isListening():
+                case .pending where waker.listen():
                     try await waker.wait()
                     // For the next wait, before the poll that finds what has come: one poll less.
                     waker.listen()
@@ -49,24 +49,22 @@ final class Iteration<Element: Sendable> {
     @inlinable
     func receive(_ body: (Element) throws -> Void) async throws {
         defer { end() }
+        // The handler runs on any thread, and so captures this alone.
         let waker = waker
         try await withTaskCancellationHandler {
             try Task.checkCancellation()
             let poll = begin()
-            var hasWaited = false
             while true {
                 switch try poll() {
                 case .element(let element):
                     try body(element)
-                    // As in `next()`; before each wait it is checked anyway.
-                    if !hasWaited { try Task.checkCancellation() }
-                    hasWaited = false
+                    // As in `next()`: a consumer that was cancelled meanwhile gets no further element.
+                    try Task.checkCancellation()
                 case .gap: break
                 case .end: return
-                case .pending where waker.isListening():
+                case .pending where waker.listen():
                     try await waker.waitWithoutHandler()
                     waker.listen()
-                    hasWaited = true
                 // A source that wakes by itself, each time it is polled, must be possible to cancel, too.
                 case .pending: try Task.checkCancellation()
                 }

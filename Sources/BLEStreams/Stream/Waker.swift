@@ -54,12 +54,12 @@ final class Waker: Sendable {
     }
 
     /// Called before the last poll before waiting: later news wakes the consumer.
+    ///
+    /// - Returns: whether it has been listening, and nothing came meanwhile: the consumer may wait. Otherwise it polls once
+    ///   more.
     @usableFromInline
-    func listen() { _ = isListening() }
-
-    /// Whether nothing came since it was told to listen. If not, it listens from now on, and the consumer polls once more.
-    @usableFromInline
-    func isListening() -> Bool {
+    @discardableResult
+    func listen() -> Bool {
         consumer.withLock { consumer in
             switch consumer {
             case .listening: return true

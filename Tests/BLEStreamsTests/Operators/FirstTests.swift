@@ -41,16 +41,20 @@ import Testing
         #expect(try await BLEStream([1, 2, 3]).collect(0) == [])
     }
 
-    @Test func `a cancelled task gets no first element, even one that is there`() async throws {
-        let opened = Recorder<Int>()
-        let stream = BLEStream<Int> { feed in
+    /// A stream with an element that is there, and which notes that it was opened.
+    static func oneElement(_ opened: Recorder<Int>) -> BLEStream<Int> {
+        BLEStream { feed in
             opened.add(1)
             feed.send(1)
             return {}
         }
+    }
+
+    @Test func `a cancelled task gets no first element, even one that is there`() async throws {
+        let opened = Recorder<Int>()
         let task = Task {
             withUnsafeCurrentTask { $0?.cancel() }
-            return try await stream.first()
+            return try await Self.oneElement(opened).first()
         }
         await #expect(throws: CancellationError.self) { try await task.value }
         #expect(opened.all.isEmpty)

@@ -1,3 +1,4 @@
+import BLERadio
 import BLESimulator
 import BLEStreams
 import Synchronization
@@ -47,17 +48,32 @@ import Testing
 
     @Test func `a cancelled task takes no element, even one that is there`() async throws {
         let opened = Recorder<Int>()
-        let stream = BLEStream<Int> { feed in
-            opened.add(1)
-            feed.send(1)
-            return {}
-        }
         let task = Task {
             withUnsafeCurrentTask { $0?.cancel() }
-            try await stream.receive { _ in }
+            try await FirstTests.oneElement(opened).receive { _ in }
         }
         await #expect(throws: CancellationError.self) { try await task.value }
         #expect(opened.all.isEmpty)
+    }
+
+    @Test func `a consumer cancelled while busy gets no further element`() async throws {
+        try await VirtualTime.run { time in
+            let stream = BLEStream<Int>(timeline: time) { feed in
+                let timer = time.schedule(after: .seconds(1)) { feed.send(contentsOf: [1, 2]) }
+                return { timer.cancel() }
+            }
+            let taken = Recorder<Int>()
+            // A child, which runs in virtual time: it waits by the time when they come.
+            async let receiving: Void = stream.receive { number in
+                taken.add(number)
+                withUnsafeCurrentTask { $0?.cancel() }
+            }
+            do {
+                try await receiving
+                Issue.record("a cancelled consumer ends without an error")
+            } catch is CancellationError {}
+            #expect(taken.all == [1])
+        }
     }
 
     @Test func `a cancellation ends a wait, and a source that never pauses`() async throws {
