@@ -29,6 +29,7 @@ extension DatabaseTracker {
     mutating func trust(_ remembered: RememberedDatabase, _ output: inout Output) {
         found = remembered.database
         isFromMemory = true
+        isConfirmed = false
         isMemoryRight = true
         mustSettle = true
         becomeKnown(remembered.database, &output)
@@ -40,6 +41,42 @@ extension DatabaseTracker {
         doubt = .changed(0x0001...0xFFFF)
         output.stale = 0x0001...0xFFFF
         check(&output)
+    }
+
+    /// Whether something is missing in a discovered database: the hash itself, which the peer has, or what would make
+    /// the hash the peer's. A peer may compute it differently: what is found twice is right.
+    func isDoubtful(_ found: GATTDatabase, _ computed: [UInt8]?) -> Bool {
+        guard let nextHash else { return false }
+        return !found.hasHash || computed != nil && computed != nextHash && found != self.found
+    }
+
+    /// A discovery beside the use of a database from memory.
+    mutating func compare(_ result: Result<GATTDatabase, GATTFailure>, _ number: Int, _ output: inout Output) {
+        let (isVerification, isCompletion) = (number == verification, number == completion)
+        if isVerification { verification = nil }
+        if isCompletion { completion = nil }
+        // Meanwhile everything may be discovered for another reason.
+        guard state == .known, let database else { return }
+        if case .success(let found) = result, found != database {
+            // The hash, if there is one, would say that nothing has changed.
+            return isVerification ? surprised(&output) : completed(found, &output)
+        }
+        // A peer that doesn't answer is asked once.
+        isConfirmed = true
+        if isCompletion { output.known = Known(database: database, news: .unchanged) }
+    }
+
+    /// Something else was discovered than the database from memory has, with the same hash.
+    private mutating func completed(_ found: GATTDatabase, _ output: inout Output) {
+        withdraw(&output)
+        doubt = .changed(0x0001...0xFFFF)
+        output.stale = 0x0001...0xFFFF
+        isFromMemory = false
+        isMemoryRight = false
+        mustSettle = false
+        state = .settling(found)
+        settle(found, &output)
+        if verification == nil { becomeKnown(found, &output) }
     }
 
     mutating func discover(_ read: [UInt8]?, _ output: inout Output) {
@@ -150,6 +187,7 @@ extension DatabaseTracker {
         output.withdrawn += open.sorted()
         open = []
         verification = nil
+        completion = nil
         pause = nil
         calm = nil
     }

@@ -67,8 +67,10 @@ package struct DatabaseTracker: Sendable {
     var rounds = 0
     /// Whether the requests that confirm a trusted database wait for the program's first request.
     package internal(set) var mustSettle = false
-    /// The reading of the hash that ends the settling.
+    /// The reading of the hash, or the discovery, that ends the settling.
     var verification: Int?
+    /// The discovery that tells whether something is missing that the program looks for.
+    var completion: Int?
     /// The requests whose answers are awaited.
     var open: [Int] = []
     var lastNumber = 0
@@ -96,6 +98,16 @@ package struct DatabaseTracker: Sendable {
 
     /// Whether the database in use was remembered, not discovered.
     package internal(set) var isFromMemory = false
+
+    /// Whether a discovery on this link has found the same.
+    var isConfirmed = false
+
+    /// Whether the database in use may lack something that the peer has: it is from an earlier link, on which the peer
+    /// may have ended the discovery too early, and the peer's hash doesn't prove that it is whole.
+    package var mayBeIncomplete: Bool {
+        guard state == .known, isFromMemory, !isConfirmed, let database else { return false }
+        return hash == nil || database.computedHash() != hash
+    }
 }
 
 // MARK: - What the driver calls
@@ -114,6 +126,19 @@ extension DatabaseTracker {
         guard state == .known, mustSettle, let database else { return output }
         mustSettle = false
         settle(database, &output)
+        return output
+    }
+
+    /// The program looks for something that the database in use doesn't have, though it may be incomplete: it is
+    /// discovered on this link too, before the program is told so.
+    package mutating func missed() -> Output {
+        var output = Output()
+        guard mayBeIncomplete, completion == nil else { return output }
+        if hash == nil {
+            if mustSettle { output = operationBegan() }
+            completion = verification
+        }
+        if completion == nil { completion = search(.discover, &output) }
         return output
     }
 
@@ -177,9 +202,8 @@ extension DatabaseTracker {
     ) -> Output {
         var output = Output()
         guard close(number) else { return output }
-        if number == verification {
-            verification = nil
-            if case .success(let found) = result, found != database { surprised(&output) }
+        if number == verification || number == completion {
+            compare(result, number, &output)
             return output
         }
         switch result {
@@ -187,14 +211,16 @@ extension DatabaseTracker {
             check(&output)
         case .failure(let failure):
             fail(failure, &output)
-        case .success(let found)
-        where computed != nil && nextHash != nil && computed != nextHash && found != self.found
-            && rounds < Self.patience:
+        case .success(let found) where rounds < Self.patience && isDoubtful(found, computed):
             self.found = found
             rounds += 1
             search(.discover, &output)
         case .success(let found):
             hash = nextHash.take()
+            if hash != nil, !found.hasHash {
+                hash = nil
+                isUnsteady = true
+            }
             state = .settling(found)
             settle(found, &output)
             // Without a hash there is nothing to wait for.

@@ -22,6 +22,11 @@ extension GATTDatabase {
         !services.contains { $0.characteristics.contains { $0.uuid == AttributeType.serviceChanged } }
     }
 
+    /// Whether it has the Database Hash (2B2A), which a peer whose hash was read certainly has.
+    package var hasHash: Bool {
+        services.contains { $0.characteristics.contains { $0.uuid == AttributeType.databaseHash } }
+    }
+
     /// Client Supported Features (2B29).
     package var clientFeatures: Characteristic? {
         characteristic(AttributeType.clientSupportedFeatures, in: .genericAttribute)

@@ -36,7 +36,9 @@ extension LinkMachine {
     func known(_ selector: CharacteristicSelector) throws(LinkFailure) -> Characteristic? {
         let found: Characteristic?
         if let database = tracker.current {
-            found = try selector.find(in: database).get()
+            let result = selector.find(in: database)
+            if result.failure == .notFound, tracker.mayBeIncomplete { return nil }
+            found = try result.get()
         } else {
             found = try? selector.find(in: chosen.database).get()
         }

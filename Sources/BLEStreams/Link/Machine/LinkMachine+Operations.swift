@@ -114,6 +114,9 @@ extension LinkMachine {
         guard let selector = selector(of: id) else { return finish(id, .success(.other(database)), &output) }
         switch selector.find(in: database) {
         case .success(let found): use(found, id, &output)
+        case .failure(.notFound) where tracker.mayBeIncomplete:
+            operations[index].stage = .finding
+            take(tracker.missed(), &output)
         case .failure(let failure): finish(id, .failure(failure), &output)
         }
     }
