@@ -4,26 +4,49 @@ internal import Synchronization
 /// Has a socket read at its ``ReadingPace``: what the loop waits for on it, and the timer of a pause.
 final class PacedReading: Sendable {
     private struct State {
-        var pace = ReadingPace()
+        var pace: ReadingPace
         var registration: EventLoop.Registration?
+        /// What the loop waits for besides what there is to read.
+        var others: Readiness = []
         var again: (@Sendable (ReceiveBuffer) -> Void)?
         var timer: RadioActivity?
+
+        /// What the loop waits for.
+        var interest: Readiness { pace.isPaused ? others : others.union(.readable) }
     }
 
     private let loop: EventLoop
     private let timeline: any Timeline
-    private let state = Mutex(State())
+    private let state: Mutex<State>
+    /// Whether something was sent since the last reading, and whether a sender must end a pause: without the lock, since
+    /// most of what is sent finds no pause.
+    private let hasSentSinceReading = Atomic(false)
+    private let isPaused = Atomic(false)
 
-    init(on loop: EventLoop, _ timeline: any Timeline) {
+    init(_ pace: ReadingPace, on loop: EventLoop, _ timeline: any Timeline) {
         self.loop = loop
         self.timeline = timeline
+        state = Mutex(State(pace: pace))
     }
 
-    /// Begins with a registration that waits until the socket is readable.
+    /// Begins with a registration that waits until the socket is readable, and for `others`.
     ///
     /// - Parameter again: reads the socket after a pause; called on the loop's thread.
-    func begin(_ registration: EventLoop.Registration, again: @escaping @Sendable (ReceiveBuffer) -> Void) {
-        state.withLock { ($0.registration, $0.again) = (registration, again) }
+    func begin(
+        _ registration: EventLoop.Registration,
+        and others: Readiness = [],
+        again: @escaping @Sendable (ReceiveBuffer) -> Void
+    ) {
+        state.withLock { ($0.registration, $0.others, $0.again) = (registration, others, again) }
+    }
+
+    /// Changes what the loop waits for besides what there is to read. From any thread.
+    func wait(for others: Readiness, of socket: borrowing FileDescriptor) throws(SystemError) {
+        try state.withLock { state throws(SystemError) in
+            state.others = others
+            guard let registration = state.registration else { return }
+            try loop.change(registration, of: socket, to: state.interest)
+        }
     }
 
     /// Takes a reading into account, on the loop's thread.
@@ -33,21 +56,31 @@ final class PacedReading: Sendable {
     ///   - mayPause: whether nobody waits for what comes next.
     func hasRead(_ count: Int, of socket: borrowing FileDescriptor, mayPause: Bool) {
         let now = timeline.now
-        let later = state.withLock { state -> (@Sendable (ReceiveBuffer) -> Void)? in
-            guard let registration = state.registration else { return nil }
-            switch state.pace.read(count, at: now, mayPause: mayPause) {
-            case .wait: return nil
-            case .lookAgain: return state.again
-            case .resume: return resume(&state, registration, socket) ? nil : state.again
+        // What comes next may be the answer to it.
+        let isInHurry = hasSentSinceReading.exchange(false, ordering: .relaxed)
+        let (later, interval) = state.withLock { state -> ((@Sendable (ReceiveBuffer) -> Void)?, Duration) in
+            defer { isPaused.store(state.pace.isPaused, ordering: .releasing) }
+            let interval = state.pace.interval
+            guard let registration = state.registration else { return (nil, interval) }
+            let step: ReadingPace.Step =
+                isInHurry
+                ? state.pace.hurry() ? .resume : .wait
+                : state.pace.read(count, at: now, mayPause: mayPause)
+            switch step {
+            case .wait: return (nil, interval)
+            case .lookAgain: return (state.again, interval)
+            case .resume: return (resume(&state, registration, socket) ? nil : state.again, interval)
             case .pause:
                 // An end is reported all the same.
-                if (try? loop.change(registration, of: socket, to: [])) != nil { return state.again }
+                if (try? loop.change(registration, of: socket, to: state.interest)) != nil {
+                    return (state.again, interval)
+                }
                 _ = state.pace.hurry()
-                return nil
+                return (nil, interval)
             }
         }
         guard let later else { return }
-        let timer = loop.scheduleReceiving(after: ReadingPace.interval, timeline, later)
+        let timer = loop.scheduleReceiving(after: interval, timeline, later)
         let former = state.withLock { state -> RadioActivity? in
             // Ended, or in a hurry by now: then the socket is read once more than it need be.
             defer { state.timer = state.registration == nil ? nil : timer }
@@ -60,7 +93,16 @@ final class PacedReading: Sendable {
     func hurry(_ socket: borrowing FileDescriptor) {
         state.withLock { state in
             if state.pace.hurry(), let registration = state.registration { resume(&state, registration, socket) }
+            isPaused.store(state.pace.isPaused, ordering: .releasing)
         }
+    }
+
+    /// Something was sent through the socket: an answer may come. From any thread; it costs next to nothing.
+    ///
+    /// Where a pause begins at this very moment, the answer waits for one interval.
+    func hasSent(to socket: borrowing FileDescriptor) {
+        hasSentSinceReading.store(true, ordering: .relaxed)
+        if isPaused.load(ordering: .acquiring) { hurry(socket) }
     }
 
     /// Ends it; the registration is the caller's again.
@@ -80,7 +122,7 @@ final class PacedReading: Sendable {
         _ registration: EventLoop.Registration,
         _ socket: borrowing FileDescriptor
     ) -> Bool {
-        if (try? loop.change(registration, of: socket, to: .readable)) != nil { return true }
+        if (try? loop.change(registration, of: socket, to: state.interest)) != nil { return true }
         state.pace.stayPaused()
         return false
     }

@@ -1,8 +1,8 @@
 /// Whether a socket is read as soon as something comes, or every few milliseconds: a value, like all machines here.
 ///
-/// To wake the loop, and the consumers behind it, costs several times what an advertisement costs. Where many come, the
-/// kernel keeps those of some milliseconds, and one wake-up serves them all; a time that the kernel hasn't noted is late by
-/// as much. Network drivers do the same; the kernel calls it NAPI (Documentation/networking/napi.rst).
+/// To wake the loop, and the consumers behind it, costs several times what an advertisement or a notification costs. Where
+/// many come, the kernel keeps those of some milliseconds, and one wake-up serves them all; a time that the kernel hasn't
+/// noted is late by as much. Network drivers do the same; the kernel calls it NAPI (Documentation/networking/napi.rst).
 struct ReadingPace: Equatable {
     /// What to do after a reading.
     enum Step: Equatable {
@@ -16,14 +16,27 @@ struct ReadingPace: Equatable {
         case resume
     }
 
-    /// How long what has come may wait.
-    static let interval = Duration.milliseconds(20)
+    /// For advertisements, which nobody awaits by the millisecond.
+    static let ofAdvertisements = ReadingPace(every: .milliseconds(20), plenty: .max)
+    /// For the PDUs of a link: shorter than any interval at which two connected devices meet (Core Specification, Vol 6,
+    /// Part B, 4.5.1). Those of a queue's quarter come together without a pause, and shall not fill it during one.
+    static let ofLinks = ReadingPace(every: .milliseconds(5), plenty: 64)
+
     /// The readings, each within the interval after the one before, that show that much comes.
     static let evidence = 8
+    /// For how long a socket is not paused again where a pause found ``plenty``.
+    static let rest = Duration.seconds(1)
 
+    /// How long what has come may wait.
+    let interval: Duration
+    /// As many datagrams in one reading come together already, faster than a pause should let them wait.
+    let plenty: Int
     private(set) var isPaused = false
     private var last: Duration?
     private var successive = 0
+    private var notBefore = Duration.zero
+
+    init(every interval: Duration, plenty: Int) { (self.interval, self.plenty) = (interval, plenty) }
 
     /// Takes a reading into account.
     ///
@@ -33,13 +46,14 @@ struct ReadingPace: Equatable {
     ///   - mayPause: whether nobody waits for what comes next, as for an answer.
     mutating func read(_ count: Int, at now: Duration, mayPause: Bool) -> Step {
         if isPaused {
-            if count > 0, mayPause { return .lookAgain }
+            if count >= plenty { notBefore = now + Self.rest }
+            if count > 0, count < plenty, mayPause { return .lookAgain }
             return hurry() ? .resume : .wait
         }
-        let isSoon = last.map { now > $0 && now - $0 < Self.interval } ?? false
+        let isSoon = last.map { now > $0 && now - $0 < interval } ?? false
         last = now
-        successive = isSoon && count > 0 ? successive + 1 : 0
-        guard successive >= Self.evidence, mayPause else { return .wait }
+        successive = isSoon && count > 0 && count < plenty ? successive + 1 : 0
+        guard successive >= Self.evidence, mayPause, now >= notBefore else { return .wait }
         isPaused = true
         return .pause
     }

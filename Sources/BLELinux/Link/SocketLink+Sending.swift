@@ -13,6 +13,7 @@ extension SocketLink {
         for _ in 0..<Self.patience {
             do throws(SystemError) {
                 try socket.descriptor.send(pdu)
+                reading.hasSent(to: socket.descriptor)
                 return .sent
             } catch {
                 failure = error
@@ -55,9 +56,9 @@ extension SocketLink {
 
     func waitUntilWritable(_ state: inout State) {
         state.isWaitingToWrite = true
-        guard let registration = state.registration, let socket = state.socket else { return }
+        guard state.registration != nil, let socket = state.socket else { return }
         do throws(SystemError) {
-            try loop.change(registration, of: socket.descriptor, to: [.readable, .peerClosed, .writable])
+            try reading.wait(for: [.peerClosed, .writable], of: socket.descriptor)
         } catch {
             // Otherwise the sender would never learn that there is room again.
             loop.enqueue { self.end(DisconnectReason(.other, systemError: error.rawValue)) }

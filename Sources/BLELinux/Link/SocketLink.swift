@@ -71,6 +71,7 @@ final class SocketLink: ATTLink {
     let loop: EventLoop
     let environment: any LinkEnvironment
     let state: Mutex<State>
+    let reading: PacedReading
     private let dropped = Mutex(DropCounter())
 
     init(
@@ -88,6 +89,7 @@ final class SocketLink: ATTLink {
         self.maximumPDUSize = maximumPDUSize
         self.loop = loop
         self.environment = environment
+        reading = PacedReading(.ofLinks, on: loop, environment.timeline)
         state = Mutex(State(socket: socket))
     }
 
@@ -131,8 +133,12 @@ extension SocketLink {
             if state.isWaitingToWrite { interest.insert(.writable) }
             do throws(SystemError) {
                 // The loop keeps the link alive as long as it is open.
-                state.registration = try loop.register(socket.descriptor, for: interest) { readiness, buffer in
+                let registration = try loop.register(socket.descriptor, for: interest) { readiness, buffer in
                     self.socketIsReady(readiness, buffer)
+                }
+                state.registration = registration
+                reading.begin(registration, and: interest.subtracting(.readable)) { [weak self] in
+                    self?.socketIsReady([], $0)
                 }
                 return nil
             } catch {
@@ -178,7 +184,7 @@ extension SocketLink {
             if case .ended(let error) = outcome { return end(reasonForEnd(error)) }
             reportLoss(of: socket, to: receiver)
         }
-        if let registration { loop.unregister(registration, of: socket.descriptor) }
+        stopReading(registration, of: socket)
         let (security, kernelPeer) = (security, kernelPeer)
         let deadline = environment.timeline.schedule(after: Self.dropDeadline) { [weak self] in
             self?.endDropped()
@@ -201,7 +207,7 @@ extension SocketLink {
     func end(_ reason: DisconnectReason) {
         guard let wait = state.withLock({ $0.beginEnding() }) else { return }
         guard wait.isForReason else { return close(reason) }
-        if let (socket, registration) = wait.socket { loop.unregister(registration, of: socket.descriptor) }
+        if let (socket, registration) = wait.socket { stopReading(registration, of: socket) }
         environment.readEnd(ofLinkTo: kernelPeer) { told in
             self.loop.enqueue { self.close(reason.whileEncrypting(told)) }
         }
@@ -231,12 +237,17 @@ extension SocketLink {
         for result in encryptions { result(.failure(.encryptionFailed(peer, reason, hasForeignKey: isForeign))) }
         if let socket {
             socket.descriptor.noteDeath()
-            if let registration { loop.unregister(registration, of: socket.descriptor) }
+            stopReading(registration, of: socket)
             if let receiver { reportLoss(of: socket, to: receiver) }
         }
         // Not before the caller has released the socket too: then it is closed, or another thread will close it. The
         // link retains the loop until the receiver is told.
         if let receiver { loop.enqueue { withExtendedLifetime(self) { receiver.linkEnded(reason) } } }
+    }
+
+    private func stopReading(_ registration: EventLoop.Registration?, of socket: SharedDescriptor) {
+        _ = reading.end()
+        if let registration { loop.unregister(registration, of: socket.descriptor) }
     }
 
     /// Reports what was lost after the last PDU that arrived.
@@ -253,19 +264,23 @@ extension SocketLink {
         let (socket, receiver) = state.withLock { ($0.socket, $0.receiver) }
         guard let socket, let receiver else { return }
 
+        // When a PDU came that the kernel hasn't timed, only a prompt reading tells.
+        var (found, isTimed) = (0, true)
         let outcome = SocketDrain.empty(socket.descriptor, readiness: readiness, through: buffer) { count in
+            (found, isTimed) = (found + count, isTimed && buffer.kernelTime(count - 1) != nil)
             deliver(count, of: buffer, to: receiver)
         }
+        if case .open = outcome { reading.hasRead(found, of: socket.descriptor, mayPause: isTimed) }
         switch outcome {
         case .ended(let error):
             end(reasonForEnd(error))
         // Checked again: since the event, encryption may have been requested.
         case .open where readiness.contains(.writable) && socket.descriptor.readinessNow(for: .writable) == .writable:
             let (wasWaiting, failure) = state.withLock { state -> (Bool, SystemError?) in
-                guard state.isWaitingToWrite, let registration = state.registration else { return (false, nil) }
+                guard state.isWaitingToWrite, state.registration != nil else { return (false, nil) }
                 state.isWaitingToWrite = false
                 do throws(SystemError) {
-                    try loop.change(registration, of: socket.descriptor, to: [.readable, .peerClosed])
+                    try reading.wait(for: .peerClosed, of: socket.descriptor)
                     return (true, nil)
                 } catch {
                     return (false, error)

@@ -58,7 +58,7 @@ final class ManagementSocket: Sendable {
         self.loop = loop
         self.timeline = timeline
         self.socket = socket
-        reading = PacedReading(on: loop, timeline)
+        reading = PacedReading(.ofAdvertisements, on: loop, timeline)
         currentIndex = index
         let registration = try loop.register(self.socket, for: .readable) { [weak self] readiness, buffer in
             self?.socketIsReady(readiness, buffer)

@@ -12,16 +12,16 @@ struct PacedReadingTests {
         let (near, _) = try UDPSocket.pair()
         let socket = near.shared
         let registration = try loop.register(socket.descriptor, for: .readable) { _, _ in }
-        let reading = PacedReading(on: loop, timeline)
+        let reading = PacedReading(.ofAdvertisements, on: loop, timeline)
         reading.begin(registration) { _ in }
         for _ in 0..<9 { reading.hasRead(1, of: socket.descriptor, mayPause: true) }
-        #expect(timeline.delays == [ReadingPace.interval])
+        #expect(timeline.delays == [ReadingPace.ofAdvertisements.interval])
         // From now on, every change of what it waits for fails.
         loop.unregister(registration, of: socket.descriptor)
         for _ in 0..<3 {
             timeline.fire()
             reading.hasRead(0, of: socket.descriptor, mayPause: true)
-            #expect(timeline.delays == [ReadingPace.interval])
+            #expect(timeline.delays == [ReadingPace.ofAdvertisements.interval])
         }
         reading.hurry(socket.descriptor)
         #expect(reading.end() == registration)
@@ -34,7 +34,7 @@ struct PacedReadingTests {
         let socket = near.shared
         let registration = try loop.register(socket.descriptor, for: .readable) { _, _ in }
         loop.unregister(registration, of: socket.descriptor)
-        let reading = PacedReading(on: loop, timeline)
+        let reading = PacedReading(.ofAdvertisements, on: loop, timeline)
         reading.begin(registration) { _ in }
         for _ in 0..<20 { reading.hasRead(1, of: socket.descriptor, mayPause: true) }
         #expect(timeline.delays == [])
@@ -44,7 +44,7 @@ struct PacedReadingTests {
     @Test func `nothing is timed for a socket that has ended`() throws {
         let loop = try EventLoop(name: "test")
         let (near, _) = try UDPSocket.pair()
-        let reading = PacedReading(on: loop, timeline)
+        let reading = PacedReading(.ofAdvertisements, on: loop, timeline)
         for _ in 0..<20 { reading.hasRead(1, of: near.shared.descriptor, mayPause: true) }
         #expect(timeline.delays == [])
     }

@@ -16,7 +16,7 @@ struct ReadingPaceTests {
     }
 
     @Test func `where much comes, reading pauses, and goes on until nothing is found`() {
-        var pace = ReadingPace()
+        var pace = ReadingPace.ofAdvertisements
         let steps = read(9, every: .milliseconds(2), &pace)
         #expect(steps == Array(repeating: .wait, count: 8) + [.pause])
         let paused = [7, 1, 0].enumerated().map { turn, count in
@@ -29,25 +29,25 @@ struct ReadingPaceTests {
     }
 
     @Test func `what comes now and then is read at once`() {
-        var pace = ReadingPace()
-        let steps = read(100, every: ReadingPace.interval, &pace)
+        var pace = ReadingPace.ofAdvertisements
+        let steps = read(100, every: ReadingPace.ofAdvertisements.interval, &pace)
         #expect(steps.allSatisfy { $0 == .wait })
     }
 
     @Test func `a clock that stands still shows no rate`() {
-        var pace = ReadingPace()
+        var pace = ReadingPace.ofAdvertisements
         let steps = read(100, every: .zero, &pace)
         #expect(steps.allSatisfy { $0 == .wait })
     }
 
     @Test func `wake-ups that find nothing are no rate`() {
-        var pace = ReadingPace()
+        var pace = ReadingPace.ofAdvertisements
         let steps = (0..<100).map { pace.read(0, at: .milliseconds($0), mayPause: true) }
         #expect(steps.allSatisfy { $0 == .wait })
     }
 
     @Test func `while an answer is awaited, nothing is paused`() {
-        var pace = ReadingPace()
+        var pace = ReadingPace.ofAdvertisements
         let awaited = read(100, every: .milliseconds(1), mayPause: false, &pace)
         #expect(awaited.allSatisfy { $0 == .wait })
         let answered = pace.read(1, at: .milliseconds(100), mayPause: true)
@@ -58,7 +58,7 @@ struct ReadingPaceTests {
     }
 
     @Test func `whoever is in a hurry ends a pause`() {
-        var pace = ReadingPace()
+        var pace = ReadingPace.ofAdvertisements
         _ = read(9, every: .milliseconds(1), &pace)
         let hurries = (0..<2).map { _ in pace.hurry() }
         #expect(hurries == [true, false])
@@ -67,11 +67,25 @@ struct ReadingPaceTests {
     }
 
     @Test func `a socket that can't be waited for is read after the next interval`() {
-        var pace = ReadingPace()
+        var pace = ReadingPace.ofAdvertisements
         _ = read(9, every: .milliseconds(1), &pace)
         let first = pace.read(0, at: .milliseconds(20), mayPause: true)
         pace.stayPaused()
         let second = pace.read(0, at: .milliseconds(30), mayPause: true)
         #expect([first, second] == [.resume, .resume])
+    }
+
+    @Test func `what comes together anyway is not let wait, and nor is it for a while after a pause that found much`() {
+        var pace = ReadingPace.ofLinks
+        let together = (0..<100).map { pace.read(pace.plenty, at: .milliseconds($0), mayPause: true) }
+        #expect(together.allSatisfy { $0 == .wait })
+        _ = read(9, every: .milliseconds(1), &pace, from: .milliseconds(100))
+        #expect(pace.isPaused)
+        let found = pace.read(pace.plenty, at: .milliseconds(115), mayPause: true)
+        #expect(found == .resume)
+        let resting = read(100, every: .milliseconds(4), &pace, from: .milliseconds(116))
+        #expect(resting.allSatisfy { $0 == .wait })
+        let later = read(200, every: .milliseconds(4), &pace, from: .milliseconds(516))
+        #expect(later.contains(.pause))
     }
 }

@@ -90,7 +90,7 @@ import Testing
             #expect(await heard.next() == .found(-number))
             await turn(of: loop)
         }
-        #expect(timeline.delays == [ReadingPace.interval])
+        #expect(timeline.delays == [ReadingPace.ofAdvertisements.interval])
     }
 
     /// Waits until the loop has done what it is at.
@@ -107,12 +107,12 @@ import Testing
         for number in Int8(11)...20 { try far.shared.descriptor.send(Self.found(-number)) }
         await turn(of: loop)
         #expect(batches.count == 0)
-        timeline.fire(ReadingPace.interval)
+        timeline.fire(ReadingPace.ofAdvertisements.interval)
         for number in Int8(11)...20 { #expect(await heard.next() == .found(-number)) }
         #expect(await batches.next() == 10)
         // Once nothing comes any more, it waits for the next one again.
         await turn(of: loop)
-        timeline.fire(ReadingPace.interval)
+        timeline.fire(ReadingPace.ofAdvertisements.interval)
         await turn(of: loop)
         #expect(timeline.delays == [])
         try far.shared.descriptor.send(Self.found(-21))

@@ -28,13 +28,15 @@ struct SocketPair: ~Copyable {
 
 /// The radio behind a link of these tests: it notes what is asked of it.
 final class FakeEnvironment: LinkEnvironment {
-    let timeline: any Timeline = PatientTimeline()
+    let timeline: any Timeline
     let isAdapterUp: Bool
     private let dropped = Mutex<[BluetoothAddress]>([])
     private let raising = Mutex<(@Sendable (Result<Bond?, BLEError>) -> Void)?>(nil)
     private let securityWatchers = Mutex<[BluetoothAddress: @Sendable (BLEError) -> Void]>([:])
 
-    init(isAdapterUp: Bool = true) { self.isAdapterUp = isAdapterUp }
+    init(isAdapterUp: Bool = true, _ timeline: any Timeline = PatientTimeline()) {
+        (self.isAdapterUp, self.timeline) = (isAdapterUp, timeline)
+    }
 
     /// Whom it was told to drop.
     var drops: [BluetoothAddress] { dropped.withLock { $0 } }

@@ -48,7 +48,7 @@ final class HCIScan: ScanWay {
         self.adapter = adapter
         self.loop = loop
         self.timeline = timeline
-        reading = PacedReading(on: loop, timeline)
+        reading = PacedReading(.ofAdvertisements, on: loop, timeline)
         self.sink = sink
         self.failed = failed
         state = Mutex(State(machine: HCIScanMachine(.init(request, adapter, settings))))
