@@ -17,26 +17,44 @@ struct ReadingPace: Equatable {
     }
 
     /// For advertisements, which nobody awaits by the millisecond.
-    static let ofAdvertisements = ReadingPace(every: .milliseconds(20), plenty: .max)
+    static let ofAdvertisements = ReadingPace(
+        every: .milliseconds(20),
+        ifWithin: .milliseconds(20),
+        worth: 1,
+        plenty: .max
+    )
     /// For the PDUs of a link: shorter than any interval at which two connected devices meet (Core Specification, Vol 6,
-    /// Part B, 4.5.1). Those of a queue's quarter come together without a pause, and shall not fill it during one.
-    static let ofLinks = ReadingPace(every: .milliseconds(5), plenty: 64)
+    /// Part B, 4.5.1). A pause for a single PDU costs more than it saves. As many as half of a socket's queue come
+    /// together without a pause, and shall not fill it during one.
+    static let ofLinks = ReadingPace(every: .milliseconds(5), ifWithin: .milliseconds(2), worth: 2, plenty: 128)
 
-    /// The readings, each within the interval after the one before, that show that much comes.
+    /// The readings, each soon after the one before, that show that much comes.
     static let evidence = 8
-    /// For how long a socket is not paused again where a pause found ``plenty``.
-    static let rest = Duration.seconds(1)
+    /// How many of them are enough behind a pause that was worth it.
+    static let renewal = 2
+    /// For how long a socket is not paused again where a pause found ``plenty``: twice as long each time, until one was
+    /// worth it.
+    static let rests = (first: Duration.milliseconds(20), longest: Duration.seconds(1))
 
     /// How long what has come may wait.
     let interval: Duration
+    /// What is read within this time after the reading before is soon after it.
+    let proximity: Duration
+    /// So many datagrams are worth another pause.
+    let worth: Int
     /// As many datagrams in one reading come together already, faster than a pause should let them wait.
     let plenty: Int
     private(set) var isPaused = false
     private var last: Duration?
     private var successive = 0
     private var notBefore = Duration.zero
+    private var rest = Self.rests.first
+    /// Whether the pause was worth it so far.
+    private var isProven = false
 
-    init(every interval: Duration, plenty: Int) { (self.interval, self.plenty) = (interval, plenty) }
+    init(every interval: Duration, ifWithin proximity: Duration, worth: Int, plenty: Int) {
+        (self.interval, self.proximity, self.worth, self.plenty) = (interval, proximity, worth, plenty)
+    }
 
     /// Takes a reading into account.
     ///
@@ -46,15 +64,26 @@ struct ReadingPace: Equatable {
     ///   - mayPause: whether nobody waits for what comes next, as for an answer.
     mutating func read(_ count: Int, at now: Duration, mayPause: Bool) -> Step {
         if isPaused {
-            if count >= plenty { notBefore = now + Self.rest }
-            if count > 0, count < plenty, mayPause { return .lookAgain }
-            return hurry() ? .resume : .wait
+            if count >= worth, count < plenty, mayPause {
+                (isProven, rest) = (true, Self.rests.first)
+                return .lookAgain
+            }
+            let hasProved = isProven
+            _ = hurry()
+            if count >= plenty {
+                notBefore = now + rest
+                rest = min(rest * 2, Self.rests.longest)
+            } else if hasProved, mayPause {
+                // A sender that falters may go on at once.
+                (successive, last) = (Self.evidence - Self.renewal, now)
+            }
+            return .resume
         }
-        let isSoon = last.map { now > $0 && now - $0 < interval } ?? false
+        let isSoon = last.map { now > $0 && now - $0 < proximity } ?? false
         last = now
         successive = isSoon && count > 0 && count < plenty ? successive + 1 : 0
         guard successive >= Self.evidence, mayPause, now >= notBefore else { return .wait }
-        isPaused = true
+        (isPaused, isProven) = (true, false)
         return .pause
     }
 

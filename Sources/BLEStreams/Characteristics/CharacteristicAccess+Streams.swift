@@ -5,7 +5,7 @@ extension CharacteristicAccess {
     /// share one subscription. The consumer is in place before the peer is asked to send, so early values aren't lost.
     /// If the services are not known yet, they are discovered first.
     ///
-    /// Where a link brings two hundred values or more a second, and nothing is sent to the peer meanwhile, the kernel's
+    /// Where a link brings five hundred values or more a second, and nothing is sent to the peer meanwhile, the kernel's
     /// radio reads them together, every 5 ms, which saves most of their cost; each keeps the time at which the kernel
     /// received it.
     ///

@@ -24,8 +24,9 @@ struct ReadingPaceTests {
         }
         #expect(paused == [.lookAgain, .lookAgain, .resume])
         #expect(!pace.isPaused)
-        let evidence = read(8, every: .milliseconds(1), &pace, from: .milliseconds(53))
-        #expect(evidence.allSatisfy { $0 == .wait }, "it takes as much evidence as before")
+        // Later than soon.
+        let evidence = read(9, every: .milliseconds(1), &pace, from: .milliseconds(80))
+        #expect(evidence == Array(repeating: .wait, count: 8) + [.pause], "it takes as much evidence as before")
     }
 
     @Test func `what comes now and then is read at once`() {
@@ -75,17 +76,54 @@ struct ReadingPaceTests {
         #expect([first, second] == [.resume, .resume])
     }
 
-    @Test func `what comes together anyway is not let wait, and nor is it for a while after a pause that found much`() {
+    @Test func `what comes together anyway is not let wait`() {
         var pace = ReadingPace.ofLinks
         let together = (0..<100).map { pace.read(pace.plenty, at: .milliseconds($0), mayPause: true) }
         #expect(together.allSatisfy { $0 == .wait })
-        _ = read(9, every: .milliseconds(1), &pace, from: .milliseconds(100))
+    }
+
+    /// How many readings, one each millisecond, it takes until the next pause.
+    private func readings(untilPaused pace: inout ReadingPace, from start: Int) -> Int {
+        for count in 1...5000 where pace.read(1, at: .milliseconds(start + count), mayPause: true) == .pause {
+            return count
+        }
+        return 0
+    }
+
+    @Test func `a pause that found much is followed by a rest, twice as long each time, until one was worth it`() {
+        var (pace, now, rests) = (ReadingPace.ofLinks, 0, [Int]())
+        for round in 0..<9 {
+            let count = readings(untilPaused: &pace, from: now)
+            rests.append(count)
+            now += count + 5
+            // The last but one is worth it.
+            let found = round == 7 ? [2, pace.plenty] : [pace.plenty]
+            let steps = found.map { pace.read($0, at: .milliseconds(now), mayPause: true) }
+            #expect(steps.last == .resume)
+        }
+        #expect(rests == [9, 20, 40, 80, 160, 320, 640, 1000, 20])
+    }
+
+    @Test func `where a pause was worth it, little evidence is enough for the next one`() {
+        var pace = ReadingPace.ofLinks
+        _ = read(9, every: .milliseconds(1), &pace)
+        let found = [5, 0].enumerated().map { pace.read($1, at: .milliseconds(14 + 5 * $0), mayPause: true) }
+        #expect(found == [.lookAgain, .resume])
+        let next = read(2, every: .milliseconds(1), &pace, from: .milliseconds(20))
+        #expect(next == [.wait, .pause])
+        let again = pace.read(1, at: .milliseconds(26), mayPause: true)
+        #expect(again == .resume)
+        let steps = read(9, every: .milliseconds(1), &pace, from: .milliseconds(27))
+        #expect(steps == Array(repeating: .wait, count: 8) + [.pause], "a pause that was not worth it proves nothing")
+    }
+
+    @Test func `a pause for a single PDU of a link is the last one, and one every two milliseconds is no reason`() {
+        var pace = ReadingPace.ofLinks
+        let slow = read(100, every: .milliseconds(2), &pace)
+        #expect(slow.allSatisfy { $0 == .wait })
+        _ = read(9, every: .milliseconds(1), &pace, from: .milliseconds(300))
         #expect(pace.isPaused)
-        let found = pace.read(pace.plenty, at: .milliseconds(115), mayPause: true)
-        #expect(found == .resume)
-        let resting = read(100, every: .milliseconds(4), &pace, from: .milliseconds(116))
-        #expect(resting.allSatisfy { $0 == .wait })
-        let later = read(200, every: .milliseconds(4), &pace, from: .milliseconds(516))
-        #expect(later.contains(.pause))
+        let found = [2, 1].enumerated().map { pace.read($1, at: .milliseconds(320 + 5 * $0), mayPause: true) }
+        #expect(found == [.lookAgain, .resume])
     }
 }

@@ -30,7 +30,8 @@ extension Instructions {
         let far = ends[1]
         // It answers what the subscription takes, sends one notification then, and waits.
         DispatchQueue(label: "peripheral").async { CBenchmarks_serve(far, 1, 20) }
-        let radio = SocketPairRadio(end: ends[0], loop: try EventLoop(name: "benchmarks"))
+        let loop = try EventLoop(name: "benchmarks")
+        let radio = SocketPairRadio(end: ends[0], loop: loop, timeline: StillTimeline())
         let central = try await Central.open(.radio(radio))
         try await withTaskExecutorPreference(onItsThread ? central.executor : nil) {
             try await central.peripheral(SocketPairRadio.peer).withLink { link in

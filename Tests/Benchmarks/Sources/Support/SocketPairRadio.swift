@@ -8,6 +8,7 @@ import RadioDoubles
 struct SocketPairRadio: IdleRadio {
     let end: Int32
     let loop: EventLoop
+    var timeline: any Timeline = RealTimeline()
 
     var executor: (any TaskExecutor)? { loop }
 
