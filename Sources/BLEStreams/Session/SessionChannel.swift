@@ -56,6 +56,9 @@ struct SessionChannel {
     /// Ends the subscription on the present link; `nil` if it is not in place.
     var cancel: (@Sendable () -> Void)?
     var isOn = false
+    /// Whether values of the present link have come, which they may before the subscription is confirmed, as where others
+    /// are subscribed to the same.
+    private var isFlowing = false
 
     private var consumers = Observers<Consumer>()
     private var backlog = Ring<Kept>()
@@ -105,6 +108,7 @@ struct SessionChannel {
 
     /// - Returns: whom to wake, without a lock.
     mutating func deliver(_ values: [CharacteristicValue], now: Duration) -> Few<Wake> {
+        isFlowing = true
         guard !consumers.isEmpty else {
             for value in values { keep(value, now: now) }
             return []
@@ -151,8 +155,8 @@ struct SessionChannel {
     /// The link has ended: no consumer gets values until the next one.
     mutating func interrupted(by reason: any Error, now: Duration) {
         cancel = nil
-        guard isOn else { return }
-        isOn = false
+        guard isOn || isFlowing else { return }
+        (isOn, isFlowing) = (false, false)
         if !backlog.isEmpty, interruption == nil { interruption = (now, reason) }
         consumers.updateEach { entry in if entry.interruption == nil { entry.interruption = (now, reason) } }
     }
