@@ -58,25 +58,21 @@ extension DatabaseTracker {
         // Meanwhile everything may be discovered for another reason.
         guard state == .known, let database else { return }
         if case .success(let found) = result, found != database {
-            // The hash, if there is one, would say that nothing has changed.
-            return isVerification ? surprised(&output) : completed(found, &output)
+            return isVerification ? surprised(&output) : differs(found, &output)
         }
         // A peer that doesn't answer is asked once.
         isConfirmed = true
         if isCompletion { output.known = Known(database: database, news: .unchanged) }
     }
 
-    /// Something else was discovered than the database from memory has, with the same hash.
-    private mutating func completed(_ found: GATTDatabase, _ output: inout Output) {
+    /// Something else was discovered than the database from memory has, with the same hash: either may be what the peer
+    /// ended too early. What is found twice is right.
+    private mutating func differs(_ found: GATTDatabase, _ output: inout Output) {
         withdraw(&output)
         doubt = .changed(0x0001...0xFFFF)
         output.stale = 0x0001...0xFFFF
-        isFromMemory = false
-        isMemoryRight = false
-        mustSettle = false
-        state = .settling(found)
-        settle(found, &output)
-        if verification == nil { becomeKnown(found, &output) }
+        discover(hash, &output)
+        self.found = found
     }
 
     mutating func discover(_ read: [UInt8]?, _ output: inout Output) {

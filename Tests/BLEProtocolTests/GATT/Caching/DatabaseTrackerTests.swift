@@ -4,12 +4,12 @@ import Testing
 
 /// The machine that decides when a remembered database may be used.
 @Suite struct DatabaseTrackerTests {
-    private typealias Tracker = DatabaseTracker
+    typealias Tracker = DatabaseTracker
 
-    private static let hash = [UInt8](repeating: 0xAA, count: 16)
-    private static let otherHash = [UInt8](repeating: 0xBB, count: 16)
+    static let hash = [UInt8](repeating: 0xAA, count: 16)
+    static let otherHash = [UInt8](repeating: 0xBB, count: 16)
 
-    private static let database = GATTDatabase(services: [
+    static let database = GATTDatabase(services: [
         GATTService(
             uuid: .genericAttribute,
             handle: 1,
@@ -34,12 +34,9 @@ import Testing
             ]
         )
     ])
-    private static let bare = GATTDatabase(services: [
+    static let bare = GATTDatabase(services: [
         GATTService(uuid: .genericAttribute, handle: 1, endHandle: 4, characteristics: [hashCharacteristic(2)])
     ])
-    /// What a peer has told that ended the discovery too early.
-    private static let empty = GATTDatabase(services: [GATTService(uuid: .genericAttribute, handle: 1, endHandle: 8)])
-
     private static func hashCharacteristic(_ handle: UInt16) -> Characteristic {
         Characteristic(
             uuid: AttributeType.databaseHash,
@@ -50,11 +47,11 @@ import Testing
         )
     }
 
-    private func kinds(_ output: Tracker.Output) -> [Tracker.Request.Kind] { output.requests.map(\.kind) }
+    func kinds(_ output: Tracker.Output) -> [Tracker.Request.Kind] { output.requests.map(\.kind) }
 
-    private func number(_ output: Tracker.Output) throws -> Int { try #require(output.requests.last).number }
+    func number(_ output: Tracker.Output) throws -> Int { try #require(output.requests.last).number }
 
-    private var settling: [Tracker.Request.Kind] {
+    var settling: [Tracker.Request.Kind] {
         let changed = Self.database.services[0].characteristics[0]
         return [.enableFeatures(handle: 6), .subscribe(changed), .readHash]
     }
@@ -86,83 +83,6 @@ import Testing
             #expect(known.memory == .store(RememberedDatabase(database: database, hash: Self.hash)))
         }
     }
-
-    @Test func `what lacks the hash that was read is never believed, and in the end used without being remembered`()
-        throws
-    {
-        var tracker = Tracker()
-        var output = tracker.hashRead(try number(tracker.want()), .success(Self.hash))
-        for _ in 1..<Tracker.patience {
-            output = tracker.discovered(try number(output), .success(Self.empty), hash: Self.otherHash)
-            #expect(kinds(output) == [.discover] && output.known == nil)
-        }
-        output = tracker.discovered(try number(output), .success(Self.empty), hash: Self.otherHash)
-        #expect(output.known?.database == Self.empty && output.memory == nil)
-        #expect(tracker.missed() == Tracker.Output(), "it was discovered on this link")
-    }
-
-    // MARK: - What the program looks for
-
-    /// A tracker that trusts what is remembered.
-    private func trusting(hash: [UInt8], _ database: GATTDatabase = database) throws -> Tracker {
-        var tracker = Tracker(remembered: RememberedDatabase(database: database, hash: hash))
-        let known = tracker.hashRead(try number(tracker.want()), .success(hash))
-        #expect(known.known?.database == database)
-        return tracker
-    }
-
-    @Test func `what the program misses in a remembered database is looked for once more`() throws {
-        var tracker = try trusting(hash: Self.hash, Self.bare)
-        #expect(tracker.mayBeIncomplete)
-        let search = tracker.missed()
-        #expect(kinds(search) == [.discover] && tracker.current == Self.bare, "it is used meanwhile")
-        #expect(tracker.missed() == Tracker.Output(), "one search is enough for all")
-        let found = tracker.discovered(try number(search), .success(Self.database))
-        #expect(found.stale == 0x0001...0xFFFF && kinds(found) == settling && tracker.current == nil)
-        let known = tracker.hashRead(try number(found), .success(Self.hash))
-        #expect(known.known?.news == .changed(before: Self.bare, affected: 0x0001...0xFFFF))
-        #expect(known.memory == .store(RememberedDatabase(database: Self.database, hash: Self.hash)))
-        #expect(!tracker.mayBeIncomplete && tracker.missed() == Tracker.Output())
-    }
-
-    @Test func `what is missing is believed to be, once it was looked for`() throws {
-        let failure = GATTFailure.attribute(.unlikely, handle: 1)
-        for result in [Result.success(Self.database), .failure(failure)] {
-            var tracker = try trusting(hash: Self.hash)
-            let known = tracker.discovered(try number(tracker.missed()), result)
-            #expect(known.known == Tracker.Known(database: Self.database, news: .unchanged))
-            #expect(known.stale == nil && known.failure == nil && known.requests.isEmpty)
-            #expect(!tracker.mayBeIncomplete && tracker.missed() == Tracker.Output())
-        }
-    }
-
-    @Test func `a database with the peer's own hash lacks nothing`() throws {
-        var tracker = try trusting(hash: try #require(Self.database.computedHash()))
-        #expect(!tracker.mayBeIncomplete && tracker.missed() == Tracker.Output())
-    }
-
-    @Test func `without a hash, the discovery that confirms it tells whether something is missing`() throws {
-        var (tracker, trusted) = try recalling(Self.empty)
-        let known = tracker.probed(try number(trusted), .success(Self.empty.services))
-        #expect(known.known != nil && tracker.mayBeIncomplete)
-        let search = tracker.missed()
-        #expect(kinds(search) == [.discover])
-        #expect(tracker.operationBegan() == Tracker.Output(), "it is confirmed once")
-        let same = tracker.discovered(try number(search), .success(Self.empty))
-        #expect(same.known?.news == .unchanged && !tracker.mayBeIncomplete)
-    }
-
-    @Test func `a change while it is looked for has everything discovered, and the late answer ignored`() throws {
-        var tracker = try trusting(hash: Self.hash)
-        let settled = tracker.operationBegan()
-        let search = tracker.missed()
-        let change = tracker.hashRead(try number(settled), .success(Self.otherHash))
-        #expect(kinds(change) == [.discover])
-        #expect(tracker.discovered(try number(search), .success(Self.bare)) == Tracker.Output())
-        #expect(tracker.current == nil)
-    }
-
-    // MARK: - What is remembered
 
     @Test func `what is not remembered is discovered between two readings of the hash`() throws {
         var tracker = Tracker()
@@ -351,7 +271,7 @@ import Testing
     // MARK: - Without a hash
 
     /// A tracker that remembers a peer without a hash, and what it does when it is asked.
-    private func recalling(_ database: GATTDatabase, tellsLater: Bool = false) throws -> (Tracker, Tracker.Output) {
+    func recalling(_ database: GATTDatabase, tellsLater: Bool = false) throws -> (Tracker, Tracker.Output) {
         var tracker = Tracker(
             remembered: RememberedDatabase(database: database, hash: nil),
             tellsLater: tellsLater
