@@ -17,6 +17,7 @@ final class PacedReading: Sendable {
 
     private let loop: EventLoop
     private let timeline: any Timeline
+    private let interval: Duration
     private let state: Mutex<State>
     /// Whether something was sent since the last reading, and whether a sender must end a pause: without the lock, since
     /// most of what is sent finds no pause.
@@ -26,6 +27,7 @@ final class PacedReading: Sendable {
     init(_ pace: ReadingPace, on loop: EventLoop, _ timeline: any Timeline) {
         self.loop = loop
         self.timeline = timeline
+        interval = pace.interval
         state = Mutex(State(pace: pace))
     }
 
@@ -41,7 +43,7 @@ final class PacedReading: Sendable {
     }
 
     /// Changes what the loop waits for besides what there is to read. From any thread.
-    func wait(for others: Readiness, of socket: borrowing FileDescriptor) throws(SystemError) {
+    func alsoWait(for others: Readiness, of socket: borrowing FileDescriptor) throws(SystemError) {
         try state.withLock { state throws(SystemError) in
             state.others = others
             guard let registration = state.registration else { return }
@@ -58,25 +60,22 @@ final class PacedReading: Sendable {
         let now = timeline.now
         // What comes next may be the answer to it.
         let isInHurry = hasSentSinceReading.exchange(false, ordering: .relaxed)
-        let (later, interval) = state.withLock { state -> ((@Sendable (ReceiveBuffer) -> Void)?, Duration) in
+        let later = state.withLock { state -> (@Sendable (ReceiveBuffer) -> Void)? in
             defer { isPaused.store(state.pace.isPaused, ordering: .releasing) }
-            let interval = state.pace.interval
-            guard let registration = state.registration else { return (nil, interval) }
+            guard let registration = state.registration else { return nil }
             let step: ReadingPace.Step =
                 isInHurry
                 ? state.pace.hurry() ? .resume : .wait
                 : state.pace.read(count, at: now, mayPause: mayPause)
             switch step {
-            case .wait: return (nil, interval)
-            case .lookAgain: return (state.again, interval)
-            case .resume: return (resume(&state, registration, socket) ? nil : state.again, interval)
+            case .wait: return nil
+            case .lookAgain: return state.again
+            case .resume: return resume(&state, registration, socket) ? nil : state.again
             case .pause:
                 // An end is reported all the same.
-                if (try? loop.change(registration, of: socket, to: state.interest)) != nil {
-                    return (state.again, interval)
-                }
+                if (try? loop.change(registration, of: socket, to: state.interest)) != nil { return state.again }
                 _ = state.pace.hurry()
-                return (nil, interval)
+                return nil
             }
         }
         guard let later else { return }

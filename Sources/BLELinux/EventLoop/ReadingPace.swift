@@ -23,9 +23,9 @@ struct ReadingPace: Equatable {
         worth: 1,
         plenty: .max
     )
-    /// For the PDUs of a link: shorter than any interval at which two connected devices meet (Core Specification, Vol 6,
-    /// Part B, 4.5.1). A pause for a single PDU costs more than it saves. As many as half of a socket's queue come
-    /// together without a pause, and shall not fill it during one.
+    /// For the PDUs of a link: shorter than the 7.5 ms at which two devices meet at most (Core Specification 5.4, Vol 6,
+    /// Part B, 4.5.1). A pause for a single PDU costs more than it saves, and one in which half a queue gathers could lose
+    /// some.
     static let ofLinks = ReadingPace(every: .milliseconds(5), ifWithin: .milliseconds(2), worth: 2, plenty: 128)
 
     /// The readings, each soon after the one before, that show that much comes.

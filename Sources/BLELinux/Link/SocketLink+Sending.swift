@@ -58,7 +58,7 @@ extension SocketLink {
         state.isWaitingToWrite = true
         guard state.registration != nil, let socket = state.socket else { return }
         do throws(SystemError) {
-            try reading.wait(for: [.peerClosed, .writable], of: socket.descriptor)
+            try reading.alsoWait(for: [.peerClosed, .writable], of: socket.descriptor)
         } catch {
             // Otherwise the sender would never learn that there is room again.
             loop.enqueue { self.end(DisconnectReason(.other, systemError: error.rawValue)) }

@@ -267,7 +267,8 @@ extension SocketLink {
         // When a PDU came that the kernel hasn't timed, only a prompt reading tells.
         var (found, isTimed) = (0, true)
         let outcome = SocketDrain.empty(socket.descriptor, readiness: readiness, through: buffer) { count in
-            (found, isTimed) = (found + count, isTimed && buffer.kernelTime(count - 1) != nil)
+            found += count
+            isTimed = isTimed && (0..<count).allSatisfy { buffer.kernelTime($0) != nil }
             deliver(count, of: buffer, to: receiver)
         }
         if case .open = outcome { reading.hasRead(found, of: socket.descriptor, mayPause: isTimed) }
@@ -280,7 +281,7 @@ extension SocketLink {
                 guard state.isWaitingToWrite, state.registration != nil else { return (false, nil) }
                 state.isWaitingToWrite = false
                 do throws(SystemError) {
-                    try reading.wait(for: .peerClosed, of: socket.descriptor)
+                    try reading.alsoWait(for: .peerClosed, of: socket.descriptor)
                     return (true, nil)
                 } catch {
                     return (false, error)

@@ -21,11 +21,6 @@ struct PacedLinkTests {
 
     private func value(_ number: Int) -> [UInt8] { [0x1B, 0x10, 0x00, UInt8(number)] }
 
-    /// Waits until the loop has done what it is at.
-    private func turn() async {
-        await withCheckedContinuation { waiting in loop.enqueue { waiting.resume() } }
-    }
-
     /// Sends values, each when the one before it has arrived.
     private func send(
         _ numbers: ClosedRange<Int>,
@@ -35,7 +30,7 @@ struct PacedLinkTests {
         for number in numbers {
             try far.descriptor.send(value(number))
             #expect(await receiver.next() == .received(value(number)))
-            await turn()
+            await loop.turn()
         }
     }
 
@@ -46,15 +41,15 @@ struct PacedLinkTests {
         try await send(1...9, through: pair.far, to: receiver)
         #expect(timeline.delays == [Self.pause])
         for number in 11...20 { try pair.far.descriptor.send(value(number)) }
-        await turn()
+        await loop.turn()
         #expect(receiver.batches == Array(repeating: 1, count: 9))
         timeline.fire(Self.pause)
         #expect(await receiver.next(10) == (11...20).map { .received(value($0)) })
         #expect(receiver.batches.last == 10 && receiver.times.allSatisfy { $0.source == .kernel })
         // Once nothing comes any more, it waits for the next one again.
-        await turn()
+        await loop.turn()
         timeline.fire(Self.pause)
-        await turn()
+        await loop.turn()
         #expect(timeline.delays == [])
         try await send(21...21, through: pair.far, to: receiver)
         link.disconnect()
@@ -111,7 +106,7 @@ struct PacedLinkTests {
             return
         }
         #expect((reason.kind == .closedLocally) == isOurs)
-        await turn()
+        await loop.turn()
         #expect(!timeline.delays.contains(Self.pause))
     }
 
@@ -127,7 +122,7 @@ struct PacedLinkTests {
         try pair.far.empty()
         #expect(await receiver.next() == .writable)
         timeline.fire(Self.pause)
-        await turn()
+        await loop.turn()
         try await send(11...11, through: pair.far, to: receiver)
         link.disconnect()
     }

@@ -88,14 +88,9 @@ import Testing
             #expect(timeline.delays == [])
             try far.send(Self.found(-number))
             #expect(await heard.next() == .found(-number))
-            await turn(of: loop)
+            await loop.turn()
         }
         #expect(timeline.delays == [ReadingPace.ofAdvertisements.interval])
-    }
-
-    /// Waits until the loop has done what it is at.
-    private func turn(of loop: EventLoop) async {
-        await withCheckedContinuation { waiting in loop.enqueue { waiting.resume() } }
     }
 
     @Test func `where much comes, some milliseconds of it are read together`() async throws {
@@ -105,15 +100,15 @@ import Testing
         try await sendUntilItPauses(far.shared.descriptor, heard, loop)
         let batches = Events<Int> { tell in socket.observe { tell($0.count) } }
         for number in Int8(11)...20 { try far.shared.descriptor.send(Self.found(-number)) }
-        await turn(of: loop)
+        await loop.turn()
         #expect(batches.count == 0)
         timeline.fire(ReadingPace.ofAdvertisements.interval)
         for number in Int8(11)...20 { #expect(await heard.next() == .found(-number)) }
         #expect(await batches.next() == 10)
         // Once nothing comes any more, it waits for the next one again.
-        await turn(of: loop)
+        await loop.turn()
         timeline.fire(ReadingPace.ofAdvertisements.interval)
-        await turn(of: loop)
+        await loop.turn()
         #expect(timeline.delays == [])
         try far.shared.descriptor.send(Self.found(-21))
         #expect(await heard.next() == .found(-21))
@@ -153,7 +148,7 @@ import Testing
         }
         if let far { try await sendUntilItPauses(far, heard, loop) }
         far = nil
-        await turn(of: loop)
+        await loop.turn()
         #expect(timeline.delays == [])
         withExtendedLifetime(socket) {}
     }

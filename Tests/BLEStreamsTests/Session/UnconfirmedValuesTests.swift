@@ -47,7 +47,7 @@ import Testing
                 isTold = true
                 gaps += 1
             case .value(let value):
-                let number = value.enumerated().reduce(UInt32(0)) { $0 | UInt32($1.element) << (8 * UInt32($1.offset)) }
+                let number = UInt32(octets: value)
                 if let last { #expect(number == last + 1 || isTold, "\(number) behind \(last)") }
                 (last, isTold) = (number, false)
                 count += 1
