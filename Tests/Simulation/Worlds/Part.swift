@@ -4,18 +4,20 @@ public enum Part: Hashable, Sendable {
     case program(Int)
     case step(Int, of: Int)
     case fault(Int)
+    case restart(Int)
     /// The jobs that run late.
     case delays
 }
 
 extension Part: CustomStringConvertible {
-    /// `p2`, `c0`, `c0.1`, `f3` or `delays`.
+    /// `p2`, `c0`, `c0.1`, `f3`, `r0` or `delays`.
     public var description: String {
         switch self {
         case .peripheral(let number): "p\(number)"
         case .program(let number): "c\(number)"
         case .step(let step, let program): "c\(program).\(step)"
         case .fault(let number): "f\(number)"
+        case .restart(let number): "r\(number)"
         case .delays: "delays"
         }
     }
@@ -31,6 +33,9 @@ extension Part: CustomStringConvertible {
         case ("f", 1):
             guard case let number?? = numbers.first else { return nil }
             self = .fault(number)
+        case ("r", 1):
+            guard case let number?? = numbers.first else { return nil }
+            self = .restart(number)
         case ("c", 1):
             guard case let number?? = numbers.first else { return nil }
             self = .program(number)

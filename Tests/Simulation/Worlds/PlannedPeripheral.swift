@@ -1,3 +1,4 @@
+import BLEDevices
 import BLESimulator
 import BLEStreams
 
@@ -68,6 +69,8 @@ struct PlannedPeripheral: Sendable, CustomStringConvertible {
     static let secret = BluetoothUUID(0xA005)
     static let inbound = BluetoothUUID(0xA006)
     static let outbound = BluetoothUUID(0xA007)
+    static let recordControl = BluetoothUUID(0xA008)
+    static let records = BluetoothUUID(0xA009)
 
     static let longValue = (0..<400).map { UInt8(truncatingIfNeeded: $0) }
     static let secretValue: [UInt8] = [4, 2]
@@ -90,8 +93,10 @@ struct PlannedPeripheral: Sendable, CustomStringConvertible {
             LocalCharacteristic(Self.secret, [.read], value: .stored(Self.secretValue), access: .encrypted)
             LocalCharacteristic(Self.inbound, [.write, .writeWithoutResponse], value: .dynamic)
             LocalCharacteristic(Self.outbound, [.notify])
+            LocalCharacteristic(Self.recordControl, [.write], value: .dynamic)
+            LocalCharacteristic(Self.records, [.notify])
         }
-        return (isMoved ? [moved, own] : [own]) + (receivers?.services ?? [])
+        return (isMoved ? [moved, own] : [own]) + [.serialLine()] + (receivers?.services ?? [])
     }
 
     func local(_ receivers: FirmwareReceivers?) -> LocalPeripheral {

@@ -23,11 +23,13 @@ struct Manner: Sendable, CustomStringConvertible {
 /// One thing that a program does with a link.
 enum LinkAction: String, Sendable, CaseIterable {
     case read, write, writeCommand, readLong, writeLong, readSecret, discover, readTogether, pause, name
+    case readAll, pair, unpair, forgetServices, signal
 }
 
 /// An operator of a chain.
 enum ChainLink: String, Sendable, CaseIterable {
     case map, filter, buffered, share, timeout, throttle, debounce, prefix, distinct, dropFirst, onEach, compactMap
+    case merge, flatMap, reductions, batched, combineLatest, takeUntil
 }
 
 /// A wrapping of a queue.
@@ -35,18 +37,45 @@ enum Wrapping: String, Sendable, CaseIterable {
     case retrying, timingOut, authorizing, connecting
 }
 
+/// What a program orders a session to do, beside its work.
+enum SessionOrder: String, Sendable, CaseIterable {
+    case disconnect, connect, search, reset, rest
+}
+
+/// A session of a program.
+struct PlannedSession: Sendable {
+    let peripheral: Int
+    /// Whether it looks for the peripheral by its name.
+    let finds: Bool
+    /// Whether later lives of the program restore it.
+    let isKept: Bool
+    let actions: [LinkAction]
+    let orders: [SessionOrder]
+    let channel: NumberedValue.Channel
+    let buffer: BufferPolicy
+    let manner: Manner
+}
+
 /// What a program does next.
 enum PlannedStep: Sendable {
     case use(Int, [LinkAction], timeout: Duration)
     /// A stream over links, tried again when one is lost.
     case follow(Int, NumberedValue.Channel, [ChainLink], BufferPolicy, Manner)
-    case session(Int, finds: Bool, [LinkAction], NumberedValue.Channel, BufferPolicy, Manner)
+    case session(PlannedSession)
     case fleet([Int], Manner)
     case queue(Int, [Wrapping], [LinkAction], cancelled: Int?)
     case flows(Int, [PlannedFlow], pause: Duration, isRetried: Bool)
     /// Values of a type, over links.
     case typed(Int, Manner)
     case scan(Manner)
+    /// Who is near, by a scan.
+    case presence(Manner)
+    /// The states of a connection and of the adapter.
+    case observes(Int, Manner)
+    /// A line over the serial service, which the peripheral gives back.
+    case serial(Int)
+    /// The sessions that an earlier life of the program has kept.
+    case restored([Int])
     case receivesMessage(Int)
     case sendsMessage(Int)
     case rests(Duration)
@@ -56,13 +85,25 @@ enum PlannedStep: Sendable {
         let channel: NumberedValue.Channel = chance.onceIn(4) ? .indicated : .notified
         let buffer: BufferPolicy = chance.any(of: [.standard, .unbounded, .newest(3), .oldest(5), .fail(40)])
         let actions = (0..<chance.within(1...6)).map { _ in chance.any(of: LinkAction.allCases) }
-        switch chance.below(19) {
+        switch chance.below(22) {
         case 0...3: self = .use(peripheral, actions, timeout: chance.seconds(1...40))
         case 4...6:
             let chain = (0..<chance.below(4)).map { _ in chance.any(of: ChainLink.allCases) }
             self = .follow(peripheral, channel, chain, buffer, Manner(&chance))
         case 7...9:
-            self = .session(peripheral, finds: chance.onceIn(3), actions, channel, buffer, Manner(&chance))
+            let orders = (0..<chance.any(of: [0, 0, 1, 3, 6])).map { _ in chance.any(of: SessionOrder.allCases) }
+            self = .session(
+                PlannedSession(
+                    peripheral: peripheral,
+                    finds: chance.onceIn(3),
+                    isKept: chance.onceIn(2),
+                    actions: actions,
+                    orders: orders,
+                    channel: channel,
+                    buffer: buffer,
+                    manner: Manner(&chance)
+                )
+            )
         case 10: self = .fleet(Array(Set((0..<4).map { _ in chance.below(peripherals) })).sorted(), Manner(&chance))
         case 11, 12:
             let wrappings = (0..<chance.within(1...4)).map { _ in chance.any(of: Wrapping.allCases) }
@@ -73,6 +114,9 @@ enum PlannedStep: Sendable {
             let flows = (0..<chance.within(1...3)).map { _ in chance.any(of: PlannedFlow.allCases) }
             self = .flows(peripheral, flows, pause: chance.seconds(0...20), isRetried: chance.onceIn(3))
         case 17: self = .typed(peripheral, Manner(&chance))
+        case 18: self = .presence(Manner(&chance))
+        case 19: self = .observes(peripheral, Manner(&chance))
+        case 20: self = .serial(peripheral)
         default: self = .rests(chance.seconds(0...30))
         }
     }
@@ -80,12 +124,13 @@ enum PlannedStep: Sendable {
     /// The peripherals that it needs.
     var peripherals: [Int] {
         switch self {
-        case .use(let number, _, _), .follow(let number, _, _, _, _), .session(let number, _, _, _, _, _),
-            .queue(let number, _, _, _), .receivesMessage(let number), .sendsMessage(let number),
-            .flows(let number, _, _, _), .typed(let number, _):
+        case .use(let number, _, _), .follow(let number, _, _, _, _), .queue(let number, _, _, _),
+            .receivesMessage(let number), .sendsMessage(let number), .flows(let number, _, _, _),
+            .typed(let number, _), .observes(let number, _), .serial(let number):
             [number]
-        case .fleet(let numbers, _): numbers
-        case .scan, .rests: []
+        case .session(let session): [session.peripheral]
+        case .fleet(let numbers, _), .restored(let numbers): numbers
+        case .scan, .presence, .rests: []
         }
     }
 

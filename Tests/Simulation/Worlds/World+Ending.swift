@@ -38,9 +38,9 @@ extension World {
     private func runAll() async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
-                try await withThrowingTaskGroup(of: Void.self) { programs in
-                    for program in self.plan.programs { programs.addTask { try await self.run(program) } }
-                    try await programs.waitForAll()
+                try await withThrowingTaskGroup(of: Void.self) { lives in
+                    for central in 0..<WorldPlan.centrals { lives.addTask { try await self.runPrograms(of: central) } }
+                    try await lives.waitForAll()
                 }
             }
             group.addTask {
@@ -61,7 +61,7 @@ extension World {
         for (number, adapter) in centralAdapters.enumerated() where !adapter.activity.isIdle {
             report("\(moment), adapter \(number) of the centrals has \(adapter.activity)", "left")
         }
-        for (number, central) in centrals.enumerated() {
+        for (number, central) in allCentrals {
             for left in central.leftovers { report("\(moment), of central \(number): \(left)", "left") }
         }
     }

@@ -50,7 +50,8 @@ extension World {
         log("mended")
         air.faults.removeAll()
         for adapter in centralAdapters + plan.peripherals.compactMap({ adapter(of: $0.number) }) {
-            // What hangs, or is deaf, is well again once it was off.
+            // What hangs, or is deaf, is well again once it was switched off: one that is off is switched on before.
+            adapter.setState(.poweredOn)
             adapter.setState(.poweredOff)
             adapter.setState(.poweredOn)
         }

@@ -2,10 +2,11 @@ import BLEDevices
 import BLEProtocol
 import BLESimulator
 import BLEStreams
+import Synchronization
 
 /// A flow of a program: one that it has written by itself, or an update of the firmware.
 enum PlannedFlow: String, Sendable, CaseIterable {
-    case observes, updatesPlainly, updatesByMCUmgr
+    case observes, updatesPlainly, updatesByMCUmgr, configures, synchronizes, pairs
 }
 
 /// Reads, subscribes, and takes five values, on as many links as it needs.
@@ -66,7 +67,7 @@ struct FirmwareReceivers: Sendable {
     /// Whether it has what an update has brought.
     func has(_ flow: PlannedFlow) -> Bool {
         switch flow {
-        case .observes: true
+        case .observes, .configures, .synchronizes, .pairs: true
         case .updatesPlainly: plain.image == Self.octets(of: 2)
         case .updatesByMCUmgr: mcumgr.runningImage == Self.octets(of: 2)
         }
@@ -125,6 +126,18 @@ extension World {
             case .updatesByMCUmgr:
                 let update = FirmwareUpdateFlow(try FirmwareReceivers.firmware(), over: .mcumgr())
                 try await queue.run(update, replacing: .activeFlow)
+            case .configures:
+                let settings = ConfigurationFlow([.init(PlannedPeripheral.readable, [4, 5])])
+                for former in try await queue.run(settings, replacing: .activeFlow) where former.value != [1, 2, 3] {
+                    if !plan.altersValues { report("\(name): \(former) was never set", "flow") }
+                }
+            case .synchronizes: try await synchronize(name, queue)
+            case .pairs:
+                let pairing = PairingFlow(reading: PlannedPeripheral.secret)
+                let outcome = try await queue.run(pairing, replacing: .activeFlow)
+                if Array(outcome.value) != PlannedPeripheral.secretValue, !plan.altersValues {
+                    report("\(name): pairing reads \(outcome.value.count) octets that nobody wrote", "flow")
+                }
             }
             reached("\(flow.rawValue): done")
             if !plan.altersValues, let receivers = receivers(of: number), !receivers.has(flow) {
@@ -137,6 +150,21 @@ extension World {
             if isLast, error.code == .ended, error.cause.contains("taken its place") {
                 report("\(name): nothing came behind it, and it fails: \(error)", "flow")
             }
+        }
+    }
+
+    /// Stores all records: each once, in order, as the device has them.
+    private func synchronize(_ name: String, _ queue: CommandQueue) async throws {
+        let stored = Mutex<[DeviceRecord]>([])
+        let flow = SynchronizationFlow(over: PlannedRecords.transport, after: nil, batch: 16) { record in
+            stored.withLock { $0.append(record) }
+        }
+        let count = try await queue.run(flow, replacing: .activeFlow)
+        if plan.altersValues { return }
+        let expected = (0..<PlannedRecords.count).map { PlannedRecords.record($0) }
+        let records = stored.withLock { $0 }
+        if count != expected.count || records != expected {
+            report("\(name): \(count) records are stored, of \(expected.count): \(records.map(\.number))", "records")
         }
     }
 

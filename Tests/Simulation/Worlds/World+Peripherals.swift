@@ -1,3 +1,4 @@
+import BLEDevices
 import BLESimulator
 import BLEStreams
 
@@ -37,6 +38,14 @@ extension World {
                     try? await server.send(planned.message, of: PlannedPeripheral.outbound, to: change.central)
                 }
             }
+            group.addTask {
+                let serial = SerialService.nordicUART
+                for try await line in server.messages(to: serial.outgoing, endingWith: .delimiter("\n")) {
+                    let bytes = server.bytes(of: serial, with: line.central)
+                    try? await bytes.write(line.octets + Array("\n".utf8))
+                }
+            }
+            group.addTask { try await PlannedRecords.serve(server) }
             if let receivers = receivers(of: planned.number) { group.addTask { try await receivers.run(on: server) } }
             // One that restarts leaves by itself.
             defer { group.cancelAll() }

@@ -10,20 +10,12 @@ extension World {
     /// For so long a step may take that nobody cancels, beside its own limit.
     private static let stepTakes = Duration.seconds(900)
 
-    /// Runs the steps of a program, one after the other.
-    func run(_ program: PlannedProgram) async throws {
-        for (number, step) in program.steps {
-            try await run(step, "c\(program.number).\(number)", of: program.central)
-            try Task.checkCancellation()
-        }
-    }
-
     private enum StepEnd: Sendable {
         case ended(Result<Void, any Error>)
         case impatient
     }
 
-    private func run(_ step: PlannedStep, _ name: String, of central: Int) async throws {
+    func run(_ step: PlannedStep, _ name: String, of central: Int) async throws {
         log("\(name) begins: \(step)")
         let late = Mutex<RadioActivity?>(nil)
         defer { late.withLock { $0 }?.cancel() }
@@ -94,10 +86,12 @@ extension PlannedStep {
     /// After how long the program cancels it; `nil`: it ends by itself.
     var patience: Duration? {
         switch self {
-        case .use, .receivesMessage, .sendsMessage, .rests: nil
-        case .follow(_, _, _, _, let manner), .session(_, _, _, _, _, let manner), .fleet(_, let manner),
-            .scan(let manner), .typed(_, let manner):
+        case .use, .receivesMessage, .sendsMessage, .serial, .rests: nil
+        case .follow(_, _, _, _, let manner), .fleet(_, let manner), .scan(let manner), .typed(_, let manner),
+            .observes(_, let manner), .presence(let manner):
             manner.patience
+        case .session(let session): session.manner.patience
+        case .restored: .seconds(60)
         case .flows: .seconds(600)
         case .queue: .seconds(300)
         }

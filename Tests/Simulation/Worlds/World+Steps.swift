@@ -11,31 +11,28 @@ extension World {
             }
         case .follow(let number, let channel, let chain, let buffer, let manner):
             try await follow(number, channel, chain, buffer, manner, name, of: central)
-        case .session(let number, let finds, let actions, let channel, let buffer, let manner):
-            let subject: Session.Plan =
-                finds ? Session.Plan(finding: .name("P\(number)")) : Session.Plan(peripheral(number, of: central))
-            try await runSession(subject, actions, channel, buffer, manner, name, of: central, number)
+        case .session(let session): try await run(session, name, of: central)
+        case .restored(let numbers): try await restore(numbers, name, of: central)
         case .fleet(let numbers, let manner): try await runFleet(numbers, manner, name, of: central)
         case .queue(let number, let wrappings, let actions, let cancelled):
             try await runQueue(number, wrappings, actions, cancelled, name, of: central)
         case .flows(let number, let flows, let pause, let isRetried):
             try await runFlows(number, flows, pause, isRetried: isRetried, name, of: central)
         case .typed(let number, let manner): try await followTyped(number, manner, name, of: central)
-        case .scan(let manner):
-            var count = 0
-            for try await _ in centrals[central].scan(for: .service(PlannedPeripheral.service), duplicates: true) {
-                count += 1
-                if count >= manner.count { return }
-                try await time.sleep(for: manner.pace)
-            }
-            report("\(name): a scan ends by itself", "ended")
+        case .scan(let manner): try await scan(manner, name, of: central)
+        case .presence(let manner): try await watchPresence(manner, name, of: central)
+        case .observes(let number, let manner): try await observe(number, manner, name, of: central)
+        case .serial(let number): try await useSerialLine(number, name, of: central)
         case .receivesMessage(let number):
+            let isAlone = beginsMessage(number, of: central)
+            defer { endsMessage(number, of: central) }
             let message = try await peripheral(number, of: central).withLink(timeout: .seconds(30)) { link in
                 try await link.notifications(of: PlannedPeripheral.outbound, buffer: .unbounded)
                     .assembled(until: .endOfMessage()).timeout(.seconds(60)).first()
             }
+            // Who takes part in another one's subscription may come in the middle of a message.
             if let planned = plan.peripherals.first(where: { $0.number == number }), message != planned.message,
-                !plan.altersValues
+                !plan.altersValues, isAlone
             {
                 report("\(name) gets another message than was sent", "message")
             }
@@ -80,6 +77,11 @@ extension World {
             }
         case .pause: try await time.sleep(for: .seconds(4))
         case .name: _ = try await link.deviceName()
+        case .readAll: _ = try await link.readAll(PlannedPeripheral.readable)
+        case .pair: try await link.pair()
+        case .unpair: try await link.peripheral.unpair()
+        case .forgetServices: link.forgetServices()
+        case .signal: _ = try await link.rssi()
         }
     }
 

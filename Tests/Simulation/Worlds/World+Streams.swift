@@ -9,6 +9,14 @@ extension World {
         _ consumer: Consumer,
         _ manner: Manner
     ) async throws {
+        if manner.count == .max, manner.pace == .zero {
+            return try await stream.withGaps().receive { item in
+                switch item {
+                case .gap(let gap): consumer.take(gap)
+                case .value(let value): consumer.take(value)
+                }
+            }
+        }
         var count = 0
         for try await item in stream.withGaps() {
             switch item {
@@ -67,50 +75,49 @@ extension World {
         case .dropFirst: stream.dropFirst(2)
         case .onEach: stream.onEach { _ in }
         case .compactMap: stream.compactMap { $0 }
+        case .merge: stream.merge(with: BLEStream([], timeline: time))
+        case .flatMap: stream.flatMap { [time] in BLEStream([$0], timeline: time) }
+        case .reductions: stream.reductions(into: CharacteristicValue?.none) { $0 = $1 }.compactMap { $0 }
+        case .batched: stream.batched(atMost: 7).flatMap { [time] in BLEStream($0, timeline: time) }
+        case .combineLatest: stream.combineLatest(with: BLEStream([0], timeline: time)).map(\.0)
+        case .takeUntil: stream.take(until: peripheral(0, of: 0).connectionStates.dropFirst(4))
         }
     }
 
     // MARK: - Sessions
 
-    func runSession(
-        _ subject: Session.Plan,
-        _ actions: [LinkAction],
-        _ channel: NumberedValue.Channel,
-        _ buffer: BufferPolicy,
-        _ manner: Manner,
-        _ name: String,
-        of central: Int,
-        _ number: Int
-    ) async throws {
-        let uuid = NumberedValue.uuid(of: channel)
+    func run(_ session: PlannedSession, _ name: String, of central: Int) async throws {
+        let (number, uuid) = (session.peripheral, NumberedValue.uuid(of: session.channel))
+        var plan: Session.Plan =
+            session.finds ? Session.Plan(finding: .name("P\(number)")) : Session.Plan(peripheral(number, of: central))
         // Half of them leave it to the stream to subscribe.
-        let plan = actions.count.isMultiple(of: 2) ? subject.subscribing(to: uuid) : subject
-        let route = AirWatch.Route(central: central, peripheral: number, channel: channel)
+        if session.actions.count.isMultiple(of: 2) { plan = plan.subscribing(to: uuid) }
+        plan.isKept = session.isKept
+        let route = AirWatch.Route(central: central, peripheral: number, channel: session.channel)
         watch.began(route)
         defer { watch.ended(route, at: time.now) }
-        try await centrals[central].withSession(plan) { session in
+        try await self.central(central).withSession(plan) { running in
             try await withThrowingTaskGroup(of: Bool.self) { group in
                 group.addTask {
-                    try await self.watchStates(of: session, name)
-                    return false
-                }
-                group.addTask {
-                    for action in actions {
-                        try? await session.withLink(timeout: .seconds(60)) { link in
-                            try await self.perform(action, on: link, name)
-                        }
-                        try Task.checkCancellation()
-                        let command = CommandBlock<Void>.block(name) { link in
-                            try await self.perform(action, on: link, name)
-                        }
-                        try? await session.queue.timingOut(after: .seconds(60)).run(command)
-                        try Task.checkCancellation()
+                    try await self.watchStates(of: running, name) {
+                        if session.isKept { self.keeps(number, central) }
                     }
                     return false
                 }
                 group.addTask {
-                    let stream = session.notifications(of: uuid, buffer: buffer)
-                    try await self.consume(stream, Consumer(self, central: central, name, .complete), manner)
+                    try await self.perform(session.actions, in: running, name)
+                    return false
+                }
+                group.addTask {
+                    try await self.obey(session.orders, in: running, name)
+                    return false
+                }
+                group.addTask {
+                    let stream = running.notifications(of: uuid, buffer: session.buffer)
+                    // What comes while a session gives its link up is nobody's, whatever ends the link in the end.
+                    let promise: Consumer.Promise = session.orders.contains(.disconnect) ? .order : .complete
+                    let consumer = Consumer(self, central: central, name, promise)
+                    try await self.consume(stream, consumer, session.manner)
                     return true
                 }
                 defer { group.cancelAll() }
@@ -119,12 +126,68 @@ extension World {
         }
     }
 
+    private func perform(_ actions: [LinkAction], in session: Session, _ name: String) async throws {
+        for action in actions {
+            try? await session.withLink(timeout: .seconds(60)) { link in
+                try await self.perform(action, on: link, name)
+            }
+            try Task.checkCancellation()
+            let command = CommandBlock<Void>.block(name) { link in try await self.perform(action, on: link, name) }
+            try? await session.queue.timingOut(after: .seconds(60)).run(command)
+            try Task.checkCancellation()
+        }
+    }
+
+    private func obey(_ orders: [SessionOrder], in session: Session, _ name: String) async throws {
+        for order in orders {
+            try await time.sleep(for: .seconds(3))
+            log("\(name): \(order)")
+            do {
+                switch order {
+                case .disconnect:
+                    await session.disconnect()
+                    try Task.checkCancellation()
+                    if session.state.kind == .ready { report("\(name): is ready behind disconnect()", "order") }
+                case .connect: try session.connect()
+                case .search: try session.search()
+                case .reset: try session.reset()
+                case .rest: break
+                }
+                reached("session: \(order)")
+            } catch let error as SessionState.IllegalTrigger {
+                reached("session: \(order) refused")
+                log("\(name): \(error)")
+            }
+        }
+    }
+
+    /// Goes on with the sessions of an earlier life.
+    func restore(_ numbers: [Int], _ name: String, of central: Int) async throws {
+        let routes = numbers.flatMap { number in
+            [NumberedValue.Channel.notified, .indicated].map {
+                AirWatch.Route(central: central, peripheral: number, channel: $0)
+            }
+        }
+        for route in routes { watch.began(route) }
+        defer { for route in routes { watch.ended(route, at: time.now) } }
+        try await self.central(central).withFleet { fleet in
+            let sessions = fleet.restore()
+            if sessions.count < numbers.count { report("\(name): \(sessions.count) sessions of \(numbers)", "kept") }
+            let consumer = Consumer(self, central: central, name, .order)
+            for try await value in fleet.values {
+                reached("value of a restored session")
+                consumer.take(value.value)
+            }
+        }
+    }
+
     /// Each transition is one that the table has, and begins where the one before has ended.
-    private func watchStates(of session: Session, _ name: String) async throws {
+    private func watchStates(of session: Session, _ name: String, whenReady: () -> Void) async throws {
         var last: SessionState.Kind?
         for try await transition in session.states {
             check(transition, after: last, name)
             last = transition.state.kind
+            if last == .ready { whenReady() }
         }
     }
 
@@ -142,7 +205,7 @@ extension World {
         let routes = numbers.map { AirWatch.Route(central: central, peripheral: $0, channel: .notified) }
         for route in routes { watch.began(route) }
         defer { for route in routes { watch.ended(route, at: time.now) } }
-        try await centrals[central].withFleet { fleet in
+        try await self.central(central).withFleet { fleet in
             for number in numbers {
                 fleet.add(
                     Session.Plan(self.peripheral(number, of: central)).subscribing(to: PlannedPeripheral.notifying)
@@ -165,8 +228,10 @@ extension ChainLink {
     /// Whether all values pass.
     var keepsValues: Bool {
         switch self {
-        case .map, .filter, .buffered, .share, .timeout, .onEach, .compactMap, .prefix: true
-        case .throttle, .debounce, .distinct, .dropFirst: false
+        case .map, .filter, .buffered, .share, .timeout, .onEach, .compactMap, .prefix, .merge, .flatMap, .reductions,
+            .batched, .takeUntil:
+            true
+        case .throttle, .debounce, .distinct, .dropFirst, .combineLatest: false
         }
     }
 }

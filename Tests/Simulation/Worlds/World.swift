@@ -17,6 +17,13 @@ final class World: Sendable {
         var lines: [String] = []
         var serials: [NumberedValue.Channel: [Int: UInt32]] = [:]
         var faults: Set<String> = []
+        var centrals: [Central] = []
+        /// Those whose programs have ended.
+        var former: [Central] = []
+        /// How many programs receive a message, of which central from which peripheral.
+        var receivers: [[Int]: Int] = [:]
+        /// The peripherals with which a central has had a session that it keeps.
+        var kept: [Int: Set<Int>] = [:]
     }
 
     let plan: WorldPlan
@@ -25,11 +32,12 @@ final class World: Sendable {
     let watch: AirWatch
     /// One for each central; where the last one has two adapters as one, the second of them comes behind.
     let centralAdapters: [SimulatedAdapter]
-    let centrals: [Central]
     private let adapters: [Int: SimulatedAdapter]
     private let receivers: [Int: FirmwareReceivers]
     /// What the peripherals keep, however often they begin anew.
     private let stores: [Int: PeerStore]
+    /// What the centrals keep.
+    private let centralStores: [PeerStore]
     private let isTraced: Bool
     private let state = Mutex(State())
 
@@ -53,20 +61,51 @@ final class World: Sendable {
         let updatable = plan.peripherals.filter(\.isUpdatable)
         receivers = Dictionary(uniqueKeysWithValues: updatable.map { ($0.number, FirmwareReceivers()) })
         stores = Dictionary(uniqueKeysWithValues: plan.peripherals.map { ($0.number, .inMemory()) })
-        var centrals: [Central] = []
+        centralStores = (0..<WorldPlan.centrals).map { _ in .inMemory() }
         for number in 0..<WorldPlan.centrals {
-            let isJoined = plan.isJoined && number == WorldPlan.centrals - 1
-            let choice: AdapterChoice =
-                isJoined
-                ? .joined(centralAdapters[number...].map { .radio($0) }) : .radio(centralAdapters[number])
-            centrals.append(try await Central.open(choice, pairing: PairingAnswers()))
+            let central = try await open(number)
+            state.withLock { $0.centrals.append(central) }
         }
-        self.centrals = centrals
         air.observeTrace { [watch, weak self] record in
             watch.note(record)
             self?.logLine("\(record)")
         }
     }
+
+    // MARK: - Centrals
+
+    private func open(_ number: Int) async throws -> Central {
+        let isJoined = plan.isJoined && number == WorldPlan.centrals - 1
+        let choice: AdapterChoice =
+            isJoined ? .joined(centralAdapters[number...].map { .radio($0) }) : .radio(centralAdapters[number])
+        return try await Central.open(choice, store: centralStores[number], pairing: PairingAnswers())
+    }
+
+    func central(_ number: Int) -> Central { state.withLock { $0.centrals[number] } }
+
+    /// Those that are there and those that were, each with its number.
+    var allCentrals: [(number: Int, central: Central)] {
+        state.withLock { state in
+            state.centrals.enumerated().map { ($0, $1) } + state.former.map { (-1, $0) }
+        }
+    }
+
+    /// Opens a central anew, with what the one before has stored.
+    func reopen(_ number: Int) async throws {
+        let central = try await open(number)
+        state.withLock { state in
+            state.former.append(state.centrals[number])
+            state.centrals[number] = central
+        }
+    }
+
+    func keeps(_ peripheral: Int, _ central: Int) {
+        state.withLock { _ = $0.kept[central, default: []].insert(peripheral) }
+    }
+
+    func kept(by central: Int) -> Set<Int> { state.withLock { $0.kept[central] ?? [] } }
+
+    // MARK: - Peripherals
 
     /// The adapter of a peripheral that the plan has.
     func adapter(of peripheral: Int) -> SimulatedAdapter? { adapters[peripheral] }
@@ -76,7 +115,21 @@ final class World: Sendable {
     func store(of peripheral: Int) -> PeerStore? { stores[peripheral] }
 
     func peripheral(_ number: Int, of central: Int) -> Peripheral {
-        centrals[central].peripheral(BluetoothAddress(rawValue: 0xC0DE_0000_0000 + UInt64(number), kind: .random))
+        self.central(central).peripheral(BluetoothAddress(rawValue: 0xC0DE_0000_0000 + UInt64(number), kind: .random))
+    }
+
+    // MARK: - Messages
+
+    /// Notes that a program receives a message; answers whether no other one of its central does.
+    func beginsMessage(_ number: Int, of central: Int) -> Bool {
+        state.withLock { state in
+            state.receivers[[number, central], default: 0] += 1
+            return state.receivers[[number, central]] == 1
+        }
+    }
+
+    func endsMessage(_ number: Int, of central: Int) {
+        state.withLock { $0.receivers[[number, central], default: 0] -= 1 }
     }
 
     // MARK: - What is noted

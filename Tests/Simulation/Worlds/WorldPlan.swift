@@ -8,6 +8,7 @@ public struct WorldPlan: Sendable {
     var peripherals: [PlannedPeripheral]
     var programs: [PlannedProgram]
     var faults: [PlannedFault]
+    var restarts: [PlannedRestart]
     /// By how much jobs may run late; `nil`: none does.
     var delays: Duration?
     /// Whether the last central has two adapters as one.
@@ -28,6 +29,7 @@ public struct WorldPlan: Sendable {
         faults = (0..<chance.below(10)).map {
             PlannedFault($0, seed: seed, peripherals: count, centrals: Self.centrals, length: Self.length)
         }
+        restarts = (0..<max(0, chance.within(-3...2))).map { PlannedRestart($0, seed: seed, centrals: Self.centrals) }
         delays = chance.any(of: [nil, .milliseconds(2), .milliseconds(40)])
         isJoined = chance.onceIn(3)
     }
@@ -41,7 +43,7 @@ public struct WorldPlan: Sendable {
     /// What can be taken away, the largest first.
     public var parts: [Part] {
         programs.map { .program($0.number) } + peripherals.map { .peripheral($0.number) }
-            + faults.map { .fault($0.number) }
+            + restarts.map { .restart($0.number) } + faults.map { .fault($0.number) }
             + programs.flatMap { program in
                 program.steps.count < 2 ? [] : program.steps.map { .step($0.number, of: program.number) }
             } + (delays == nil ? [] : [.delays])
@@ -52,6 +54,7 @@ public struct WorldPlan: Sendable {
         switch part {
         case .program(let number): programs.removeAll { $0.number == number }
         case .fault(let number): faults.removeAll { $0.number == number }
+        case .restart(let number): restarts.removeAll { $0.number == number }
         case .delays: delays = nil
         case .step(let step, let program):
             for index in programs.indices where programs[index].number == program {
@@ -82,7 +85,8 @@ extension WorldPlan: CustomStringConvertible {
     /// The world as readable text: its peripherals, programs and faults, each a line or a few.
     public var description: String {
         let lines =
-            peripherals.map(\.description) + programs.map(\.description) + faults.map(\.description)
+            peripherals.map(\.description) + programs.map(\.description) + restarts.map(\.description)
+            + faults.map(\.description)
             + (delays.map { ["jobs run late, by up to \($0)"] } ?? [])
             + (isJoined ? ["central \(Self.centrals - 1) has two adapters as one"] : [])
         return "World \(seed)" + lines.map { "\n  " + $0 }.joined()

@@ -77,7 +77,7 @@ private final class Leftovers: Sendable {
     func watch(_ world: World) {
         let all: [(String, any AnyObject & Sendable)] =
             [("the world", world), ("its air", world.air), ("its time", world.time)]
-            + world.centrals.enumerated().map { ("central \($0)", $1) }
+            + world.allCentrals.map { ("central \($0.number)", $0.central) }
         held.withLock { $0 = all.map { Held(name: $0, object: $1) } }
     }
 
