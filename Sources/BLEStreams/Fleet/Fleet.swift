@@ -77,16 +77,18 @@ public final class Fleet: Sendable {
     public func remove(_ session: Session) async {
         session.stop()
         let mayWait = !session.endsAfterThis
+        // There is one plan for each peripheral in the store, and it may be another session's.
+        let forget: @Sendable () -> Void = { if session.plan.isKept { session.forget() } }
         await undisturbedReply(on: central.core.timeline) { finish in
             let isHere = state.withLock { state in
                 guard state.sessions.contains(where: { $0 === session }) else { return false }
                 state.whenGone[ObjectIdentifier(session), default: []].append {
-                    session.forget()
+                    forget()
                     finish(())
                 }
                 return true
             }
-            if !isHere { session.forget() }
+            if !isHere { forget() }
             if !isHere || !mayWait { finish(()) }
             return {}
         }

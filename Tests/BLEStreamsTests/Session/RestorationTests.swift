@@ -92,6 +92,21 @@ import Testing
         }
     }
 
+    @Test func `a fleet that removes a session leaves what another one keeps`() async throws {
+        try await Bench.run { bench in
+            let central = try await Central.open(.radio(bench.centralAdapter), store: .inMemory())
+            var plan = Session.Plan(bench.peripheral)
+            plan.isKept = true
+            try await central.withSession(plan) { try await $0.ready() }
+            try await central.withFleet { fleet in
+                let watching = fleet.add(Session.Plan(bench.peripheral))
+                try await watching.ready()
+                await fleet.remove(watching)
+            }
+            #expect(central.keptPlans == [plan])
+        }
+    }
+
     @Test func `a session that nobody wants kept is not`() async throws {
         try await Bench.run { bench in
             let store = PeerStore.inMemory()

@@ -21,11 +21,19 @@ final class Farm: Sendable {
 
     private let state = Mutex(State())
     private let deadline: ContinuousClock.Instant?
+    private let tell: @Sendable (String) -> Void
 
     /// So many failures are enough.
     private static let enough = 5
 
-    init(until deadline: ContinuousClock.Instant?) { self.deadline = deadline }
+    /// How many worlds there are between two lines of progress.
+    private static let progressEvery = 10_000
+
+    /// - Parameter tell: hears of each failure as it is found, and now and then how far it is: a farm runs for hours, and
+    ///   may be ended before it is done.
+    init(until deadline: ContinuousClock.Instant?, tell: @escaping @Sendable (String) -> Void) {
+        (self.deadline, self.tell) = (deadline, tell)
+    }
 
     var failures: [Failure] { state.withLock { $0.failures.values.sorted { $0.seed < $1.seed } } }
     var corpus: [(seed: UInt64, features: Int)] { state.withLock { $0.corpus } }
@@ -84,19 +92,25 @@ final class Farm: Sendable {
     }
 
     private func take(_ report: WorldReport, _ job: Int) -> Bool {
-        state.withLock { state in
+        let news: String? = state.withLock { state in
             switch report {
             case .begins(let seed): state.current[job] = seed
             case .heap(let octets): state.heaps[job, default: []].append(octets)
             case .problem(let seed, let kind, let text):
                 state.failures[seed, default: Failure(seed: seed, problems: [])].problems.append((kind, text))
+                return "seed \(seed) fails: \(kind): \(text)"
             case .ends(let seed, let seconds, let features):
                 state.worlds += 1
                 state.seconds += seconds
                 let new = features.filter { state.features.insert($0).inserted }
                 if !new.isEmpty { state.corpus.append((seed, new.count)) }
+                if state.worlds.isMultiple(of: Self.progressEvery) {
+                    return "\(state.worlds) worlds, \(state.failures.count) have failed"
+                }
             }
+            return nil
         }
+        if let news { tell(news) }
         return !isEnough
     }
 

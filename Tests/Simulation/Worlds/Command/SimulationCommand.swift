@@ -11,7 +11,7 @@ public enum SimulationCommand {
         do {
             options = try SimulationOptions(arguments, cores: ProcessInfo.processInfo.activeProcessorCount)
         } catch {
-            FileHandle.standardError.write(Data("\(error)\n".utf8))
+            note("\(error)")
             return 2
         }
         switch options.work {
@@ -30,6 +30,9 @@ public enum SimulationCommand {
         }
     }
 
+    /// Writes a line beside what is the result.
+    private static func note(_ line: String) { FileHandle.standardError.write(Data("\(line)\n".utf8)) }
+
     private static func runOne(_ plan: WorldPlan, _ isTraced: Bool) async -> Int32 {
         print(plan)
         let outcome = await plan.run(isTraced: isTraced)
@@ -46,7 +49,7 @@ public enum SimulationCommand {
         worlds: Int?,
         until deadline: ContinuousClock.Instant?
     ) async throws -> Int32 {
-        let farm = Farm(until: deadline)
+        let farm = Farm(until: deadline, tell: note)
         let begin = ContinuousClock.now
         let kept = try options.corpus.map { try Corpus(file: $0) }
         try await farm.run(kept?.seeds ?? [])
