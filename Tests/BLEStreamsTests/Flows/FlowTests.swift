@@ -65,6 +65,28 @@ import Testing
         }
     }
 
+    /// A device that begins a few records too early.
+    struct RepeatingTransport: RecordTransport {
+        func fetch(
+            after last: Int?,
+            in context: CommandContext,
+            _ take: (DeviceRecord) async throws -> Void
+        ) async throws {
+            for number in [7, 8, 9, 10, 11, 11, 10, 12] { try await take(DeviceRecord(number: number, bytes: [])) }
+        }
+
+        func acknowledge(upTo last: Int, in context: CommandContext) async throws {}
+    }
+
+    @Test func `a record that comes again is stored once`() async throws {
+        try await onQueue { _, queue in
+            let log = Recorder<Int>()
+            let flow = SynchronizationFlow(over: RepeatingTransport(), after: 9) { log.add($0.number) }
+            let count = try await queue.run(flow)
+            #expect(log.all == [10, 11, 12] && count == 3)
+        }
+    }
+
     // MARK: - Configuration
 
     static let wishes = RecordDevice.setting.enumerated().map {
