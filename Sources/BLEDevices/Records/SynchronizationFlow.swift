@@ -33,6 +33,8 @@ public protocol RecordTransport: Sendable {
 /// A record is acknowledged once the closure has stored it. If the link is lost and the queue may reconnect, the flow
 /// continues after the last record stored; a repeated record is skipped.
 ///
+/// Run one synchronization of a device at a time: two of them, on two queues, would receive each other's records.
+///
 /// ```swift
 /// let flow = SynchronizationFlow(over: RecordAccessControlPoint.glucose, after: 41) { record in
 ///     print(record.number, record.bytes)
