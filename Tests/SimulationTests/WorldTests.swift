@@ -38,6 +38,7 @@ import Testing
         #expect(smaller.parts.count < whole.parts.count && smaller.command.contains("--without \(part)"))
         #expect(WorldPlan(seed: 12, without: [part]).description == smaller.description)
         #expect(whole.parts.allSatisfy { Part("\($0)") == $0 })
+        #expect(Part("r1") == .restart(1) && Part("r") == nil)
         #expect(Part("x1") == nil && Part("c") == nil && Part("c1.x") == nil && Part("p1.2") == nil)
     }
 

@@ -21,73 +21,55 @@ extension World {
 
     /// Runs the programs of a central, over all its lives.
     func runPrograms(of number: Int) async throws {
-        let programs = plan.programs.filter { $0.central == number }
         let places = Places()
         let ends = plan.restarts.filter { $0.central == number }.map(\.time).sorted()
         for (life, end) in (ends.map(Optional.some) + [nil]).enumerated() {
-            let isOver = try await live(programs, places, of: number, life, until: end)
-            try Task.checkCancellation()
-            if isOver || end == nil { return }
+            if try await live(number, life, places, until: end) { return }
             log("the programs of central \(number) begin anew")
             reached("restarted")
             try await reopen(number)
         }
     }
 
-    /// One life of a central's programs.
+    /// One life of a central's programs, which ends with them, or cancels them when its time has come.
     ///
     /// - Returns: whether all have come to their end.
-    private func live(
-        _ programs: [PlannedProgram],
-        _ places: Places,
-        of number: Int,
-        _ life: Int,
-        until end: Duration?
-    ) async throws -> Bool {
+    private func live(_ number: Int, _ life: Int, _ places: Places, until end: Duration?) async throws -> Bool {
         try await withThrowingTaskGroup(of: Bool.self) { group in
-            for program in programs {
+            group.addTask {
+                try await self.live(number, life, places)
+                return true
+            }
+            if let end {
+                group.addTask {
+                    try await self.time.sleep(for: max(.zero, end - self.time.now))
+                    return false
+                }
+            }
+            defer { group.cancelAll() }
+            return try await group.next() ?? true
+        }
+    }
+
+    private func live(_ number: Int, _ life: Int, _ places: Places) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for program in plan.programs where program.central == number {
                 group.addTask {
                     while let (place, step) = places.take(of: program) {
                         try await self.run(step, "c\(program.number).\(place)", of: number)
                         try Task.checkCancellation()
                     }
-                    return false
                 }
             }
-            if life > 0 {
-                group.addTask {
-                    try await self.restore(number, "c\(number) restored")
-                    return false
-                }
-            }
-            if let end {
-                group.addTask {
-                    try await self.time.sleep(for: max(.zero, end - self.time.now))
-                    return true
-                }
-            }
-            var running = programs.count + (life > 0 ? 1 : 0)
-            do {
-                while running > 0, let isTime = try await group.next() {
-                    if isTime {
-                        group.cancelAll()
-                        while (try? await group.next()) != nil {}
-                        return false
-                    }
-                    running -= 1
-                }
-            } catch is CancellationError where !Task.isCancelled {
-                report("a program of central \(number) is cancelled, and nobody has cancelled it", "cancelled")
-            }
-            group.cancelAll()
-            return true
+            if life > 0 { group.addTask { try await self.restore(number, "c\(number) restored") } }
+            try await group.waitForAll()
         }
     }
 
     /// Goes on with the sessions that the life before has kept, for a minute.
     private func restore(_ number: Int, _ name: String) async throws {
         let numbers = central(number).keptPlans.compactMap { self.number(of: $0) }.sorted()
-        let missing = kept(by: number).subtracting(numbers)
+        let missing = keptSessions(of: number).subtracting(numbers)
         if !missing.isEmpty { report("\(name): sessions with \(missing) were kept, and are gone", "kept") }
         if numbers.isEmpty { return }
         reached("sessions restored")

@@ -19,11 +19,11 @@ final class World: Sendable {
         var faults: Set<String> = []
         var centrals: [Central] = []
         /// Those whose programs have ended.
-        var former: [Central] = []
+        var former: [(number: Int, central: Central)] = []
         /// How many programs receive a message, of which central from which peripheral.
-        var receivers: [[Int]: Int] = [:]
+        var messageReceivers: [[Int]: Int] = [:]
         /// The peripherals with which a central has had a session that it keeps.
-        var kept: [Int: Set<Int>] = [:]
+        var keptSessions: [Int: Set<Int>] = [:]
     }
 
     let plan: WorldPlan
@@ -86,7 +86,7 @@ final class World: Sendable {
     /// Those that are there and those that were, each with its number.
     var allCentrals: [(number: Int, central: Central)] {
         state.withLock { state in
-            state.centrals.enumerated().map { ($0, $1) } + state.former.map { (-1, $0) }
+            state.centrals.enumerated().map { ($0, $1) } + state.former
         }
     }
 
@@ -94,16 +94,17 @@ final class World: Sendable {
     func reopen(_ number: Int) async throws {
         let central = try await open(number)
         state.withLock { state in
-            state.former.append(state.centrals[number])
+            state.former.append((number, state.centrals[number]))
             state.centrals[number] = central
         }
     }
 
-    func keeps(_ peripheral: Int, _ central: Int) {
-        state.withLock { _ = $0.kept[central, default: []].insert(peripheral) }
+    /// Notes that a central keeps a session with a peripheral.
+    func noteKept(_ peripheral: Int, by central: Int) {
+        state.withLock { _ = $0.keptSessions[central, default: []].insert(peripheral) }
     }
 
-    func kept(by central: Int) -> Set<Int> { state.withLock { $0.kept[central] ?? [] } }
+    func keptSessions(of central: Int) -> Set<Int> { state.withLock { $0.keptSessions[central] ?? [] } }
 
     // MARK: - Peripherals
 
@@ -123,13 +124,13 @@ final class World: Sendable {
     /// Notes that a program receives a message; answers whether no other one of its central does.
     func beginsMessage(_ number: Int, of central: Int) -> Bool {
         state.withLock { state in
-            state.receivers[[number, central], default: 0] += 1
-            return state.receivers[[number, central]] == 1
+            state.messageReceivers[[number, central], default: 0] += 1
+            return state.messageReceivers[[number, central]] == 1
         }
     }
 
     func endsMessage(_ number: Int, of central: Int) {
-        state.withLock { $0.receivers[[number, central], default: 0] -= 1 }
+        state.withLock { $0.messageReceivers[[number, central], default: 0] -= 1 }
     }
 
     // MARK: - What is noted

@@ -29,7 +29,8 @@ public struct WorldPlan: Sendable {
         faults = (0..<chance.below(10)).map {
             PlannedFault($0, seed: seed, peripherals: count, centrals: Self.centrals, length: Self.length)
         }
-        restarts = (0..<max(0, chance.within(-3...2))).map { PlannedRestart($0, seed: seed, centrals: Self.centrals) }
+        let ends = chance.any(of: [0, 0, 0, 0, 1, 2])
+        restarts = (0..<ends).map { PlannedRestart($0, seed: seed, centrals: Self.centrals) }
         delays = chance.any(of: [nil, .milliseconds(2), .milliseconds(40)])
         isJoined = chance.onceIn(3)
     }

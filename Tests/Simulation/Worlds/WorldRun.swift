@@ -45,8 +45,11 @@ extension WorldPlan {
             try await VirtualTime.run(seed: seed, order: order, limit: .seconds(60_000), patience: .seconds(10)) {
                 time in
                 let world = try await World(plan, time, isTraced: isTraced)
-                leftovers.watch(world)
-                defer { outcome.withLock { $0.take(world) } }
+                defer {
+                    // Centrals have been opened meanwhile.
+                    leftovers.watch(world)
+                    outcome.withLock { $0.take(world) }
+                }
                 try await world.live()
             }
         } catch {
