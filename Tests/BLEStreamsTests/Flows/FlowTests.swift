@@ -87,6 +87,27 @@ import Testing
         }
     }
 
+    @Test(arguments: [0, 1]) func `a synchronization in the place of another one misses no record`(
+        transport: Int
+    ) async throws {
+        try await onQueue { bench, queue in
+            let (first, second) = (Recorder<Int>(), Recorder<Int>())
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    let error = await bleError {
+                        try await queue.run(Self.synchronization(transport, first), replacing: .activeFlow)
+                    }
+                    #expect(error?.code == .ended)
+                }
+                while first.all.count < 30 { try await bench.time.sleep(for: .milliseconds(5)) }
+                let count = try await queue.run(Self.synchronization(transport, second), replacing: .activeFlow)
+                #expect(count == 200)
+                try await group.waitForAll()
+            }
+            #expect(second.all == Array(0..<200))
+        }
+    }
+
     // MARK: - Configuration
 
     static let wishes = RecordDevice.setting.enumerated().map {
