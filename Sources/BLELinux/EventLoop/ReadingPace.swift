@@ -23,8 +23,8 @@ struct ReadingPace: Equatable {
         worth: 1,
         plenty: .max
     )
-    /// For the PDUs of a link: shorter than the 7.5 ms at which two devices meet at most (Core Specification 5.4, Vol 6,
-    /// Part B, 4.5.1). A pause for a single PDU costs more than it saves, and one in which half a queue gathers could lose
+    /// For the PDUs of a link: shorter than 7.5 ms, the shortest interval at which two devices meet (Core Specification
+    /// 5.4, Vol 6, Part B, 4.5.1). A pause for a single PDU costs more than it saves, and one in which half a queue gathers could lose
     /// some.
     static let ofLinks = ReadingPace(every: .milliseconds(5), ifWithin: .milliseconds(2), worth: 2, plenty: 128)
 
