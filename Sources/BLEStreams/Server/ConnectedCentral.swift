@@ -125,20 +125,37 @@ public final class ConnectedCentral: Sendable {
         bearer.synchronize()
     }
 
-    private func tell(_ subscription: ServerClient.Subscription, of handle: UInt16, _ server: PeripheralServer) {
+    /// Its subscriptions now, but for those that the program isn't told of.
+    func subscriptions(_ server: PeripheralServer) -> [PeripheralServer.SubscriptionChange] {
+        let present = served.client.subscriptions.sorted { $0.key < $1.key }
+        // The end of its link ends them, and is told by itself.
+        guard bearer.end == nil else { return [] }
+        return present.compactMap { change($0.value, of: $0.key, server) }
+    }
+
+    private func change(
+        _ subscription: ServerClient.Subscription,
+        of handle: UInt16,
+        _ server: PeripheralServer
+    ) -> PeripheralServer.SubscriptionChange? {
         // The server sends Service Changed itself: the program isn't told.
-        guard server.database.withLock({ $0.serviceChanged?.valueHandle }) != handle else { return }
+        guard server.database.withLock({ $0.serviceChanged?.valueHandle }) != handle else { return nil }
         let kind: PeripheralServer.SubscriptionChange.Kind =
             switch subscription {
             case .none: .none
             case .notify: .notify
             case .indicate: .indicate
             }
-        let change = PeripheralServer.SubscriptionChange(
+        return PeripheralServer.SubscriptionChange(
             central: self,
             characteristic: server.characteristic(at: handle),
-            kind: kind
+            kind: kind,
+            handle: handle
         )
+    }
+
+    private func tell(_ subscription: ServerClient.Subscription, of handle: UInt16, _ server: PeripheralServer) {
+        guard let change = change(subscription, of: handle, server) else { return }
         guard server.tell(.subscription(change), of: handle) == .full, bearer.end == nil else { return }
         // Dropping only some of its changes would be worse: the program would take it for subscribed, or for not.
         server.warnings.tell(.subscriptionFlood(address)) { _ in .subscriptionFlood("by \(self)") }

@@ -24,6 +24,9 @@ extension PeripheralServer {
         /// The kind of the subscription.
         public let kind: Kind
 
+        /// The handle of its value.
+        let handle: UInt16
+
         /// Whether the central is subscribed.
         public var isSubscribed: Bool { kind != .none }
     }

@@ -14,6 +14,14 @@ extension CharacteristicSelector {
     }
 }
 
+extension CharacteristicSelector? {
+    /// Whether this names a characteristic of this program; no name names all of them, and what concerns none.
+    func names(_ characteristic: DatabaseCharacteristic?) -> Bool {
+        guard let self else { return true }
+        return characteristic.map { self.names($0) } ?? false
+    }
+}
+
 extension SharedDatabase {
     /// The first characteristic that this names, and their number.
     fileprivate func characteristics(named name: CharacteristicSelector) -> (first: DatabaseCharacteristic?, count: Int)

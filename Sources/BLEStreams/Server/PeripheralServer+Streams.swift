@@ -16,9 +16,15 @@ extension PeripheralServer {
 }
 
 extension PeripheralServer {
-    /// Centrals that connect, pair and leave, from now on. Ends when the server stops; throws when the adapter fails.
+    /// Centrals that are connected, then those that connect, pair and leave.
+    ///
+    /// Each iteration begins with a `connected` for each central that is connected already, so a loop that begins late
+    /// misses none; pairings are reported from then on.
+    ///
+    /// - Returns: a stream that ends when the server stops, and throws when the adapter fails.
     public var centralEvents: BLEStream<PeripheralServer.CentralEvent> {
-        events(StreamSubject(operation: "centrals")) { event in
+        let present: @Sendable () -> [Event] = { self.centrals.map { .connected($0) } }
+        return events(StreamSubject(operation: "centrals"), after: present) { event in
             switch event {
             case .connected(let central): .connected(central)
             case .disconnected(let central, let reason): .disconnected(central, reason)
@@ -29,20 +35,23 @@ extension PeripheralServer {
         }
     }
 
-    /// Subscriptions to all characteristics and their ends, from now on.
+    /// Subscriptions to all characteristics and their ends.
+    ///
+    /// Each iteration begins with the subscriptions that there are already, so a loop that begins late misses none.
+    /// A central's subscriptions end with its link; those of a bonded one are reported again when it returns.
     ///
     /// A central that is 4,096 subscription changes ahead of the program is disconnected.
     ///
     /// - Returns: a stream that ends when the server stops, and throws when the adapter fails.
     public func subscriptions() -> BLEStream<PeripheralServer.SubscriptionChange> { subscriptions(nil) }
 
-    /// Subscriptions to a characteristic and their ends, from now on. See ``subscriptions()``.
+    /// Subscriptions to a characteristic and their ends, first those that there are already. See ``subscriptions()``.
     public func subscriptions(of key: some CharacteristicKey) -> BLEStream<PeripheralServer.SubscriptionChange> {
         subscriptions(key.reference.selector)
     }
 
-    /// Reads of all dynamic values, for the program to answer. If there are several iterations, the oldest gets each
-    /// request.
+    /// Reads of all dynamic values, from now on, for the program to answer. If there are several iterations, the oldest
+    /// gets each request; if there is none, the central gets Unlikely Error.
     ///
     /// - Returns: a stream that ends when the server stops, and throws when the adapter fails.
     public func reads() -> BLEStream<PeripheralServer.ReadRequest> { reads(nil) }
@@ -52,8 +61,8 @@ extension PeripheralServer {
         reads(key.reference.selector)
     }
 
-    /// Writes of all values: those of dynamic values for the program to accept or reject, those of stored values after
-    /// the fact.
+    /// Writes of all values, from now on: those of dynamic values for the program to accept or reject, those of stored
+    /// values after the fact.
     ///
     /// Up to 4,096 writes of each central may wait for the program. Further ones of that central are dropped, and
     /// requests among them are refused with Insufficient Resources; other centrals are not affected.
@@ -71,7 +80,13 @@ extension PeripheralServer {
     private func subscriptions(
         _ name: CharacteristicSelector?
     ) -> BLEStream<PeripheralServer.SubscriptionChange> {
-        watch(name, "subscriptions") { if case .subscription(let change) = $0 { change } else { nil } }
+        let present: @Sendable () -> [Event] = {
+            let all = self.centrals.flatMap { $0.subscriptions(self) }
+            return all.filter { self.names(name, $0.handle) }.map { .subscription($0) }
+        }
+        return watch(name, "subscriptions", after: present) {
+            if case .subscription(let change) = $0 { change } else { nil }
+        }
     }
 
     private func reads(_ name: CharacteristicSelector?) -> BLEStream<PeripheralServer.ReadRequest> {
@@ -85,10 +100,11 @@ extension PeripheralServer {
     private func watch<Element: Sendable>(
         _ name: CharacteristicSelector?,
         _ operation: String,
+        after present: (@Sendable () -> [Event])? = nil,
         _ choose: @escaping @Sendable (Event) -> Element?
     ) -> BLEStream<Element> {
         let subject = StreamSubject(operation: operation, object: name.map { "of \($0)" } ?? "")
-        return events(of: name, subject, choose)
+        return events(of: name, subject, after: present, choose)
     }
 }
 

@@ -60,13 +60,15 @@ extension PeripheralServer {
     }
 
     /// The chosen events of all characteristics.
+    ///
+    /// - Parameter present: the events that make the present state, with which each iteration begins; `nil`: none.
     func events<Element: Sendable>(
         _ subject: StreamSubject,
+        after present: (@Sendable () -> [Event])? = nil,
         _ choose: @escaping @Sendable (Event) -> Element?
     ) -> BLEStream<Element> {
         BLEStream(subject, timeline: radio.timeline, buffer: .standard) { mailbox in
-            self.watch(nil, finish: { mailbox.finish(throwing: $0) }) { event in
-                guard let element = choose(event) else { return .no }
+            self.watch(nil, after: present, finish: { mailbox.finish(throwing: $0) }, choose) { element, _ in
                 mailbox.send(element)
                 return .yes
             }
@@ -74,16 +76,18 @@ extension PeripheralServer {
     }
 
     /// The chosen events of some characteristics or all; each central's share of the waiting ones is bounded.
+    ///
+    /// - Parameter present: the events that make the present state, with which each iteration begins; `nil`: none.
     func events<Element: Sendable>(
         of name: CharacteristicSelector?,
         _ subject: StreamSubject,
+        after present: (@Sendable () -> [Event])? = nil,
         _ choose: @escaping @Sendable (Event) -> Element?
     ) -> BLEStream<Element> {
         let stream = BLEStream<Waiting<Element>>(subject, timeline: radio.timeline, buffer: .unbounded) { mailbox in
             let allowance = Allowance()
-            return self.watch(name, finish: { mailbox.finish(throwing: $0) }) { event in
-                guard let element = choose(event) else { return .no }
-                guard let place = allowance.place(for: event.central.id) else {
+            return self.watch(name, after: present, finish: { mailbox.finish(throwing: $0) }, choose) { element, id in
+                guard let place = allowance.place(for: id) else {
                     mailbox.lost(1)
                     return .full
                 }
@@ -92,6 +96,27 @@ extension PeripheralServer {
             }
         }
         return stream.map { $0.element }
+    }
+
+    /// Watches for the chosen events, after those that make the present state.
+    ///
+    /// - Parameter deliver: takes what was chosen, with the number of the central that caused it.
+    private func watch<Element>(
+        _ name: CharacteristicSelector?,
+        after present: (@Sendable () -> [Event])?,
+        finish: @escaping @Sendable (BLEError?) -> Void,
+        _ choose: @escaping @Sendable (Event) -> Element?,
+        deliver: @escaping @Sendable (Element, Int) -> Taken
+    ) -> () -> Void {
+        let take: @Sendable (Event) -> Taken = { event in
+            choose(event).map { deliver($0, event.central.id) } ?? .no
+        }
+        guard let present else { return watch(name, finish: finish, take: take) }
+        let consumer = PresentFirst(deliver: take)
+        let end = watch(name, finish: finish) { choose($0) == nil ? .no : consumer.take($0) }
+        // Looked up when nothing escapes it any more.
+        consumer.begin(with: present())
+        return end
     }
 
     /// Watches until the returned closure is called, or the server ends.

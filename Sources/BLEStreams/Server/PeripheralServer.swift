@@ -295,11 +295,11 @@ public final class PeripheralServer: Sendable {
         let all = contents.withLock { $0.watchers.all }
         guard all.contains(where: { $0.name != nil }) else { return all }
         let characteristic = handle.flatMap { declared(at: $0) }
-        return all.filter { watcher in
-            guard let name = watcher.name else { return true }
-            return characteristic.map { name.names($0) } ?? false
-        }
+        return all.filter { $0.name.names(characteristic) }
     }
+
+    /// Whether a watcher for that name, or for all, is told of what happens to a characteristic.
+    func names(_ name: CharacteristicSelector?, _ handle: UInt16) -> Bool { name.names(declared(at: handle)) }
 
     /// Adds a watcher, unless the server has ended; returns the failure too, if there was one.
     func add(_ watcher: Watcher) -> (id: Int, isOver: Bool, failure: BLEError?) {

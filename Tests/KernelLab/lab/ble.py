@@ -166,7 +166,21 @@ class Run:
             lines = text.splitlines()
             shown = lines if len(lines) <= 40 else [*lines[:20], f"... {len(lines) - 40} lines ...", *lines[-20:]]
             said += [f"    {name}: {line[:300]}" for line in shown]
-        return "\n".join(said)
+        return "\n".join([*said, *self.threads])
+
+    @property
+    def threads(self) -> list[str]:
+        """What each thread of a command that is still running does: whether one waits, where, and how long it has run."""
+        found = []
+        for thread in sorted(Path(f"/proc/{self.process.pid}/task").glob("*")) if self.status is None else []:
+            try:
+                name, place = ((thread / file).read_text().strip() for file in ("comm", "wchan"))
+                facts = (thread / "stat").read_text().rpartition(")")[2].split()
+            except OSError:  # it has ended meanwhile
+                continue
+            ticks = int(facts[11]) + int(facts[12])
+            found.append(f"    thread {name}: {facts[0]} in {place}, {ticks / os.sysconf('SC_CLK_TCK'):.2f} s of processor")
+        return found
 
     # The output of --json.
 
