@@ -108,6 +108,22 @@ import Testing
         }
     }
 
+    @Test func `they are switched off although the services have been forgotten on that link`() async throws {
+        try await Self.run { bench, _ in
+            _ = try await Self.loseSubscribedLink(bench, bench.peripheral)
+            bench.air.clearTrace()
+            try await bench.peripheral.withLink { link in
+                try await link.expect(Bench.readable, reads: [1, 2, 3])
+                link.forgetServices()
+                try await bench.time.sleep(for: .seconds(15))
+                #expect(bench.writes == [[0, 0]])
+                let count = Self.notifications(bench)
+                try await bench.time.sleep(for: .seconds(60))
+                #expect(Self.notifications(bench) == count)
+            }
+        }
+    }
+
     @Test func `a program that is started again switches off what its last run left on`() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "kept-\(UUID())").path
         defer { try? FileManager.default.removeItem(atPath: folder) }

@@ -16,6 +16,7 @@ extension LinkMachine {
     /// Forgets the peer's services, here and for later links: they are discovered again for whoever waits for them, or
     /// asks next.
     mutating func forget(_ output: inout Output) {
+        if tracker.current != nil || tracker.hasMemory { unclaimed.servicesWereKnown = true }
         take(tracker.forget(), &output)
         if !waitingForDatabase.isEmpty { take(tracker.want(), &output) }
     }

@@ -29,6 +29,8 @@ extension LinkMachine {
         var isWaiting = false
         /// Whether that wait is over.
         var isDue = false
+        /// Whether the program has used the services, and then had them forgotten: they are discovered again for this too.
+        var servicesWereKnown = false
     }
 
     /// The number of that wait; those of the ``DatabaseTracker`` are greater.
@@ -65,12 +67,13 @@ extension LinkMachine {
         switchOffUnclaimed(&output)
     }
 
-    /// Switches off what nobody has claimed, if the meaning of the handles is known, or one request tells it.
+    /// Switches off what nobody has claimed, if the meaning of the handles is known, was known, or one request tells it.
     ///
     /// - Parameter isLast: whether this side is about to close the link: then nothing more is requested to find out.
     mutating func switchOffUnclaimed(isLast: Bool = false, _ output: inout Output) {
         guard end == nil, !unclaimed.handles.isEmpty else { return }
-        guard tracker.current != nil || !isLast && tracker.hasMemory else { return }
+        let canBeFound = tracker.hasMemory || unclaimed.servicesWereKnown
+        guard tracker.current != nil || !isLast && canBeFound else { return }
         for (handle, uuid) in unclaimed.handles where !table.hasEntry(handle) {
             unclaimed.tried.append(handle)
             _ = begin(.switchOff(handle, uuid), &output)
