@@ -144,12 +144,12 @@ struct PlannedProgram: Sendable, CustomStringConvertible {
     let central: Int
     var steps: [(number: Int, step: PlannedStep)]
 
-    init(_ number: Int, seed: UInt64, peripherals: Int, centrals: Int) {
+    init(_ number: Int, seed: UInt64, peripherals: Int, centrals: Int, isSmall: Bool) {
         var chance = Chance(seed, 0x2000 + UInt64(number))
         self.number = number
         central = chance.below(centrals)
         steps = []
-        for number in 0..<chance.within(1...6) {
+        for number in 0..<chance.within(1...(isSmall ? 3 : 6)) {
             steps.append((number, PlannedStep(&chance, peripherals: peripherals)))
         }
     }

@@ -21,12 +21,14 @@ public struct WorldPlan: Sendable {
     public init(seed: UInt64) {
         var chance = Chance(seed, 0)
         self.seed = seed
-        let count = chance.any(of: [1, 1, 2, 2, 3, 4, 6, 8])
+        // Where much happens, what one step has left lying is picked up by another: in half of the worlds little does.
+        let isSmall = chance.onceIn(2)
+        let count = chance.any(of: isSmall ? [1, 1, 2, 3] : [1, 1, 2, 2, 3, 4, 6, 8])
         peripherals = (0..<count).map { PlannedPeripheral($0, seed: seed) }
-        programs = (0..<chance.within(1...9)).map {
-            PlannedProgram($0, seed: seed, peripherals: count, centrals: Self.centrals)
+        programs = (0..<(isSmall ? chance.any(of: [1, 1, 1, 2, 2, 3]) : chance.within(1...9))).map {
+            PlannedProgram($0, seed: seed, peripherals: count, centrals: Self.centrals, isSmall: isSmall)
         }
-        faults = (0..<chance.below(10)).map {
+        faults = (0..<(isSmall ? chance.below(4) : chance.below(10))).map {
             PlannedFault($0, seed: seed, peripherals: count, centrals: Self.centrals, length: Self.length)
         }
         let ends = chance.any(of: [0, 0, 0, 0, 1, 2])
