@@ -1,4 +1,6 @@
+import BLEProtocol
 public import BLEStreams
+import Synchronization
 
 /// One record stored on a device.
 public struct DeviceRecord: Hashable, Sendable {
@@ -31,9 +33,10 @@ public protocol RecordTransport: Sendable {
 /// Fetches the records that a device has collected since the last time: in order, without loss or repetition.
 ///
 /// A record is acknowledged once the closure has stored it. If the link is lost and the queue may reconnect, the flow
-/// continues after the last record stored; a repeated record is skipped.
+/// continues after the last record stored; a repeated record is skipped. A flow that is run again, by
+/// ``CommandQueue/retrying(_:when:)`` or later, also continues after the last record that it has stored of that device.
 ///
-/// Run one synchronization of a device at a time: two of them, on two queues, would receive each other's records.
+/// Synchronizations of one device take turns, in whichever queues they are run: each has exclusive use of the link.
 ///
 /// ```swift
 /// let flow = SynchronizationFlow(over: RecordAccessControlPoint.glucose, after: 41) { record in
@@ -48,6 +51,7 @@ public struct SynchronizationFlow: Command {
     private let last: Int?
     private let batch: Int
     private let resume: RetryPolicy
+    private let places = Places()
     private let store: @Sendable (DeviceRecord) async throws -> Void
 
     /// Describes a synchronization.
@@ -72,26 +76,51 @@ public struct SynchronizationFlow: Command {
         self.store = store
     }
 
-    /// - Returns: how many records were stored.
+    /// - Returns: how many records were stored, including those of earlier attempts that failed.
     public func run(in context: CommandContext) async throws -> Int {
-        var (last, count, acknowledged) = (self.last, 0, self.last)
+        var count = 0
         try await context.resuming(resume) {
+            let device = context.peripheral.address
+            var place = places.of(device) ?? Place(last: last, acknowledged: last)
             context.begin("fetch")
-            try await transport.fetch(after: last, in: context) { record in
-                if let last, record.number <= last { return }
+            try await transport.fetch(after: place.last, in: context) { record in
+                if let last = place.last, record.number <= last { return }
                 try await store(record)
-                last = record.number
-                count += 1
+                place.last = record.number
+                place.count += 1
+                places.note(place, of: device)
                 context.achieved()
-                context.progress(count)
-                guard count.isMultiple(of: batch) else { return }
+                context.progress(place.count)
+                guard place.count.isMultiple(of: batch) else { return }
                 try await transport.acknowledge(upTo: record.number, in: context)
-                acknowledged = record.number
+                place.acknowledged = record.number
+                places.note(place, of: device)
             }
             context.begin("acknowledge")
-            if let last, last != acknowledged { try await transport.acknowledge(upTo: last, in: context) }
-            acknowledged = last
+            if let last = place.last, last != place.acknowledged {
+                try await transport.acknowledge(upTo: last, in: context)
+            }
+            count = place.count
+            places.note(Place(last: place.last, acknowledged: place.last), of: device)
         }
         return count
     }
+}
+
+/// How far a synchronization has come with one device.
+private struct Place {
+    /// The last record stored, and the last one acknowledged.
+    var last: Int?
+    var acknowledged: Int?
+    /// How many records were stored since it last came to its end.
+    var count = 0
+}
+
+/// How far a synchronization has come, over all its runs: a retried one must not store again what is stored.
+private final class Places: Sendable {
+    private let places = Mutex<[BluetoothAddress: Place]>([:])
+
+    func of(_ device: BluetoothAddress) -> Place? { places.withLock { $0[device] } }
+
+    func note(_ place: Place, of device: BluetoothAddress) { places.withLock { $0[device] = place } }
 }

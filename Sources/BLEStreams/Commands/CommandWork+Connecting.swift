@@ -37,16 +37,7 @@ extension CommandWork {
             connection.adopt(hold.link)
             take(hold)
         case .peripheral(let peripheral):
-            let link = try await makeLink(to: peripheral, timeout: timeout ?? .seconds(30), adapterWithin: limit)
-            do {
-                // The link may be shared, and held by another user.
-                let entry = try await link.acquire()
-                connection.adopt(link)
-                take(LinkHold(link: Link(link, pass: entry.id), entry: entry))
-            } catch {
-                link.beginClosing()
-                throw error
-            }
+            take(try await makeHeldLink(to: peripheral, timeout: timeout ?? .seconds(30), adapterWithin: limit))
         }
         tell(.connected)
         do {
@@ -62,6 +53,30 @@ extension CommandWork {
     private func take(_ hold: LinkHold) {
         if let entry = hold.entry { holds.add(entry) }
         state.withLock { $0.hold = hold }
+    }
+
+    /// Connects, and waits for a turn on the link, which may be shared, and held by another user.
+    ///
+    /// A link that is lost meanwhile is made again: nothing of the command has run on it.
+    private func makeHeldLink(
+        to peripheral: Peripheral,
+        timeout: Duration,
+        adapterWithin limit: Duration?
+    ) async throws -> LinkHold {
+        while true {
+            let link = try await makeLink(to: peripheral, timeout: timeout, adapterWithin: limit)
+            let beginning = timeline.now
+            do {
+                let entry = try await link.acquire()
+                connection.adopt(link)
+                return LinkHold(link: Link(link, pass: entry.id), entry: entry)
+            } catch {
+                link.beginClosing()
+                // One that could not be held for a moment would fail again at once.
+                guard (error as? BLEError)?.code == .disconnected, timeline.now > beginning else { throw error }
+                try check()
+            }
+        }
     }
 
     /// Connects, and waits for the adapter if that is the cause of a failure.

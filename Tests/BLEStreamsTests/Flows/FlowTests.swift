@@ -87,6 +87,53 @@ import Testing
         }
     }
 
+    /// A device with 20 records that is busy after each four.
+    struct BusyTransport: RecordTransport {
+        let requests: Recorder<Int?>
+
+        func fetch(
+            after last: Int?,
+            in context: CommandContext,
+            _ take: (DeviceRecord) async throws -> Void
+        ) async throws {
+            requests.add(last)
+            let first = (last ?? -1) + 1
+            for number in first..<20 {
+                if number == first + 4 { throw BLEError(.timedOut, operation: "fetch", cause: "the device is busy") }
+                try await take(DeviceRecord(number: number, bytes: []))
+            }
+        }
+
+        func acknowledge(upTo last: Int, in context: CommandContext) async throws {}
+    }
+
+    @Test func `a synchronization that is retried goes on behind what it has stored`() async throws {
+        try await onQueue { bench, queue in
+            let (log, requests) = (Recorder<Int>(), Recorder<Int?>())
+            let flow = SynchronizationFlow(over: BusyTransport(requests: requests), after: nil) { log.add($0.number) }
+            let count = try await queue.retrying(.exponential(attempts: 8)).run(flow)
+            #expect(log.all == Array(0..<20) && count == 20)
+            #expect(requests.all == [nil, 3, 7, 11, 15])
+            // The same flow later on: nothing is new, and another device is one of its own.
+            let again = try await queue.run(flow)
+            #expect(again == 0 && log.all.count == 20 && requests.all.last == 19)
+            let other = bench.air.adapter()
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    try await RecordDevice.description.run(on: .radio(other)) { _ in
+                        try await bench.time.sleep(for: .seconds(1000))
+                    }
+                }
+                try await bench.central.peripheral(other.address).withQueue { queue in
+                    let count = try await queue.connecting().retrying(.exponential(attempts: 8)).run(flow)
+                    #expect(count == 20)
+                }
+                group.cancelAll()
+            }
+            #expect(log.all == Array(0..<20) + Array(0..<20))
+        }
+    }
+
     @Test(arguments: [0, 1]) func `a synchronization in the place of another one misses no record`(
         transport: Int
     ) async throws {

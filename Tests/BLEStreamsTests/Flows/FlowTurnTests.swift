@@ -1,0 +1,85 @@
+import BLEDevices
+import BLESimulator
+import BLEStreams
+import Testing
+
+/// Flows of one device that are run in several queues, as by parts of a program that don't know of each other.
+@Suite(.timeLimit(.minutes(10))) struct FlowTurnTests {
+    private static func run(
+        _ body: @escaping @Sendable (Bench, CommandQueue, CommandQueue) async throws -> Void
+    ) async throws {
+        try await Bench.run(description: RecordDevice.description, serve: RecordDevice.live(Recorder())) { bench in
+            try await bench.peripheral.withQueue { one in
+                try await bench.peripheral.withQueue { two in try await body(bench, one.connecting(), two.connecting()) }
+            }
+        }
+    }
+
+    private static func records(_ log: Recorder<Int>, in bench: Bench) async throws {
+        while log.all.count < 30 { try await bench.time.sleep(for: .milliseconds(5)) }
+    }
+
+    @Test(arguments: [0, 1]) func `two synchronizations get their own records, one after the other`(
+        transport: Int
+    ) async throws {
+        try await Self.run { bench, one, two in
+            let (first, second) = (Recorder<Int>(), Recorder<Int>())
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    let count = try await one.run(FlowTests.synchronization(transport, first))
+                    #expect(count == 200 && second.all.isEmpty)
+                }
+                try await Self.records(first, in: bench)
+                let flow = FlowTests.synchronization(transport, after: 9, second)
+                let count = try await two.run(flow)
+                #expect(count == 190 && first.all.count == 200)
+                try await group.waitForAll()
+            }
+            #expect(first.all == Array(0..<200))
+            #expect(second.all == Array(10..<200))
+        }
+    }
+
+    @Test func `one that waits can be cancelled, and the next one has its turn`() async throws {
+        try await Self.run { bench, one, two in
+            let (first, second, third) = (Recorder<Int>(), Recorder<Int>(), Recorder<Int>())
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { _ = try await one.run(FlowTests.synchronization(1, first)) }
+                try await Self.records(first, in: bench)
+                let waiting = two.enqueue(FlowTests.synchronization(1, second))
+                let next = two.enqueue(FlowTests.synchronization(1, third))
+                try await bench.time.sleep(for: .milliseconds(100))
+                waiting.cancel()
+                await #expect(throws: CancellationError.self) { try await waiting.value }
+                let count = try await next.value
+                #expect(count == 200 && first.all.count == 200 && second.all.isEmpty)
+                try await group.waitForAll()
+            }
+            #expect(third.all == Array(0..<200))
+        }
+    }
+
+    @Test(arguments: [0, 1]) func `two synchronizations whose links are lost get their own records`(
+        transport: Int
+    ) async throws {
+        try await Self.run { bench, one, two in
+            bench.air.faults.add(.dropLink(after: 50, .notifications))
+            bench.air.faults.add(.dropLink(after: 120, .notifications))
+            bench.air.faults.add(.dropLink(after: 250, .notifications))
+            let (first, second) = (Recorder<Int>(), Recorder<Int>())
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    let count = try await one.run(FlowTests.synchronization(transport, first))
+                    #expect(count == 200)
+                }
+                group.addTask {
+                    let count = try await two.run(FlowTests.synchronization(transport, after: 9, second))
+                    #expect(count == 190)
+                }
+                try await group.waitForAll()
+            }
+            #expect(first.all == Array(0..<200))
+            #expect(second.all == Array(10..<200))
+        }
+    }
+}
