@@ -199,6 +199,39 @@ import Testing
         }
     }
 
+    /// Loses the link before the third setting is written; the first two can't be written back then.
+    private static let loss = Fault.dropLink(insteadOf: .where { $0.count == 4 && $0[0] == 0x12 && $0[3] == 3 })
+
+    @Test func `a configuration that is retried tells what its first attempt has changed, too`() async throws {
+        try await onQueue { bench, queue in
+            bench.air.faults.add(Self.loss)
+            let former = try await queue.retrying(.exponential(attempts: 2)).run(ConfigurationFlow(Self.wishes))
+            #expect(former.map(\.characteristic) == RecordDevice.setting.map(\.reference))
+            #expect(former.map(\.value) == [[0], [0], [0], [0]])
+            let now = try await values(queue)
+            #expect(now == [[1], [2], [3], [4]])
+        }
+    }
+
+    @Test func `a configuration that fails in its second attempt undoes the first one, too`() async throws {
+        try await onQueue { bench, queue in
+            bench.air.faults.add(Self.loss)
+            bench.air.faults.add(.replace(.where { $0 == [0x0B, 4] }) { _ in [0x0B, 9] })
+            let flow = ConfigurationFlow(Self.wishes)
+            let error = await bleError { try await queue.retrying(.exponential(attempts: 2)).run(flow) }
+            #expect(error?.code == .verificationFailed)
+            var now = try await values(queue)
+            #expect(now == [[0], [0], [0], [0]])
+            // Nothing is left to undo: what somebody else sets now is what the next run finds.
+            try await queue.run(.write([7], to: RecordDevice.setting[0]))
+            bench.air.faults.removeAll()
+            let former = try await queue.run(flow)
+            #expect(former.map(\.value) == [[7], [0], [0], [0]])
+            now = try await values(queue)
+            #expect(now == [[1], [2], [3], [4]])
+        }
+    }
+
     // MARK: - Pairing
 
     @Test func `pairing finds, connects, provokes, pairs, verifies and remembers`() async throws {
