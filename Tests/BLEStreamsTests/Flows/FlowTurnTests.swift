@@ -10,7 +10,9 @@ import Testing
     ) async throws {
         try await Bench.run(description: RecordDevice.description, serve: RecordDevice.live(Recorder())) { bench in
             try await bench.peripheral.withQueue { one in
-                try await bench.peripheral.withQueue { two in try await body(bench, one.connecting(), two.connecting()) }
+                try await bench.peripheral.withQueue { two in
+                    try await body(bench, one.connecting(), two.connecting())
+                }
             }
         }
     }
