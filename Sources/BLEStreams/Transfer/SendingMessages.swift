@@ -24,7 +24,9 @@ extension PeripheralServer {
     ///
     /// The message is cut so that no data looks like the mark, so the central can't mistake data for the end. Send one
     /// message of a characteristic at a time: the chunks of two concurrent messages would be mixed. If it is cancelled
-    /// or fails midway, the central has the beginning of a message and gets no mark.
+    /// or fails midway, the central has the beginning of a message and gets no mark: on the same link it would take the
+    /// next message for the rest of that one. Drop the link first, with ``ConnectedCentral/disconnect()``, unless your
+    /// protocol has a way to begin anew.
     ///
     /// - Parameters:
     ///   - message: any number of octets, including none.
@@ -116,7 +118,8 @@ extension CharacteristicAccess {
     ///
     /// It holds the link meanwhile, so no other operation of this program comes between two chunks. The message is cut
     /// so that no data looks like the mark. If it is cancelled or fails midway, the peripheral has the beginning of a
-    /// message and gets no mark.
+    /// message and gets no mark: on the same link it would take the next message for the rest of that one. Send again on
+    /// another link, unless the peripheral's protocol has a way to begin anew.
     ///
     /// ```swift
     /// try await link.send("Once upon a time …".utf8, to: BluetoothUUID(0xFFF2), endingWith: .endOfMessage("EOM"))
