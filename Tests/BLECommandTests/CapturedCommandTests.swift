@@ -6,7 +6,7 @@ import Testing
     static func has(_ tool: String) -> Bool { FileManager.default.isExecutableFile(atPath: "/usr/bin/" + tool) }
 
     static let commands = [
-        ["scan", "--timeout", "2", "--duplicates"], ["info", Demo.values], ["info", Demo.heartRate],
+        ["scan", "--count", "5", "--duplicates"], ["info", Demo.values], ["info", Demo.heartRate],
         ["notify", Demo.heartRate, Demo.measurement, "--count", "3"], ["read", Demo.values, Demo.long],
         ["write", Demo.values, Demo.short, "00"], ["transfer", Demo.transfer, Demo.message, "--output", "/dev/null"],
         ["verify", Demo.values], ["verify", Demo.trouble, "--timeout", "0.5"],
@@ -52,7 +52,8 @@ import Testing
     @Test(.enabled(if: has("tshark"), "tshark is not installed (Debian: tshark)"), arguments: commands)
     func `Wireshark finds nothing malformed, and the air in it`(_ command: [String]) async throws {
         try await recorded(command) { file in
-            let wanted = command[0] == "scan" ? "bthci_evt.le_meta_subevent == 0x02" : "btatt"
+            // Advertising Report, and Extended Advertising Report for what has more than 31 octets.
+            let wanted = command[0] == "scan" ? "bthci_evt.le_meta_subevent in {0x02, 0x0d}" : "btatt"
             let packets = try await lines(of: "tshark", "-r", file, "-Y", wanted)
             #expect(packets.count > 2)
             // From errors on (0x800000): it takes some handles for those of another characteristic, and warns of that.

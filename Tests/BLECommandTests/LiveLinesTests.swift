@@ -138,7 +138,7 @@ import Testing
     }
 
     @Test func `a scan's table stands once, below what was said before`() async throws {
-        let run = try await CommandRun(["scan", "--timeout", "2", "-v"], columns: 80, isOneTerminal: true).end()
+        let run = try await CommandRun(["scan", "--count", "5", "-v"], columns: 80, isOneTerminal: true).end()
         var picture = TerminalPicture()
         picture.write(run.output.joined(separator: "\n"))
         #expect(run.status == 0 && picture.lines.filter { $0.hasPrefix("ADDRESS") }.count == 1)

@@ -22,12 +22,16 @@ import Testing
         #expect(run.complaint.contains("simulation") && run.complaint.contains("--adapter"))
     }
 
-    @Test func `each device comes once until the time is over`() async throws {
-        let run = try await CommandRun.run("scan", "--json", "--timeout", "5")
-        #expect(run.status == 0)
-        let addresses = try run.output.dropLast().map { try object($0)["address"] as? String }
+    @Test func `each device comes once, until there are enough or the time is over`() async throws {
+        let enough = try await CommandRun.run("scan", "--json", "--count", "5")
+        #expect(enough.status == 0)
+        var addresses = try enough.output.dropLast().map { try object($0)["address"] as? String }
         #expect(Set(addresses) == [Demo.heartRate, Demo.transfer, Demo.values, Demo.trouble, Demo.update])
         #expect(addresses.count == 5)
+        let limited = try await CommandRun.run("scan", "--json", "--timeout", "1")
+        #expect(limited.status == 0)
+        addresses = try limited.output.dropLast().map { try object($0)["address"] as? String }
+        #expect(Set(addresses).count == addresses.count)
     }
 
     @Test func `every advertisement comes where duplicates are wanted`() async throws {
