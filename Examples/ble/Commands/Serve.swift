@@ -174,13 +174,14 @@ struct Serve: Command {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 let diary = ServeDiary(environment.output)
                 let (contents, name) = (contents, peripheral.name)
+                // In front of what its centrals do, who may be here already.
+                try diary.began(adapter, name, contents.title, living.data)
                 group.addTask {
                     for try await event in server.centralEvents { try diary.note(event) }
                 }
                 group.addTask {
                     try await contents.live(server, diary)
                 }
-                try diary.began(adapter, name, contents.title, living.data)
                 group.addTask {
                     var wasInterrupted = false
                     for try await state in server.states {
