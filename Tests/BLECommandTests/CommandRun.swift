@@ -39,6 +39,7 @@ final class CommandRun: Sendable {
     ///   - name: which program it is.
     ///   - words: as soon as it says these it is interrupted, as by Ctrl-C. What it waits for has limits in real time, so
     ///     this doesn't wait for a thread of the tests.
+    ///   - times: in how many lines it has to say them.
     ///   - channel: where it says them.
     ///   - columns: how wide the terminals are that its output and errors go to; `nil`: they are pipes.
     ///   - isOneTerminal: whether both go to the same terminal, as a person has it; all is then in its output.
@@ -50,6 +51,7 @@ final class CommandRun: Sendable {
         simulated: Bool = true,
         of name: String = "ble",
         interruptedAt words: String? = nil,
+        times: Int = 1,
         in channel: Channel = .errors,
         columns: UInt16? = nil,
         isOneTerminal: Bool = false,
@@ -69,15 +71,15 @@ final class CommandRun: Sendable {
         let process = child.process
         self.process = process
         keyboard = child.keyboard
-        let isInterrupted = Mutex(words == nil)
+        let said = Mutex(0)
         let interrupt: @Sendable (String) -> Void = { line in
             guard let words, line.contains(words) else { return }
-            // Once: a second Ctrl-C would spare it the cleaning up.
-            let isFirst = isInterrupted.withLock { isInterrupted in
-                defer { isInterrupted = true }
-                return !isInterrupted
+            let count = said.withLock { said in
+                said += 1
+                return said
             }
-            if isFirst { kill(process, SIGINT) }
+            // Once: a second Ctrl-C would spare it the cleaning up.
+            if count == times { kill(process, SIGINT) }
         }
         let ignore: @Sendable (String) -> Void = { _ in }
         output = LineReader(child.output, onLine: channel == .output ? interrupt : ignore)

@@ -28,7 +28,7 @@ import Testing
         var addresses = try enough.output.dropLast().map { try object($0)["address"] as? String }
         #expect(Set(addresses) == [Demo.heartRate, Demo.transfer, Demo.values, Demo.trouble, Demo.update])
         #expect(addresses.count == 5)
-        let limited = try await CommandRun.run("scan", "--json", "--timeout", "1")
+        let limited = try await CommandRun.run("scan", "--json", "--timeout", "5")
         #expect(limited.status == 0)
         addresses = try limited.output.dropLast().map { try object($0)["address"] as? String }
         #expect(Set(addresses).count == addresses.count)

@@ -1,14 +1,13 @@
 import BLEProtocol
 import BLERadio
 public import BLEStreams
-import Synchronization
 
 /// Writes the settings of a device: all of them, or none.
 ///
 /// The flow reads each setting, writes those that differ, in order, and reads each back to compare. If one fails, or on
-/// cancellation, it restores the values written before, the last one first. What could not be restored, since the link was
-/// lost, is known to the flow when it is run again, by ``CommandQueue/retrying(_:when:)`` or later: then it is restored if
-/// that run fails, and among the previous values if it succeeds.
+/// cancellation, it restores the values written before, the last one first. A value that could not be restored, because
+/// the link was lost, is remembered: when the flow is run again, by ``CommandQueue/retrying(_:when:)`` or later, it is
+/// restored if that run fails, and returned among the previous values if it succeeds.
 ///
 /// - Throws (when run): ``BLEError/Code/attributeError`` if the device refuses a setting;
 ///   ``BLEError/Code/verificationFailed`` if it reports another value afterwards; ``BLEError/Code/disconnected``;
@@ -31,7 +30,8 @@ public struct ConfigurationFlow: Command {
     public var name: String { "configuration" }
 
     private let settings: [Setting]
-    private let debts = Debts()
+    /// The previous values that could not be restored, in the order in which they were replaced.
+    private let unrestored = FlowMemory<[Setting]>()
 
     /// Describes a configuration; the settings are written in the order given.
     public init(_ settings: [Setting]) { self.settings = settings }
@@ -40,41 +40,51 @@ public struct ConfigurationFlow: Command {
     public func run(in context: CommandContext) async throws -> [Setting] {
         try await context.reconnect()
         let device = context.peripheral.address
-        let owed = debts.of(device)
-        context.begin("read", total: settings.count)
-        var present: [Setting] = []
-        for (index, setting) in settings.enumerated() {
-            let value = try await context.read(setting.characteristic)
-            present.append(Setting(setting.characteristic, value))
-            context.progress(index + 1, of: settings.count)
-        }
-        let former = present.map { setting in
-            owed.first { $0.characteristic == setting.characteristic } ?? setting
-        }
-        let changes = zip(settings, zip(present, former)).filter { $0.value != $1.0.value }
-        context.begin("write", total: changes.count)
+        let owed = unrestored[device] ?? []
         var begun = owed
         do {
-            for (index, (wished, (_, old))) in changes.enumerated() {
-                // A failed write may have taken effect nevertheless.
-                if !owed.contains(old) { begun.append(old) }
-                try await context.write(wished.value, to: wished.characteristic)
-                let value = try await context.read(wished.characteristic)
-                guard Array(value) == wished.value else { throw mismatch(wished, value, context) }
-                context.progress(index + 1, of: changes.count)
+            let present = try await read(in: context)
+            let former = present.map { setting in
+                owed.first { $0.characteristic == setting.characteristic } ?? setting
             }
+            let changes = settings.indices.filter { settings[$0].value != present[$0].value }
+            context.begin("write", total: changes.count)
+            for (done, index) in changes.enumerated() {
+                // A failed write may have taken effect nevertheless.
+                if !owed.contains(former[index]) { begun.append(former[index]) }
+                try await write(settings[index], in: context)
+                context.progress(done + 1, of: changes.count)
+            }
+            unrestored[device] = nil
+            return settings.indices.filter { settings[$0].value != former[$0].value }.map { former[$0] }
         } catch {
+            if begun.isEmpty { throw error }
             context.begin("roll back", total: begun.count)
             let lost = await rollBack(begun, in: context)
-            debts.note(lost, of: device)
+            unrestored[device] = lost.isEmpty ? nil : lost
             // The setting begun last need not have changed: the device may refuse its old value as it refused the new one.
             let names = lost.filter { $0 != begun.last || owed.contains($0) }.map { "\($0.characteristic)" }
             guard !names.isEmpty, var error = error as? BLEError else { throw error }
             error.cause += "; its previous value could not be restored: \(names.joined(separator: ", "))"
             throw error
         }
-        debts.note([], of: device)
-        return zip(settings, former).filter { $0.value != $1.value }.map(\.1)
+    }
+
+    /// The settings as the device has them now.
+    private func read(in context: CommandContext) async throws -> [Setting] {
+        context.begin("read", total: settings.count)
+        var present: [Setting] = []
+        for setting in settings {
+            present.append(Setting(setting.characteristic, try await context.read(setting.characteristic)))
+            context.progress(present.count, of: settings.count)
+        }
+        return present
+    }
+
+    private func write(_ setting: Setting, in context: CommandContext) async throws {
+        try await context.write(setting.value, to: setting.characteristic)
+        let value = try await context.read(setting.characteristic)
+        guard Array(value) == setting.value else { throw mismatch(setting, value, context) }
     }
 
     /// Restores previous values, the last one first, even on cancellation; returns those for which that failed, in the
@@ -98,16 +108,5 @@ public struct ConfigurationFlow: Command {
         )
         error.received = Array(value)
         return error
-    }
-}
-
-/// The previous values that a configuration could not restore on each device, in the order in which it replaced them.
-private final class Debts: Sendable {
-    private let debts = Mutex<[BluetoothAddress: [ConfigurationFlow.Setting]]>([:])
-
-    func of(_ device: BluetoothAddress) -> [ConfigurationFlow.Setting] { debts.withLock { $0[device] ?? [] } }
-
-    func note(_ settings: [ConfigurationFlow.Setting], of device: BluetoothAddress) {
-        debts.withLock { $0[device] = settings.isEmpty ? nil : settings }
     }
 }

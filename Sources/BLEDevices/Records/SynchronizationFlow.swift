@@ -1,6 +1,4 @@
-import BLEProtocol
 public import BLEStreams
-import Synchronization
 
 /// One record stored on a device.
 public struct DeviceRecord: Hashable, Sendable {
@@ -51,7 +49,7 @@ public struct SynchronizationFlow: Command {
     private let last: Int?
     private let batch: Int
     private let resume: RetryPolicy
-    private let places = Places()
+    private let places = FlowMemory<Place>()
     private let store: @Sendable (DeviceRecord) async throws -> Void
 
     /// Describes a synchronization.
@@ -78,32 +76,33 @@ public struct SynchronizationFlow: Command {
 
     /// - Returns: how many records were stored, including those of earlier attempts that failed.
     public func run(in context: CommandContext) async throws -> Int {
-        var count = 0
-        try await context.resuming(resume) {
+        var known: Place?
+        return try await context.resuming(resume) {
             let device = context.peripheral.address
-            var place = places.of(device) ?? Place(last: last, acknowledged: last)
+            // On another link, a device that a session has found again may have another address.
+            var place = known ?? places[device] ?? Place(last: last, acknowledged: last)
+            func note() { (known, places[device]) = (place, place) }
             context.begin("fetch")
             try await transport.fetch(after: place.last, in: context) { record in
                 if let last = place.last, record.number <= last { return }
                 try await store(record)
                 place.last = record.number
                 place.count += 1
-                places.note(place, of: device)
+                note()
                 context.achieved()
                 context.progress(place.count)
                 guard place.count.isMultiple(of: batch) else { return }
                 try await transport.acknowledge(upTo: record.number, in: context)
                 place.acknowledged = record.number
-                places.note(place, of: device)
+                note()
             }
             context.begin("acknowledge")
             if let last = place.last, last != place.acknowledged {
                 try await transport.acknowledge(upTo: last, in: context)
             }
-            count = place.count
-            places.note(Place(last: place.last, acknowledged: place.last), of: device)
+            places[device] = Place(last: place.last, acknowledged: place.last)
+            return place.count
         }
-        return count
     }
 }
 
@@ -114,13 +113,4 @@ private struct Place {
     var acknowledged: Int?
     /// How many records were stored since it last came to its end.
     var count = 0
-}
-
-/// How far a synchronization has come, over all its runs: a retried one must not store again what is stored.
-private final class Places: Sendable {
-    private let places = Mutex<[BluetoothAddress: Place]>([:])
-
-    func of(_ device: BluetoothAddress) -> Place? { places.withLock { $0[device] } }
-
-    func note(_ place: Place, of device: BluetoothAddress) { places.withLock { $0[device] = place } }
 }

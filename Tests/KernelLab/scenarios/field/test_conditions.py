@@ -1,5 +1,6 @@
 """What a link is like: what was asked for before connecting is in force, and is told to who may know."""
 
+import itertools
 import json
 import os
 
@@ -139,11 +140,11 @@ def test_a_peripheral_that_insists_is_let_be(ble, bumble):
     run.wait_text('"insists":true')
     run.interrupt()
     assert run.end().status == 130, run
-    # What it asks for may meet the correction on its way: then that is told of in two rows.
-    breaches = [row for row in rows(run) if "insists" in row]
-    assert [row["insists"] for row in breaches] == [False, False, False, True], run
-    assert [row["corrections"] for row in breaches] == [1, 2, 3, 3], run
-    assert all(row["interval"] == 1.0 for row in breaches), run
+    # What it asks for may meet the correction on its way: then that is told of in two rows, with two timeouts.
+    told = [row for row, _ in itertools.groupby((row["interval"], row.get("insists")) for row in rows(run))]
+    assert [insists for _, insists in told] == [None, False, None, False, None, False, None, True], run
+    assert [interval for interval, _ in told[1:]] == [1.0, 0.05, 1.0, 0.05, 1.0, 0.05, 1.0], run
+    assert [row["corrections"] for row in rows(run) if "insists" in row] == [1, 2, 3, 3], run
     asked = [event for event in bumble.peer.since(mark) if event.name == "asking"]
     assert len(asked) == 4, asked
 
