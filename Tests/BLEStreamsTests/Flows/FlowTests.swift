@@ -232,6 +232,23 @@ import Testing
         }
     }
 
+    @Test func `a configuration that can't even read in its second attempt undoes the first one, too`() async throws {
+        try await onQueue { bench, queue in
+            bench.air.faults.add(Self.loss)
+            let flow = ConfigurationFlow(Self.wishes)
+            #expect(await bleError { try await queue.run(flow) }?.code == .disconnected)
+            #expect(try await values(queue) == [[1], [2], [0], [0]])
+            let handle = try await queue.run(
+                .block("handle") { try await $0.discover().characteristic(RecordDevice.setting[2])?.valueHandle }
+            )
+            let low = try #require(handle.map { UInt8(truncatingIfNeeded: $0) })
+            bench.air.faults.add(.replace(.where { $0 == [0x0B, 0] }) { _ in [0x01, 0x0A, low, 0, 0x0E] })
+            #expect(await bleError { try await queue.run(flow) }?.attError == .unlikely)
+            bench.air.faults.removeAll()
+            #expect(try await values(queue) == [[0], [0], [0], [0]])
+        }
+    }
+
     // MARK: - Pairing
 
     @Test func `pairing finds, connects, provokes, pairs, verifies and remembers`() async throws {

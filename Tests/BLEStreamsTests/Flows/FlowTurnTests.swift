@@ -84,4 +84,32 @@ import Testing
             #expect(second.all == Array(10..<200))
         }
     }
+
+    @Test(arguments: [0, 1]) func `a device that a session finds under another address goes on where it was`(
+        transport: Int
+    ) async throws {
+        let serve = RecordDevice.live(Recorder())
+        try await Bench.run(description: RecordDevice.description, serve: serve) { bench in
+            let log = Recorder<Int>()
+            try await bench.central.withSession(Session.Plan(finding: .name("Records"))) { session in
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    try await session.ready()
+                    bench.air.faults.add(.dropLink(after: 50, .notifications))
+                    let flow = session.queue.enqueue(FlowTests.synchronization(transport, log))
+                    _ = try await session.states.first { $0.state.kind != .ready }
+                    await session.disconnect()
+                    bench.peripheralAdapter.powerOff()
+                    let other = bench.air.adapter()
+                    group.addTask {
+                        try await RecordDevice.description.run(on: .radio(other)) { try await serve($0, bench) }
+                    }
+                    try session.search()
+                    let count = try await flow.value
+                    #expect(count == 200 && session.peripheral?.address == other.address)
+                    group.cancelAll()
+                }
+            }
+            #expect(log.all == Array(0..<200))
+        }
+    }
 }
