@@ -41,6 +41,16 @@ import Testing
         #expect(addresses == [Demo.heartRate, Demo.heartRate, Demo.heartRate])
     }
 
+    @Test func `with changes a device comes again when it advertises something else, and only then`() async throws {
+        let options = ["scan", "--json", "--changes", "--name-prefix", "Demo h"]
+        let run = try await CommandRun(options + ["--timeout", "3"]).end()
+        #expect(run.status == 0)
+        #expect(try run.output.dropLast().map { try object($0)["address"] as? String } == [Demo.heartRate])
+        #expect(try object(run.output.last) as? [String: Int] == ["received": 1, "dropped": 0])
+        let all = try await CommandRun(options + ["--duplicates", "--count", "2"]).end()
+        #expect(all.status == 0 && all.output.count == 3)
+    }
+
     @Test func `a window of signal strength keeps the rest out`() async throws {
         let far = try await CommandRun.run("scan", "--json", "--rssi", "..-78", "--count", "1", "--timeout", "60")
         #expect(try object(far.output.first)["address"] as? String == Demo.trouble)

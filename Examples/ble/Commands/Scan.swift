@@ -11,17 +11,18 @@ struct Scan: Command {
             Option("service", value: "UUID", help: "only devices that advertise this service; may be repeated"),
             Option("name-prefix", value: "P", help: "only devices whose name begins with P; may be repeated"),
             Option("rssi", value: "MIN..MAX", help: "only devices received this strongly, in dBm: -80.. or -80..-40"),
+            Option("changes", help: "print a device again when what it advertises changes"),
             Option("duplicates", help: "print each advertisement instead of each device once"),
             Option("lines", help: "print a line for each device also at a terminal, instead of a table"),
             Option("passive", help: "only listen, without requesting scan responses"),
         ] + StreamLimits.options
     static let notes = """
         Without --timeout or --count it runs until Ctrl-C. At a terminal it shows a table that is kept up to date; --json,
-        --duplicates, --lines or a pipe make it print lines.
+        --changes, --duplicates, --lines or a pipe make it print lines. With --duplicates, --changes has no effect.
         """
 
     private let filters: [ScanFilter]
-    private let reportsDuplicates: Bool
+    private let duplicates: Central.Duplicates
     private let printsLines: Bool
     private let mode: Central.ScanMode
     private let limits: StreamLimits
@@ -32,17 +33,17 @@ struct Scan: Command {
         filters += arguments.all("name-prefix").map { .namePrefix($0) }
         if let window = try arguments.signalStrengths("rssi") { filters.append(.rssi(window)) }
         self.filters = filters
-        reportsDuplicates = arguments.has("duplicates")
+        duplicates = arguments.has("duplicates") ? .all : arguments.has("changes") ? .changes : .ignored
         printsLines = arguments.has("lines")
         mode = arguments.has("passive") ? .passive : .active
         limits = try StreamLimits(Self.name, arguments)
     }
 
     func run(in environment: CommandEnvironment) async throws {
-        if !printsLines, !reportsDuplicates, !environment.output.isJSON, TerminalSize(of: STDOUT_FILENO) != nil {
+        if !printsLines, duplicates == .ignored, !environment.output.isJSON, TerminalSize(of: STDOUT_FILENO) != nil {
             return try await showTable(in: environment)
         }
-        let found = environment.central.scan(for: filters, duplicates: reportsDuplicates, mode: mode)
+        let found = environment.central.scan(for: filters, duplicates: duplicates, mode: mode)
         try await environment.printAll(found, limits) { discovery in
             try environment.output.print(discovery.json, discovery.text)
             return .value

@@ -3,7 +3,7 @@ public import BLEStreams
 /// The advertisement of a RuuviTag: data format 3 (RAWv1) or 5 (RAWv2), as manufacturer data of company 0x0499.
 ///
 /// ```swift
-/// for try await device in central.scan(duplicates: true) {
+/// for try await device in central.scan(duplicates: .changes) {
 ///     if let tag = Ruuvi(device.advertisement) { print(device.peripheral.address, tag.temperature ?? .nan) }
 /// }
 /// ```

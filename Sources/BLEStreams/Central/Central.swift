@@ -99,8 +99,8 @@ public final class Central: Sendable {
     ///
     /// - Parameters:
     ///   - filters: what to find; none: everything. See ``ScanFilter`` for how they combine.
-    ///   - duplicates: whether each advertisement is an element; otherwise each peripheral is reported once per
-    ///     iteration.
+    ///   - duplicates: which advertisements of a peripheral are elements: the first one in each iteration; with
+    ///     ``Duplicates/changes`` each that differs from the one before; with `true` all of them.
     ///   - mode: whether the scan requests scan responses.
     ///   - buffer: what happens when advertisements arrive faster than they are consumed; by default the newest 4096
     ///     are kept.
@@ -110,7 +110,7 @@ public final class Central: Sendable {
     ///   ``BLEError/Code/adapterPoweredOff``, or another `BLEError` of the adapter.
     public func scan(
         for filters: ScanFilter...,
-        duplicates: Bool = false,
+        duplicates: Central.Duplicates = .ignored,
         mode: Central.ScanMode = .active,
         buffer: BufferPolicy = .newest(4096)
     ) -> BLEStream<Discovery> {
@@ -120,25 +120,29 @@ public final class Central: Sendable {
     /// As ``scan(for:duplicates:mode:buffer:)-(ScanFilter...,_,_,_)``, with the filters in an array.
     public func scan(
         for filters: [ScanFilter],
-        duplicates: Bool = false,
+        duplicates: Central.Duplicates = .ignored,
         mode: Central.ScanMode = .active,
         buffer: BufferPolicy = .newest(4096)
     ) -> BLEStream<Discovery> {
         let core = core
         let criteria = ScanCriteria(filters)
         // Services are not handed to the radio: kernels look for them in service lists only, not in service data.
-        let options = ScanBroker.Options(services: [], isActive: mode == .active, reportsDuplicates: duplicates)
+        let options = ScanBroker.Options(
+            services: [],
+            isActive: mode == .active,
+            reportsDuplicates: duplicates != .ignored
+        )
         let subject = StreamSubject(operation: "scan", object: filters.inWords)
         return BLEStream(subject, timeline: core.radio.timeline, buffer: buffer) { mailbox in
-            let seen = Mutex(SeenAddresses())
+            let reported = Mutex(ReportedAdvertisements(duplicates))
             let take: @Sendable ([AdvertisingReport]) -> Void = { reports in
-                var found: [Discovery] = []
-                found.reserveCapacity(reports.count)
-                for report in reports where duplicates || seen.withLock({ $0.insert(report.address) }) {
-                    let peripheral = Peripheral(core: core, address: report.address)
-                    found.append(Discovery(peripheral: peripheral, report: report))
+                let wanted =
+                    duplicates == .all ? reports : reported.withLock { table in reports.filter { table.take($0) } }
+                guard !wanted.isEmpty else { return }
+                let found = wanted.map { report in
+                    Discovery(peripheral: Peripheral(core: core, address: report.address), report: report)
                 }
-                if !found.isEmpty { mailbox.send(contentsOf: found) }
+                mailbox.send(contentsOf: found)
             }
             let isOver = Ending<Void>()
             core.renewIdentities {
@@ -240,17 +244,5 @@ extension Central {
         case active
         /// Only listens: it transmits nothing.
         case passive
-    }
-}
-
-/// The addresses that a scan has reported, up to a limit: a scan may run for months while addresses change.
-struct SeenAddresses {
-    private static let limit = 65_536
-    private var addresses: Set<BluetoothAddress> = []
-
-    /// Returns whether the address is new. At the limit all addresses are forgotten, and may be reported once more.
-    mutating func insert(_ address: BluetoothAddress) -> Bool {
-        if addresses.count >= Self.limit { addresses.removeAll(keepingCapacity: true) }
-        return addresses.insert(address).inserted
     }
 }

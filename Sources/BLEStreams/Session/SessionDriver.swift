@@ -93,8 +93,8 @@ final class SessionDriver: Sendable {
             case .addresses(let addresses): (addresses.map { .address($0) }, .first)
             }
         // If a filter's result may change, such as the signal strength, duplicates are needed.
-        let needsDuplicates = choice != .first || filters.contains(where: \.isAboutSignal)
-        let heard = session.central.scan(for: filters + [.connectable], duplicates: needsDuplicates)
+        let mayChange = choice != .first || filters.contains(where: \.isAboutSignal)
+        let heard = session.central.scan(for: filters + [.connectable], duplicates: mayChange ? .all : .ignored)
         do {
             let limited = plan.limits.search.map { heard.timeout($0, for: .firstValue) } ?? heard
             let found =

@@ -48,8 +48,9 @@ import Testing
         }
     }
 
-    @Test(arguments: [true, false]) func `what is missing is counted, and stands where it is missing`(
-        duplicates: Bool
+    @Test(arguments: [.all, .changes, .ignored] as [Central.Duplicates])
+    func `what is missing is counted, and stands where it is missing`(
+        duplicates: Central.Duplicates
     ) async throws {
         let radio = ScriptedRadio()
         let central = try await Central.open(.radio(radio))

@@ -21,10 +21,14 @@ COUNT = 6_000
 # Ours: anywhere, on the radio's thread, and without anybody that is waited for, as the others are. To wait for somebody the
 # kernel scans too, in turns with the discovery.
 OURS = {
-    "five scans and a fleet that waits": ["anywhere", "20"],
-    "the same on the radio's thread": ["on-radio", "20"],
-    "five scans": ["anywhere", "0"],
+    "five scans and a fleet that waits": ["anywhere", "20", "all"],
+    "the same on the radio's thread": ["on-radio", "20", "all"],
+    "five scans": ["anywhere", "0", "all"],
+    "five scans of what changes, and a fleet that waits": ["anywhere", "20", "changes"],
+    "the same on the radio's thread, of what changes": ["on-radio", "20", "changes"],
 }
+# What habluetooth's listeners are told too.
+CHANGES = [name for name, options in OURS.items() if options[-1] == "changes"]
 HABLUETOOTH, BLEAK = "habluetooth's scanner", "bleak over bluetoothd"
 
 
@@ -115,3 +119,10 @@ def test_all_of_them_are_heard(station):
     """To a thousand: at the beginning and the end some are on their way."""
     for run in station.turns["five scans"]:
         assert run["thousands"] >= COUNT // 1000 - 1, run
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_what_changes_is_told_once(station, name):
+    """Each of the 200 devices before or while the others are counted, and hardly one twice."""
+    for run in station.turns[name]:
+        assert run["thousands"] <= 3, run
