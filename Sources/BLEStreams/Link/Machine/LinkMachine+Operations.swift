@@ -47,7 +47,17 @@ extension LinkMachine {
         }
     }
 
-    func index(of id: OperationID) -> Int? { operations.lastIndex { $0.id == id } }
+    /// The place of an operation; `nil` if it has ended. Their numbers ascend, so of thousands it is found in a few steps.
+    func index(of id: OperationID) -> Int? {
+        var (low, high) = (0, operations.count)
+        // The last one, or the only one, in one.
+        if high > 0, operations[high - 1].id == id { return high - 1 }
+        while low < high {
+            let middle = (low + high) / 2
+            if operations[middle].id < id { low = middle + 1 } else { high = middle }
+        }
+        return low < operations.count && operations[low].id == id ? low : nil
+    }
 
     // MARK: - From its turn to its procedure
 
