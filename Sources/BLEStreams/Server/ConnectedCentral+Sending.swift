@@ -68,7 +68,7 @@ extension ConnectedCentral {
     /// Calls an action of the server half that may be refused.
     ///
     /// The link may have been encrypted since the central's last PDU without a report: if it isn't secure enough, the
-    /// radio is asked.
+    /// radio is asked. Another thread may just be replacing the services: the central is told of that first.
     func attempt<Output>(
         _ action: (inout ATTServer, AttributeDatabase) throws(ATTServer.SendRefusal) -> Output
     ) -> Result<Output, ATTServer.SendRefusal> {
@@ -82,8 +82,11 @@ extension ConnectedCentral {
             }
         }
         let first = once()
-        guard case .failure(.insufficientSecurity) = first else { return first }
-        bearer.refreshSecurity()
+        switch first {
+        case .failure(.insufficientSecurity): bearer.refreshSecurity()
+        case .failure(.outOfSync): bearer.synchronize()
+        default: return first
+        }
         return once()
     }
 

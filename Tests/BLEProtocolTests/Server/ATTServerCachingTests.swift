@@ -163,14 +163,25 @@ import Testing
         _ = client.sends("120c000100")
         try client.server.notify(11, [1], database: client.database)
         client.change([Self.gatt, Self.kept, Self.added])
-        #expect(throws: ATTServer.SendRefusal.outOfSync) {
-            try client.server.notify(11, [2], database: client.database)
-        }
-        // The value that was queued before waits.
+        try client.server.notify(11, [2], database: client.database)
+        // Values wait, also one that was queued before.
         #expect(client.receives() == ["1d0300" + Self.changed])
-        #expect(client.sends("1e") == ["1b0b0001"])
+        #expect(client.sends("1e") == ["1b0b0001", "1b0b0002"])
         try client.server.notify(11, [3], database: client.database)
         #expect(client.receives() == ["1b0b0003"])
+    }
+
+    @Test func `nothing waits for a client that nothing tells of the change`() throws {
+        var client = robustClient()
+        _ = client.sends("120c000100")
+        client.change([Self.gatt, Self.kept, Self.added])
+        #expect(throws: ATTServer.SendRefusal.outOfSync) {
+            try client.server.notify(11, [1], database: client.database)
+        }
+        #expect(client.sends("0a0b00") == ["010a0b0012"])
+        _ = client.sends("0a0b00")
+        try client.server.notify(11, [2], database: client.database)
+        #expect(client.receives() == ["1b0b0002"])
     }
 
     @Test func `an older indication makes nobody aware of a newer change`() {

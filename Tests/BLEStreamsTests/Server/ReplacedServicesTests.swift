@@ -82,6 +82,28 @@ import Testing
         }
     }
 
+    @Test func `what is sent directly behind the replacement comes when the central knows of it`() async throws {
+        let more = LocalService(BluetoothUUID(0xC000)) { LocalCharacteristic(Self.late, [.read]) }
+        try await Bench.run { server, _ in
+            var (notified, indicated): (ConnectedCentral?, ConnectedCentral?)
+            for try await change in server.subscriptions() where change.isSubscribed {
+                if change.kind == .notify { notified = change.central } else { indicated = change.central }
+                guard let notified, let indicated else { continue }
+                try server.replaceServices(Bench.description.services + [more])
+                try await server.notify([1], of: Bench.notifying, to: notified)
+                let outcomes = try await server.notify([2], of: Bench.notifying)
+                #expect(outcomes.map(\.isSent) == [true])
+                try await server.indicate([3], of: Bench.indicating, to: indicated)
+            }
+        } _: { bench in
+            try await bench.peripheral.withLink { link in
+                let both = link.notifications(of: Bench.notifying).merge(with: link.notifications(of: Bench.indicating))
+                let values = try await both.prefix(3).timeout(.seconds(10)).collect()
+                #expect(values.flatMap { Array($0) }.sorted() == [1, 2, 3])
+            }
+        }
+    }
+
     private static func use(_ link: Link) async throws {
         try await link.write([4], to: Bench.dynamic)
         try await link.expect(Bench.dynamic, reads: [5])

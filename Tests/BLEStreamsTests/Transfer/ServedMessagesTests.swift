@@ -71,6 +71,24 @@ import Testing
         #expect(errors.all.map(\.operation) == ["send"] && errors.all.map(\.code) == [.disconnected])
     }
 
+    @Test(arguments: [3, 50, 200])
+    func `a message goes on while other services come, and is whole`(chunk: Int) async throws {
+        let services = MessageBench.description.services
+        let more = LocalService(BluetoothUUID(0xE000)) { LocalCharacteristic(BluetoothUUID(0xE001), [.read]) }
+        try await MessageBench.run(mtu: 23) { bench in
+            let chunks = Recorder<Bool>()
+            let received = try await bench.serving { central in
+                try await bench.server.send(Self.message, of: MessageBench.outbound, to: central) { _ in
+                    chunks.add(true)
+                    if chunks.all.count == chunk { _ = try? bench.server.replaceServices(services + [more]) }
+                }
+            } _: {
+                try await bench.link.notifications(of: MessageBench.outbound).assembled(until: .endOfMessage()).first()
+            }
+            #expect(received == Self.message)
+        }
+    }
+
     @Test(arguments: [Link.WriteKind.withResponse, .withoutResponse])
     func `messages of two centrals are put together each by itself`(kind: Link.WriteKind) async throws {
         let told = Recorder<CommandProgress>()

@@ -117,7 +117,8 @@ extension ATTServer {
         case notSubscribed
         /// The link is not protected as the characteristic requires.
         case insufficientSecurity
-        /// The client doesn't know of a change of the database yet, and has requested to get nothing until it does.
+        /// The client doesn't know of a change of the database yet, has requested to get nothing until it does, and
+        /// hasn't subscribed to Service Changed, which would tell it.
         case outOfSync
         /// The queue is full; ``Output/room`` reports when it has room.
         case full

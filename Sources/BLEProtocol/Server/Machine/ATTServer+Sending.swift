@@ -74,7 +74,8 @@ extension ATTServer {
         guard !hasEnded else { throw .closed }
         guard value.count <= ATTLimits.maximumValueLength else { throw .tooLong }
         let isCurrent = client.databaseVersion ?? database.history.version == database.history.version
-        guard isCurrent, !isOutOfSync else { throw .outOfSync }
+        // Behind Service Changed it waits for the confirmation, which has a time limit.
+        guard isCurrent, !isOutOfSync || caching.indication != nil else { throw .outOfSync }
         guard let characteristic = database.characteristic(at: handle) else { throw .unknownCharacteristic }
         guard characteristic.properties.contains(kind == .notify ? .notify : .indicate) else { throw .notOffered }
         guard client.wants(kind, of: handle) else { throw .notSubscribed }
