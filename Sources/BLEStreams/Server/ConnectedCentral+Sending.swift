@@ -174,6 +174,16 @@ extension ConnectedCentral {
                 cause: "the central has not subscribed to it",
                 remedy: "Send after the central has subscribed: PeripheralServer.subscriptions(of:) reports it."
             )
+        case .brokenOff:
+            BLEError(
+                .notSupported,
+                operation: operation,
+                object: object,
+                cause: "the central unsubscribed before it had all of it",
+                remedy:
+                    "Send it again from its beginning when the central has subscribed again: "
+                    + "PeripheralServer.subscriptions(of:) reports it."
+            )
         case .insufficientSecurity:
             BLEError(
                 .permissionDenied,

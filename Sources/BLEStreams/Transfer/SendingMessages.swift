@@ -38,8 +38,9 @@ extension PeripheralServer {
     /// - Throws: ``BLEError/Code/invalidArgument``, before anything is sent, if the message can't be sent with this
     ///   mark: it contains the delimiter, it is too long for its length prefix, or data would look like the mark
     ///   however the message is cut, as with a message that consists only of a one-octet mark;
-    ///   ``BLEError/Code/overflow`` if the mark doesn't fit into a chunk of MTU − 3 octets, 512 at most; otherwise as
-    ///   ``notify(_:of:to:)-(Collection<UInt8>,_,_)``.
+    ///   ``BLEError/Code/overflow`` if the mark doesn't fit into a chunk of MTU − 3 octets, 512 at most;
+    ///   ``BLEError/Code/notSupported`` also if the central unsubscribes before the radio has the last chunk, even if it
+    ///   subscribes again at once; otherwise as ``notify(_:of:to:)-(Collection<UInt8>,_,_)``.
     public func send(
         _ message: some Collection<UInt8>,
         of key: some CharacteristicKey,
@@ -52,12 +53,13 @@ extension PeripheralServer {
         let chunks = try chunks(of: message, endingWith: mark, limit: limit, object: object)
         // Before anything is sent.
         let handle = try handle(of: key.reference.selector, 0, .notify, operation: "send")
+        let before = central.bearer.serve { server, _ in server.breaks(of: handle) }
         var teller = SendingProgress(of: message.count, on: radio.timeline)
         for chunk in chunks {
-            try await central.sendChunk(handle, Array(chunk), object: object)
+            try await central.sendChunk(handle, Array(chunk), continuing: before, object: object)
             teller.add(chunk.count, onProgress)
         }
-        try await central.waitUntilTaken(object: object)
+        try await central.waitUntilTaken(handle, since: before, object: object)
         teller.finish(onProgress)
     }
 }
@@ -93,19 +95,34 @@ extension ConnectedCentral {
     /// How many chunks of a message may wait for the radio.
     private static let window = 16
 
-    fileprivate func sendChunk(_ handle: UInt16, _ chunk: [UInt8], object: String) async throws {
+    /// - Parameter before: what had broken off values of the characteristic before the message.
+    fileprivate func sendChunk(
+        _ handle: UInt16,
+        _ chunk: [UInt8],
+        continuing before: ATTServer.Breaks,
+        object: String
+    ) async throws {
         _ = try await queue(object, operation: "send") { server, database throws(ATTServer.SendRefusal) in
-            try server.notify(handle, chunk, .window(Self.window), database: database)
+            try server.notify(handle, chunk, .window(Self.window), continuing: before, database: database)
             return chunk.count
         }
     }
 
     /// Waits until the radio has taken every waiting notification.
-    fileprivate func waitUntilTaken(object: String) async throws {
+    ///
+    /// - Throws: also if chunks of the message were dropped meanwhile.
+    fileprivate func waitUntilTaken(
+        _ handle: UInt16,
+        since before: ATTServer.Breaks,
+        object: String
+    ) async throws {
         while true {
             let seen = state.withLock { $0.emptiness.news }
-            let isEmpty = bearer.serve { server, _ in server.watchForEmptiness() }
+            let (isEmpty, isWhole) = bearer.serve { server, _ in
+                (server.watchForEmptiness(), server.breaks(of: handle).hasDroppedNothing(since: before))
+            }
             if let end = bearer.end { throw BLEError.linkEnded(end, operation: "send", object: object) }
+            guard isWhole else { throw refused(.brokenOff, operation: "send", object: object) }
             if isEmpty { return }
             try await room(\.emptiness, after: seen)
         }

@@ -71,6 +71,66 @@ import Testing
         #expect(errors.all.map(\.operation) == ["send"] && errors.all.map(\.code) == [.disconnected])
     }
 
+    /// A radio that takes few chunks ahead, and small ones.
+    private static let narrow = AdapterSettings(maximumPDUSize: 23, sendBufferSize: 200)
+
+    @Test(arguments: [20, 295])
+    func `a receiver that unsubscribes before it has all of it is an error for the sender`(count: Int) async throws {
+        let errors = Recorder<BLEError>()
+        let progress = Recorder<CommandProgress>()
+        try await Bench.run(description: MessageBench.description, settings: Self.narrow) { server, _ in
+            for try await change in server.subscriptions(of: MessageBench.outbound) where change.isSubscribed {
+                let error = await bleError {
+                    try await server.send(Self.message, of: MessageBench.outbound, to: change.central) {
+                        progress.add($0)
+                    }
+                }
+                if let error { errors.add(error) }
+            }
+        } _: { bench in
+            try await bench.peripheral.withLink { link in
+                let heard = try await link.notifications(of: MessageBench.outbound).prefix(count).collect()
+                #expect(heard.count == count)
+                try await bench.time.sleep(for: .seconds(5))
+            }
+        }
+        #expect(errors.all.map(\.code) == [.notSupported] && errors.all.map(\.operation) == ["send"])
+        #expect(progress.all.allSatisfy { $0.completed != Self.message.count })
+    }
+
+    @Test func `a receiver that unsubscribes and subscribes at once is not sent the rest of it`() async throws {
+        let outcomes = Recorder<String>()
+        try await Bench.run(description: MessageBench.description, settings: Self.narrow) { server, _ in
+            for try await change in server.subscriptions(of: MessageBench.outbound) where change.isSubscribed {
+                do {
+                    try await server.send(Self.message, of: MessageBench.outbound, to: change.central)
+                    outcomes.add("sent")
+                } catch let error as BLEError {
+                    outcomes.add(error.cause)
+                }
+            }
+        } _: { bench in
+            let handle = try await bench.peripheral.withLink { link in
+                try #require(try await link.discover().characteristic(MessageBench.outbound)).valueHandle + 1
+            }
+            let configure: [UInt8] = [0x12, UInt8(truncatingIfNeeded: handle), UInt8(handle >> 8)]
+            try await RawCentral.connected(from: bench.centralAdapter, to: bench.peripheralAdapter.address) { central in
+                central.send(configure + [1, 0])
+                var (heard, answers) = ([UInt8](), 0)
+                while let pdu = await central.next() {
+                    if pdu == [0x13] { answers += 1 } else { heard += pdu.dropFirst(3) }
+                    // What was on its way is not of the second subscription.
+                    if pdu == [0x13], answers == 3 { heard = [] }
+                    if answers == 1, heard.count == 1000 { central.send(configure + [0, 0], configure + [1, 0]) }
+                    if heard.suffix(3) == Array("EOM".utf8) { break }
+                }
+                #expect(heard == Self.message + Array("EOM".utf8))
+                try await bench.time.sleep(for: .seconds(5))
+            }
+        }
+        #expect(outcomes.all == ["the central unsubscribed before it had all of it", "sent"])
+    }
+
     @Test(arguments: [3, 50, 200])
     func `a message goes on while other services come, and is whole`(chunk: Int) async throws {
         let services = MessageBench.description.services

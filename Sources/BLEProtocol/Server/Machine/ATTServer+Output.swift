@@ -115,6 +115,8 @@ extension ATTServer {
         case tooLong
         /// The client has not subscribed.
         case notSubscribed
+        /// The client has unsubscribed since the first of several values that belong together.
+        case brokenOff
         /// The link is not protected as the characteristic requires.
         case insufficientSecurity
         /// The client doesn't know of a change of the database yet, has requested to get nothing until it does, and

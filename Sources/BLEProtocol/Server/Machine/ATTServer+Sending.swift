@@ -16,6 +16,26 @@ extension ATTServer {
         return queued
     }
 
+    /// What has broken off the values of a characteristic so far: a message of several values takes note of it before the
+    /// first one.
+    package func breaks(of handle: UInt16) -> Breaks { outbox.notifications.breaks(of: handle) }
+
+    /// Queues a notification that belongs to earlier ones.
+    ///
+    /// - Parameter before: what had broken off the values before the first one.
+    /// - Throws: also ``SendRefusal/brokenOff``: the client has subscribed anew since then, and hasn't got all of them.
+    package mutating func notify(
+        _ handle: UInt16,
+        _ value: [UInt8],
+        _ bound: Bound,
+        continuing before: Breaks,
+        database: AttributeDatabase
+    ) throws(SendRefusal) {
+        try check(handle, value, .notify, database)
+        guard breaks(of: handle).isSameSubscription(as: before) else { throw .brokenOff }
+        try notify(handle, value, bound, database: database)
+    }
+
     /// The counts of this client's notifications so far.
     package var notificationCounts: NotificationCounts { outbox.notifications.counts }
 

@@ -45,6 +45,8 @@ struct NotificationQueue: Sendable {
     }
 
     private(set) var counts = ATTServer.NotificationCounts()
+    /// How often all waiting values of a characteristic were dropped, and how many, by its value handle.
+    private var breaks: [UInt16: ATTServer.Breaks] = [:]
     /// The waiting notifications, from `first` on; those before have been taken.
     private var notices: [Notice?] = []
     private var first = 0
@@ -139,8 +141,15 @@ extension NotificationQueue {
         return notice
     }
 
-    /// Drops all waiting values of a characteristic.
-    mutating func drop(_ handle: UInt16) { drop(handle, atMost: .max) }
+    /// Drops all waiting values of a characteristic, to which the client is no longer subscribed.
+    mutating func drop(_ handle: UInt16) {
+        let before = counts.dropped
+        drop(handle, atMost: .max)
+        breaks[handle, default: ATTServer.Breaks()].add(dropped: counts.dropped - before)
+    }
+
+    /// What has broken off the values of a characteristic so far.
+    func breaks(of handle: UInt16) -> ATTServer.Breaks { breaks[handle] ?? ATTServer.Breaks() }
 
     private mutating func drop(_ handle: UInt16, atMost most: Int) {
         var left = most
@@ -180,6 +189,23 @@ extension ATTServer {
         case newest(Int)
         /// Among this many of its characteristic; dropped if there is no room.
         case oldest(Int)
+    }
+
+    /// What has broken off the values of a characteristic: the ends of subscriptions to it.
+    package struct Breaks: Hashable, Sendable {
+        private var ends = 0
+        private var dropped = 0
+
+        fileprivate mutating func add(dropped: Int) {
+            ends += 1
+            self.dropped += dropped
+        }
+
+        /// Whether the subscription is still the same one as before.
+        package func isSameSubscription(as before: Breaks) -> Bool { ends == before.ends }
+
+        /// Whether no value that has waited since then was dropped.
+        package func hasDroppedNothing(since before: Breaks) -> Bool { dropped == before.dropped }
     }
 
     /// The outcome of queueing a value.
