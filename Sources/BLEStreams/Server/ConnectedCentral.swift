@@ -171,6 +171,9 @@ public final class ConnectedCentral: Sendable {
         for change in output.subscriptionChanges { tell(change.subscription, of: change.characteristic, server) }
         for read in output.reads { ask(read, server) }
         for write in output.writes { take(write, server) }
+        for write in output.lostWrites where server.hasDeclared(write.handle) {
+            server.tell(.lostWrite(self, write.error), of: write.handle)
+        }
         settle(output)
     }
 

@@ -67,7 +67,8 @@ extension PeripheralServer {
     /// Up to 4,096 writes of each central may wait for the program. Further ones of that central are dropped, and
     /// requests among them are refused with Insufficient Resources; other centrals are not affected.
     /// ``ConnectedCentral/droppedWrites`` counts a central's dropped writes, ``BLEStream/counters`` those dropped here,
-    /// and ``BLEStream/withGaps()`` shows where.
+    /// and ``BLEStream/withGaps()`` shows where; both also show writes without response that were ignored because the
+    /// value is too long, or because the central didn't know yet that the services were replaced.
     ///
     /// - Returns: a stream that ends when the server stops, and throws when the adapter fails.
     public func writes() -> BLEStream<PeripheralServer.WriteRequest> { writes(nil) }
@@ -94,17 +95,18 @@ extension PeripheralServer {
     }
 
     private func writes(_ name: CharacteristicSelector?) -> BLEStream<PeripheralServer.WriteRequest> {
-        watch(name, "writes") { if case .write(let request) = $0 { request } else { nil } }
+        watch(name, "writes", tellsLosses: true) { if case .write(let request) = $0 { request } else { nil } }
     }
 
     private func watch<Element: Sendable>(
         _ name: CharacteristicSelector?,
         _ operation: String,
         after present: (@Sendable () -> [Event])? = nil,
+        tellsLosses: Bool = false,
         _ choose: @escaping @Sendable (Event) -> Element?
     ) -> BLEStream<Element> {
         let subject = StreamSubject(operation: operation, object: name.map { "of \($0)" } ?? "")
-        return events(of: name, subject, after: present, choose)
+        return events(of: name, subject, after: present, tellsLosses: tellsLosses, choose)
     }
 }
 
@@ -122,6 +124,7 @@ extension PeripheralServer {
             let allowance = Allowance()
             let finish: @Sendable (BLEError?) -> Void = { mailbox.finish(throwing: $0) }
             let endOfWrites = self.watch(name, finish: finish) { event in
+                if case .lostWrite(central, _) = event { mailbox.lost(1) }
                 guard case .write(let request) = event, request.central == central else { return .no }
                 guard let place = allowance.place(for: central.id) else {
                     mailbox.lost(1)

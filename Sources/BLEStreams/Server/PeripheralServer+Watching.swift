@@ -30,12 +30,14 @@ extension PeripheralServer {
         case subscription(PeripheralServer.SubscriptionChange)
         case read(PeripheralServer.ReadRequest)
         case write(PeripheralServer.WriteRequest)
+        /// A write without response that was ignored, with what one with response would have been answered.
+        case lostWrite(ConnectedCentral, ATTError)
 
         /// The central that caused it.
         fileprivate var central: ConnectedCentral {
             switch self {
             case .connected(let central), .disconnected(let central, _): central
-            case .paired(let central, _), .pairingFailed(let central, _): central
+            case .paired(let central, _), .pairingFailed(let central, _), .lostWrite(let central, _): central
             case .subscription(let change): change.central
             case .read(let request): request.central
             case .write(let request): request.central
@@ -77,22 +79,35 @@ extension PeripheralServer {
 
     /// The chosen events of some characteristics or all; each central's share of the waiting ones is bounded.
     ///
-    /// - Parameter present: the events that make the present state, with which each iteration begins; `nil`: none.
+    /// - Parameters:
+    ///   - present: the events that make the present state, with which each iteration begins; `nil`: none.
+    ///   - tellsLosses: whether an ignored write without response is a gap.
     func events<Element: Sendable>(
         of name: CharacteristicSelector?,
         _ subject: StreamSubject,
         after present: (@Sendable () -> [Event])? = nil,
+        tellsLosses: Bool,
         _ choose: @escaping @Sendable (Event) -> Element?
     ) -> BLEStream<Element> {
         let stream = BLEStream<Waiting<Element>>(subject, timeline: radio.timeline, buffer: .unbounded) { mailbox in
             let allowance = Allowance()
-            return self.watch(name, after: present, finish: { mailbox.finish(throwing: $0) }, choose) { element, id in
+            let finish: @Sendable (BLEError?) -> Void = { mailbox.finish(throwing: $0) }
+            let endOfEvents = self.watch(name, after: present, finish: finish, choose) { element, id in
                 guard let place = allowance.place(for: id) else {
                     mailbox.lost(1)
                     return .full
                 }
                 mailbox.send(Waiting(element: element, place: place))
                 return .yes
+            }
+            guard tellsLosses else { return endOfEvents }
+            let endOfLosses = self.watch(name, finish: finish) { event in
+                if case .lostWrite = event { mailbox.lost(1) }
+                return .no
+            }
+            return {
+                endOfEvents()
+                endOfLosses()
             }
         }
         return stream.map { $0.element }

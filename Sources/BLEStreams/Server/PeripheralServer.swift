@@ -244,6 +244,9 @@ public final class PeripheralServer: Sendable {
         database.withLock { $0.characteristic(at: handle) } ?? contents.withLock { $0.former[handle] }
     }
 
+    /// Whether there is or was a characteristic with this value handle.
+    func hasDeclared(_ handle: UInt16) -> Bool { declared(at: handle) != nil }
+
     /// The closures that answer for the characteristic with this value handle; `nil`: none.
     func closures(at handle: UInt16) -> ValueClosures? {
         guard let id = database.withLock({ $0.characteristic(at: handle)?.id }) else { return nil }

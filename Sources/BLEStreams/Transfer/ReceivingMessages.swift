@@ -33,8 +33,9 @@ extension PeripheralServer {
     ///
     /// Each central's chunks are assembled separately. A write is accepted when it is taken, so a central that waits
     /// for answers writes no faster than the stream is iterated. An incomplete message is dropped when its central
-    /// leaves. If a message grows too long, or chunks were dropped because they arrived faster than the stream was
-    /// iterated, that central's link is dropped and the program is warned, since the message boundaries are lost.
+    /// leaves. If a message grows too long, or chunks were lost, that central's link is dropped and the program is
+    /// warned, since the message boundaries are lost. Chunks are lost if they arrive faster than the stream is iterated,
+    /// and if they are written without response before the central knows that the services were replaced.
     ///
     /// - Parameters:
     ///   - key: the characteristic.
@@ -58,9 +59,9 @@ extension PeripheralServer {
                         let write = waiting.element
                         write.accept()
                         if assemblies.take(write) { self.giveUp(on: write.central, .tooLong(maximumSize), name) }
-                    case .element(.broken(let central)):
+                    case .element(.broken(let central, let fault)):
                         assemblies.forget(central)
-                        self.giveUp(on: central, .dropped, name)
+                        self.giveUp(on: central, fault, name)
                     case .gap(let gap): return .gap(gap)
                     case .pending: return .pending
                     case .end: return .end
@@ -77,12 +78,16 @@ extension PeripheralServer {
         return BLEStream(subject, timeline: radio.timeline, buffer: .unbounded) { mailbox in
             let allowance = Allowance()
             let broken = Mutex<Set<Int>>([])
+            let lose: @Sendable (ConnectedCentral, Fault) -> Void = { central, fault in
+                let isFirst = broken.withLock { $0.insert(central.id).inserted }
+                if isFirst { mailbox.send(.broken(central, fault)) }
+                mailbox.lost(1)
+            }
             return self.watch(name, finish: { mailbox.finish(throwing: $0) }) { event in
+                if case .lostWrite(let central, let error) = event { lose(central, .ignored(error)) }
                 guard case .write(let request) = event else { return .no }
                 guard let place = allowance.place(for: request.central.id) else {
-                    let isFirst = broken.withLock { $0.insert(request.central.id).inserted }
-                    if isFirst { mailbox.send(.broken(request.central)) }
-                    mailbox.lost(1)
+                    lose(request.central, .dropped)
                     return .full
                 }
                 mailbox.send(.write(Waiting(element: request, place: place)))
@@ -99,14 +104,16 @@ extension PeripheralServer {
 
 private enum Incoming: Sendable {
     case write(Waiting<PeripheralServer.WriteRequest>)
-    /// A chunk of this central was dropped here.
-    case broken(ConnectedCentral)
+    /// A chunk of this central was lost here.
+    case broken(ConnectedCentral, Fault)
 }
 
 /// Why a central's messages can't be assembled.
 private enum Fault {
     case tooLong(Int)
     case dropped
+    /// A chunk without response was ignored, for this reason.
+    case ignored(ATTError)
 }
 
 /// The unfinished messages, separately for each central.
@@ -168,6 +175,18 @@ extension BLEError {
                 (
                     "it writes faster than the program takes messages, and chunks were lost, so its link was dropped",
                     "Take messages faster, or let centrals write with response."
+                )
+            case .ignored(.invalidAttributeValueLength):
+                (
+                    "a chunk that it wrote without response is longer than the characteristic allows, so its link was "
+                        + "dropped",
+                    "Declare the characteristic with a larger maximumLength."
+                )
+            case .ignored:
+                (
+                    "the services were replaced while it wrote without response, and chunks were lost, so its link was "
+                        + "dropped",
+                    "Replace services while no message is under way, or let centrals write with response."
                 )
             }
         return BLEError(.overflow, operation: "messages", object: object, cause: cause, remedy: remedy)

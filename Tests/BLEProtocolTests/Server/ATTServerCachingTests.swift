@@ -171,6 +171,19 @@ import Testing
         #expect(client.receives() == ["1b0b0003"])
     }
 
+    @Test func `a command that is lost by the change is told, and one without the right isn't`() {
+        var client = robustClient()
+        client.change([Self.gatt, Self.kept, Self.added])
+        #expect(client.sends("520b0005") == [] && client.database.value(at: 11) == [1])
+        #expect(client.output.lostWrites.map(\.error) == [.databaseOutOfSync])
+        _ = client.sends("0a0b00")
+        _ = client.sends("0a0b00")
+        _ = client.sends("520f0005")
+        #expect(client.output.lostWrites.map(\.error) == [.invalidHandle])
+        _ = client.sends("52080005")
+        #expect(client.output.lostWrites.isEmpty)
+    }
+
     @Test func `nothing waits for a client that nothing tells of the change`() throws {
         var client = robustClient()
         _ = client.sends("120c000100")

@@ -239,4 +239,69 @@ import Testing
             #expect(warnings.all.last?.cause.contains("chunks were lost") == true)
         }
     }
+
+    @Test func `services that are replaced while one writes without response cost its link, and no octet in silence`()
+        async throws
+    {
+        let services = MessageBench.description.services
+        let more = LocalService(BluetoothUUID(0xE000)) { LocalCharacteristic(BluetoothUUID(0xE001), [.read]) }
+        let (taken, warnings) = (Recorder<[UInt8]>(), Recorder<BLEError>())
+        let gaps = Recorder<Int>()
+        try await Bench.run(description: MessageBench.description, warnings: warnings) { server, _ in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    for try await message in server.messages(to: MessageBench.inbound) { taken.add(message.octets) }
+                }
+                group.addTask {
+                    var count = 0
+                    for try await write in server.writes(to: MessageBench.inbound).withGaps() {
+                        if case .gap(let gap) = write { gaps.add(gap.dropped) }
+                        count += 1
+                        if count == 20 { try server.replaceServices(services + [more]) }
+                    }
+                }
+                try await group.waitForAll()
+            }
+        } _: { bench in
+            let error = await bleError {
+                try await bench.peripheral.withLink { link in
+                    for _ in 0..<10 { try await link.send(Self.message, to: MessageBench.inbound, .withoutResponse) }
+                    try await bench.time.sleep(for: .seconds(5))
+                }
+            }
+            #expect(error?.code == .disconnected)
+            // It knows the services now.
+            try await bench.peripheral.withLink { link in
+                try await link.send(Self.message, to: MessageBench.inbound, .withoutResponse)
+                try await bench.time.sleep(for: .seconds(5))
+            }
+        }
+        #expect(taken.all.allSatisfy { $0 == Self.message } && taken.all.count == 2)
+        #expect(warnings.all.map(\.cause).filter { $0.hasPrefix("the services were replaced while") }.count == 1)
+        #expect(!gaps.all.isEmpty)
+    }
+
+    @Test func `a chunk without response that is too long for the characteristic costs the link too`() async throws {
+        let taken = Recorder<[UInt8]>()
+        let warnings = Recorder<BLEError>()
+        let short = LocalPeripheral(name: "Short") {
+            LocalService(MessageBench.service) {
+                LocalCharacteristic(MessageBench.inbound, [.writeWithoutResponse], value: .dynamic, maximumLength: 20)
+            }
+        }
+        try await Bench.run(description: short, warnings: warnings) { server, _ in
+            for try await message in server.messages(to: MessageBench.inbound) { taken.add(message.octets) }
+        } _: { bench in
+            let error = await bleError {
+                try await bench.peripheral.withLink { link in
+                    try await link.send(Self.message, to: MessageBench.inbound, .withoutResponse)
+                    try await bench.time.sleep(for: .seconds(5))
+                    try await link.expect(MessageBench.inbound, reads: [])
+                }
+            }
+            #expect(error?.code == .disconnected)
+        }
+        #expect(taken.all.isEmpty)
+        #expect(warnings.all.map(\.remedy) == ["Declare the characteristic with a larger maximumLength."])
+    }
 }

@@ -5,6 +5,9 @@ extension ATTServer {
         package var reads: [PendingRead] = []
         /// Values that a client has written, or wants to write.
         package var writes: [ServerWrite] = []
+        /// Commands that were ignored though the client may write there: it doesn't know of a change of the database, or
+        /// the value is too long. It isn't told.
+        package var lostWrites: [LostWrite] = []
         /// Changes of the client's subscriptions.
         package var subscriptionChanges: [SubscriptionChange] = []
         /// The client has confirmed these indications.
@@ -70,6 +73,13 @@ extension ATTServer {
             self.value = value
             self.answer = answer
         }
+    }
+
+    /// A write without response that is lost.
+    package struct LostWrite: Hashable, Sendable {
+        package var handle: UInt16
+        /// What a write with response would have been answered.
+        package var error: ATTError
     }
 
     /// A change of a client's subscription to a characteristic.

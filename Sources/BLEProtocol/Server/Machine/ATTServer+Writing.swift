@@ -56,9 +56,15 @@ extension ATTServer {
                 try store(write.value, attribute, &database, &output)
             }
         } catch {
-            output.notes.append("a write command was ignored: \((error as? Refusal)?.error ?? .invalidPDU)")
+            let error = (error as? Refusal)?.error ?? .invalidPDU
+            output.notes.append("a write command was ignored: \(error)")
+            guard Self.losses.contains(error), let write = try? ATTWriteCommand(decoding: pdu) else { return }
+            output.lostWrites.append(LostWrite(handle: write.handle, error: error))
         }
     }
+
+    /// Why a command of a client that may write there is ignored.
+    private static let losses: Set<ATTError> = [.databaseOutOfSync, .invalidHandle, .invalidAttributeValueLength]
 
     /// The attribute, if the client may write it and the value is not too long.
     private func writable(

@@ -212,7 +212,7 @@ extension LinkMachine {
 extension ATTServer.Output {
     /// Whether it contains anything for the program, not only for the driver.
     fileprivate var concernsProgram: Bool {
-        !reads.isEmpty || !writes.isEmpty || !subscriptionChanges.isEmpty || !confirmed.isEmpty || !unconfirmed.isEmpty
-            || !cancelled.isEmpty || !room.isEmpty
+        !reads.isEmpty || !writes.isEmpty || !lostWrites.isEmpty || !subscriptionChanges.isEmpty || !confirmed.isEmpty
+            || !unconfirmed.isEmpty || !cancelled.isEmpty || !room.isEmpty
     }
 }
