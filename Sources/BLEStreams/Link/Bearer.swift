@@ -275,7 +275,29 @@ extension Bearer {
     /// Updates the server half with the present security of the link.
     func refreshSecurity() {
         let now = security
-        state.withLock { $0.machine.server.setSecurity(now) }
+        step { machine, output in
+            machine.server.setSecurity(now)
+            self.resumeServing(&machine, waitsForSecurity: true, &output)
+        }
+    }
+
+    /// Tells the program of the peer's kept subscriptions that may be used now.
+    ///
+    /// - Parameter waitsForSecurity: whether to wait with the others until the link is secure enough.
+    func resumeServing(waitsForSecurity: Bool = true) {
+        step { machine, output in
+            self.resumeServing(&machine, waitsForSecurity: waitsForSecurity, &output)
+        }
+    }
+
+    private func resumeServing(
+        _ machine: inout LinkMachine,
+        waitsForSecurity: Bool,
+        _ output: inout LinkMachine.Output
+    ) {
+        guard machine.server.hasKept else { return }
+        let server = database.withLock { machine.server.resume(with: $0, waitsForSecurity: waitsForSecurity) }
+        machine.take(server, &output)
     }
 
     /// Updates the server half after a change of the attributes.

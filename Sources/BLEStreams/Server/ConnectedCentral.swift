@@ -33,6 +33,8 @@ public final class ConnectedCentral: Sendable {
         var toldChanges = 0
         var longReads = LongReads()
         var end: DisconnectReason?
+        /// What may yet tell of subscriptions from earlier links.
+        var resuming: [RadioActivity] = []
         /// The address under which its bond is kept, if it has sent it on this link.
         var identity: BluetoothAddress?
     }
@@ -102,7 +104,10 @@ public final class ConnectedCentral: Sendable {
     /// until the program sets it, and for this link only.
     public var isAuthorized: Bool {
         get { bearer.serve { server, _ in server.client.isAuthorized } }
-        set { bearer.serve { server, _ in server.setAuthorized(newValue) } }
+        set {
+            bearer.serve { server, _ in server.setAuthorized(newValue) }
+            bearer.resumeServing()
+        }
     }
 
     /// The address under which its state is kept: its identity, if it has sent it.
@@ -116,18 +121,32 @@ public final class ConnectedCentral: Sendable {
 
     // MARK: - Events
 
-    /// Reports a bonded central's subscriptions from earlier links: they apply without being written again.
-    func resume(_ client: ServerClient, _ server: PeripheralServer) {
-        for (handle, subscription) in client.subscriptions.sorted(by: { $0.key < $1.key }) {
-            tell(subscription, of: handle, server)
-        }
+    /// For how long a bonded central may take to encrypt its link before its subscriptions are reported anyway.
+    private static let patience = Duration.seconds(5)
+
+    /// Reports a bonded central's subscriptions from earlier links: they apply without being written again. Those that
+    /// need a more secure link are reported as soon as the link is known to be secure enough: the radio or a PDU may
+    /// tell, and if nothing does, they are reported after some time.
+    func resume() {
+        bearer.resumeServing()
         // What it missed is indicated before it asks for anything.
         bearer.synchronize()
+        guard bearer.serve({ server, _ in server.hasKept }) else { return }
+        let observer = bearer.radioLink.observeSecurity { [weak bearer] in bearer?.refreshSecurity() }
+        let timer = bearer.timeline.schedule(after: Self.patience) { [weak bearer] in
+            bearer?.refreshSecurity()
+            bearer?.resumeServing(waitsForSecurity: false)
+        }
+        let hasEnded = state.withLock { state in
+            if state.end == nil { state.resuming = [observer, timer] }
+            return state.end != nil
+        }
+        if hasEnded { for activity in [observer, timer] { activity.cancel() } }
     }
 
     /// Its subscriptions now, but for those that the program isn't told of.
     func subscriptions(_ server: PeripheralServer) -> [PeripheralServer.SubscriptionChange] {
-        let present = served.client.subscriptions.sorted { $0.key < $1.key }
+        let present = bearer.serve { server, _ in server.toldSubscriptions }.sorted { $0.key < $1.key }
         // The end of its link ends them, and is told by itself.
         guard bearer.end == nil else { return [] }
         return present.compactMap { change($0.value, of: $0.key, server) }
@@ -277,13 +296,14 @@ public final class ConnectedCentral: Sendable {
     }
 
     private func ended(_ reason: DisconnectReason) {
-        let (confirmations, roomy) = state.withLock { state in
+        let (confirmations, roomy, resuming) = state.withLock { state in
             state.end = reason
-            defer { state.confirmations = [:] }
+            defer { (state.confirmations, state.resuming) = ([:], []) }
             let roomy =
                 state.notifications.takeWaiters() + state.indications.takeWaiters() + state.emptiness.takeWaiters()
-            return (Array(state.confirmations.values), roomy)
+            return (Array(state.confirmations.values), roomy, state.resuming)
         }
+        for activity in resuming { activity.cancel() }
         for result in confirmations { result(false) }
         for tell in roomy { tell() }
         tellBacklog()

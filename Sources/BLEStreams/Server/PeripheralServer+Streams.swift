@@ -38,7 +38,9 @@ extension PeripheralServer {
     /// Subscriptions to all characteristics and their ends.
     ///
     /// Each iteration begins with the subscriptions that there are already, so a loop that begins late misses none.
-    /// A central's subscriptions end with its link; those of a bonded one are reported again when it returns.
+    /// A central's subscriptions end with its link; those of a bonded one are reported again when it returns. One to a
+    /// characteristic with an ``AccessRequirement`` is reported when its link is secure enough, or after 5 s, since not
+    /// every radio can tell that; and only once the program has authorized the central, if that is required.
     ///
     /// A central that is 4,096 subscription changes ahead of the program is disconnected.
     ///

@@ -275,7 +275,7 @@ public final class PeripheralServer: Sendable {
         if isStopped { return link.disconnect() }
         tell(.connected(central))
         central.bearer.start()
-        central.resume(client, self)
+        central.resume()
     }
 
     func left(_ central: ConnectedCentral, id: Int, _ reason: DisconnectReason) {

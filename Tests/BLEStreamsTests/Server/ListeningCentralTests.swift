@@ -68,6 +68,42 @@ import Testing
         }
     }
 
+    @Test(arguments: [true, false])
+    func `the program is told of what it had subscribed to when it may send that`(encrypts: Bool) async throws {
+        let told = Recorder<String>()
+        try await Bench.run(description: Self.description) { server, bench in
+            // The second loop begins when it is connected already.
+            for start in [Duration.zero, .seconds(10)] {
+                try await bench.time.sleep(for: start)
+                for try await change in server.subscriptions(of: Self.secret) where change.isSubscribed {
+                    do {
+                        try await server.send([42], of: Self.secret, to: change.central)
+                        told.add("sent")
+                    } catch let error as BLEError { told.add("\(error.code)") }
+                    if told.all.count > 1 { break }
+                }
+            }
+        } _: { bench in
+            let configuration = try await Self.configuration(of: Self.secret, bench)
+            let address = bench.peripheralAdapter.address
+            try await RawCentral.connected(from: bench.centralAdapter, to: address) { central in
+                try await Self.pair(bench)
+                let answer = await central.ask([0x12] + configuration + [0x01, 0x00])
+                #expect(answer == [0x13])
+                let first = await central.next()
+                #expect(first?.last == 42)
+            }
+            try await bench.time.sleep(for: .seconds(3))
+            try await RawCentral.connected(from: bench.centralAdapter, to: address) { central in
+                try await bench.time.sleep(for: .seconds(1))
+                #expect(told.all == ["sent"])
+                if encrypts { try await central.encrypt() }
+                try await bench.time.sleep(for: .seconds(30))
+            }
+        }
+        #expect(told.all == (encrypts ? ["sent", "sent", "sent"] : ["sent", "permissionDenied", "permissionDenied"]))
+    }
+
     @Test func `what it had subscribed to is kept when it leaves without another PDU`() async throws {
         try await Bench.run(description: Self.description) { bench in
             let configuration = try await Self.configuration(of: Self.open, bench)

@@ -130,7 +130,8 @@ extension ATTServer {
         _ output: inout Output
     ) throws(Refusal) {
         let bits = try configuration(value, of: characteristic, attribute, database)
-        let before = client.subscription(of: characteristic)
+        let isUntold = kept.handles.remove(characteristic) != nil
+        let before = isUntold ? .none : client.subscription(of: characteristic)
         client.configure(characteristic, bits)
         dropUnwanted(characteristic, bits, &output)
         let after = client.subscription(of: characteristic)

@@ -44,6 +44,8 @@ package struct ATTServer: Sendable {
     var outbox = ServerOutbox()
     private var tokens: UInt64 = 0
     var indications: UInt64 = 0
+    /// The client's subscriptions from an earlier link of which the program isn't told yet.
+    var kept: Kept
     /// The state with which a client that missed a change becomes aware of it.
     var caching = Caching()
 
@@ -56,6 +58,7 @@ package struct ATTServer: Sendable {
     package init(maximumMTU: Int, client: ServerClient = ServerClient(), limits: Limits = Limits()) {
         self.maximumMTU = min(max(maximumMTU, ATTLimits.defaultMTU), Int(UInt16.max))
         self.client = client
+        kept = Kept(handles: Set(client.configurations.keys))
         self.limits = limits
     }
 }
@@ -73,6 +76,7 @@ extension ATTServer {
         guard !hasEnded else { return output }
         self.security = security
         takeNote(of: database, &output)
+        if hasKept { tellKept(database, &output) }
         guard let first = pdu.first else {
             output.notes.append("an empty PDU was ignored")
             return output
