@@ -7,10 +7,10 @@ final class CentralCore: Sendable {
     let scans: ScanBroker
     let states: ConnectionBoard
     let store: PeerStore
-    let sessionLinks = SessionLinks()
+    let sessionLinks: SessionLinks
     let connector: Connector
     let preferences: LinkPreferences
-    let identities = KnownIdentities()
+    let identities: KnownIdentities
     private let recovery: RecoveryDriver
     /// The joined radio, if there are several adapters: each recovers by itself.
     let joined: JoinedRadio?
@@ -25,12 +25,15 @@ final class CentralCore: Sendable {
         recovery plan: RecoveryPlan = RecoveryPlan(),
         events handlers: [any EventHandler] = []
     ) {
-        preferences = LinkPreferences(parameters, pairing)
+        let identities = KnownIdentities()
+        self.identities = identities
+        preferences = LinkPreferences(parameters, pairing, identities)
+        sessionLinks = SessionLinks(identities)
         self.radio = radio
         self.store = store
         scans = ScanBroker(radio: radio, identity: identities.identity(of:))
-        states = ConnectionBoard()
-        connector = Connector(timeline: radio.timeline)
+        states = ConnectionBoard(identities)
+        connector = Connector(timeline: radio.timeline, identities)
         joined = (radio as? any JoiningRadio)?.joined
         recovery = RecoveryDriver(plan, radio: radio, scans: scans)
         events = handlers.isEmpty ? nil : EventBoard(handlers, radio.timeline)

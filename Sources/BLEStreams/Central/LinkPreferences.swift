@@ -4,52 +4,92 @@ import Synchronization
 
 /// The preferences for the links of one central: their connection parameters, the security that single characteristics
 /// require, and who answers when a link must be made more secure.
+///
+/// They are set for an address, and hold for all addresses of the peripheral: a link to a bonded one goes by its identity,
+/// whichever private address the program knows it by.
 final class LinkPreferences: Sendable {
+    /// What was set for single peripherals, by the octets of their addresses.
+    private struct Table<Value> {
+        private var entries: [UInt64: (address: BluetoothAddress, value: Value)] = [:]
+
+        /// What was set for a peripheral, under each of its addresses: under this one first.
+        func values(of address: BluetoothAddress, _ identities: KnownIdentities) -> [Value] {
+            if entries.isEmpty { return [] }
+            return keys(of: address, identities).compactMap { entries[$0]?.value }
+        }
+
+        private func keys(of address: BluetoothAddress, _ identities: KnownIdentities) -> [UInt64] {
+            let own = [address.rawValue]
+            guard identities.mayHaveOthers(address) else { return own }
+            let others = entries.values.lazy.map(\.address).filter { other in
+                other.rawValue != address.rawValue && identities.areOfOne(other, address)
+            }
+            return own + others.map(\.rawValue)
+        }
+
+        /// Sets or removes the value of a peripheral. Returns those that it replaces.
+        mutating func replace(
+            with value: Value?,
+            of address: BluetoothAddress,
+            _ identities: KnownIdentities
+        ) -> [Value] {
+            let former = keys(of: address, identities).compactMap { entries.removeValue(forKey: $0)?.value }
+            entries[address.rawValue] = value.map { (address, $0) }
+            return former
+        }
+    }
+
     /// The parameters of each link that has none of its own; `nil`: the radio's default.
     private let common: ConnectionParameters?
-    /// The parameters of single peripherals, by the octets of their addresses.
-    private let own = Mutex<[UInt64: ConnectionParameters]>([:])
+    private let own = Mutex(Table<ConnectionParameters>())
 
     private let commonAnswers: PairingAnswers?
-    private let ownAnswers = Mutex<[UInt64: PairingAnswers]>([:])
+    private let ownAnswers = Mutex(Table<PairingAnswers>())
 
     /// Whether there ever was a demand: hardly any program makes one, and each operation asks.
     private let isDemanding = Atomic(false)
-    private let demanded = Mutex<[UInt64: SecurityDemands]>([:])
+    private let demanded = Mutex(Table<SecurityDemands>())
 
-    init(_ common: ConnectionParameters?, _ answers: PairingAnswers?) {
+    private let identities: KnownIdentities
+
+    init(_ common: ConnectionParameters?, _ answers: PairingAnswers?, _ identities: KnownIdentities) {
         self.common = common
         commonAnswers = answers
+        self.identities = identities
     }
 
     /// Who answers for a peripheral; `nil`: nobody.
     func answers(for peripheral: BluetoothAddress) -> PairingAnswers? {
-        ownAnswers.withLock { $0.isEmpty ? nil : $0[peripheral.rawValue] } ?? commonAnswers
+        ownAnswers.withLock { $0.values(of: peripheral, identities).first } ?? commonAnswers
     }
 
     func set(_ answers: PairingAnswers?, for peripheral: BluetoothAddress) {
+        let former = ownAnswers.withLock { $0.replace(with: answers, of: peripheral, identities) }
         // Released outside the lock.
-        var answers = answers
-        ownAnswers.withLock { swap(&$0[peripheral.rawValue], &answers) }
+        withExtendedLifetime(former) {}
     }
 
     /// The security that characteristics of a peripheral require of a link.
     func demands(on peripheral: BluetoothAddress) -> SecurityDemands {
         guard isDemanding.load(ordering: .acquiring) else { return SecurityDemands() }
-        return demanded.withLock { $0[peripheral.rawValue] ?? SecurityDemands() }
+        return SecurityDemands(demanded.withLock { $0.values(of: peripheral, identities) })
     }
 
     func demand(_ level: LinkSecurity.Level?, for selector: CharacteristicSelector, of peripheral: BluetoothAddress) {
-        demanded.withLock { $0[peripheral.rawValue, default: SecurityDemands()][selector] = level }
+        demanded.withLock { table in
+            var demands = SecurityDemands(table.values(of: peripheral, identities))
+            demands[selector] = level
+            _ = table.replace(with: demands, of: peripheral, identities)
+        }
         isDemanding.store(true, ordering: .releasing)
     }
 
     /// The preferred parameters of a link to a peripheral.
     subscript(peripheral: BluetoothAddress) -> ConnectionParameters? {
-        own.withLock { $0[peripheral.rawValue] } ?? common
+        own.withLock { $0.values(of: peripheral, identities).first } ?? common
     }
 
     func set(_ parameters: ConnectionParameters?, for peripheral: BluetoothAddress) {
-        own.withLock { $0[peripheral.rawValue] = parameters }
+        own.withLock { _ = $0.replace(with: parameters, of: peripheral, identities) }
     }
 }

@@ -4,9 +4,11 @@ import Synchronization
 
 /// The connection states of all peripherals of a central, and their watchers.
 ///
-/// An entry exists only while the peripheral isn't idle or is being watched.
+/// An entry exists only while the peripheral isn't idle or is being watched. A peripheral with changing private addresses
+/// may have one for each address by which the program names it; all of them get its transitions.
 final class ConnectionBoard: Sendable {
     private struct Entry {
+        let address: BluetoothAddress
         var state = Peripheral.ConnectionState.disconnected(nil)
         var watchers = Observers<Mailbox<Peripheral.ConnectionState>>()
         var waitingForDown: [@Sendable () -> Void] = []
@@ -25,26 +27,47 @@ final class ConnectionBoard: Sendable {
         }
     }
 
+    private let identities: KnownIdentities
     private let state = Mutex(State())
     private let news = Announcements()
+
+    init(_ identities: KnownIdentities) { self.identities = identities }
 
     /// Whether all peripherals are idle and unwatched.
     var isEmpty: Bool { state.withLock { $0.entries.isEmpty } }
 
     func current(_ address: BluetoothAddress) -> Peripheral.ConnectionState {
-        state.withLock { $0.entries[address.rawValue]?.state ?? .disconnected(nil) }
+        state.withLock { current(address, $0) }
+    }
+
+    private func current(_ address: BluetoothAddress, _ state: State) -> Peripheral.ConnectionState {
+        keys(of: address, state).first.flatMap { state.entries[$0]?.state } ?? .disconnected(nil)
+    }
+
+    /// The entries of a peripheral, whichever of its addresses they were made for.
+    private func keys(of address: BluetoothAddress, _ state: State) -> [UInt64] {
+        guard identities.mayHaveOthers(address) else {
+            return state.entries[address.rawValue] == nil ? [] : [address.rawValue]
+        }
+        return state.entries.values.lazy.map(\.address).filter { self.identities.areOfOne($0, address) }.map(\.rawValue)
     }
 
     /// Records a transition and tells every watcher; none is merged away.
     func set(_ new: Peripheral.ConnectionState, of address: BluetoothAddress) {
         let waiting = state.withLock { state in
-            var entry = state.entries[address.rawValue] ?? Entry()
-            entry.state = new
-            let watchers = entry.watchers.all
-            if !watchers.isEmpty { news.add { for watcher in watchers { watcher.send(new) } } }
             var waiting: [@Sendable () -> Void] = []
-            if case .disconnected = new { swap(&waiting, &entry.waitingForDown) }
-            state.entries[address.rawValue] = entry.isIdle ? nil : entry
+            let keys = keys(of: address, state)
+            for key in keys.isEmpty ? [address.rawValue] : keys {
+                var entry = state.entries[key] ?? Entry(address: address)
+                entry.state = new
+                let watchers = entry.watchers.all
+                if !watchers.isEmpty { news.add { for watcher in watchers { watcher.send(new) } } }
+                if case .disconnected = new {
+                    waiting += entry.waitingForDown
+                    entry.waitingForDown = []
+                }
+                state.entries[key] = entry.isIdle ? nil : entry
+            }
             if !state.waitingForQuiet.isEmpty, state.isQuiet {
                 waiting += state.waitingForQuiet
                 state.waitingForQuiet = []
@@ -58,8 +81,9 @@ final class ConnectionBoard: Sendable {
     /// Calls the closure once no link to the peripheral is being closed; immediately if none is.
     func whenDown(_ address: BluetoothAddress, _ action: @escaping @Sendable () -> Void) {
         let isDown = state.withLock { state in
-            guard state.entries[address.rawValue]?.state == .disconnecting else { return true }
-            state.entries[address.rawValue]?.waitingForDown.append(action)
+            let closing = keys(of: address, state).first { state.entries[$0]?.state == .disconnecting }
+            guard let closing else { return true }
+            state.entries[closing]?.waitingForDown.append(action)
             return false
         }
         if isDown { action() }
@@ -77,9 +101,9 @@ final class ConnectionBoard: Sendable {
     /// Puts the present state into the mailbox immediately, then each transition, until the returned closure is called.
     func watch(_ address: BluetoothAddress, _ mailbox: Mailbox<Peripheral.ConnectionState>) -> @Sendable () -> Void {
         let id = state.withLock { state in
-            let now = state.entries[address.rawValue]?.state ?? .disconnected(nil)
+            let now = current(address, state)
             news.add { mailbox.send(now) }
-            return state.entries[address.rawValue, default: Entry()].watchers.add(mailbox)
+            return state.entries[address.rawValue, default: Entry(address: address, state: now)].watchers.add(mailbox)
         }
         news.make()
         return {

@@ -147,7 +147,10 @@ extension Connector {
                 let record = core.store.record(of: identity)
                 if address != identity { identities[address] = identity }
                 (records[address], records[identity]) = (record, record)
-                if !record.bonds(with: identity).isEmpty { isBonded = true }
+                let bonds = record.bonds(with: identity)
+                if !bonds.isEmpty { isBonded = true }
+                // The link goes by the identity, whichever address it is named by.
+                for bond in bonds { core.identities.add(bond) }
             }
             let hasLink = core.radio.hasLink(to: entry.peripheral.address)
             self.state.withLock { [records] in $0.entries[number]?.records = records }

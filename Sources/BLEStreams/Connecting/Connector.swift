@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// Closures, streams, queues and sessions all get their links here. A peripheral has one link at a time, which all
 /// share, and which is dropped when the last one leaves. As on the board of connection states, the octets of an address
-/// identify a peripheral, whatever the address kind.
+/// identify a peripheral, whatever the address kind; and so does each private address of a known identity.
 ///
 /// It holds no policy: every event arrives as a ``change(_:_:)``, the machine decides under the only lock, and its
 /// output is carried out after the lock is released, by one thread at a time and in order: events that arrive
@@ -63,6 +63,9 @@ final class Connector: Sendable {
         var pending = 0
         /// Whether the entry accepts no more callers.
         var isRetired = false
+
+        /// Where it is found among the current entries.
+        var key: UInt64 { peripheral.address.rawValue }
     }
 
     /// What remains to be undone for a peripheral; used only by the thread that carries out outputs.
@@ -101,10 +104,12 @@ final class Connector: Sendable {
     let timeline: any Timeline
     /// How many links are requested from the radio side by side.
     let turns: Turns
+    private let identities: KnownIdentities
     let state = Mutex(State())
 
-    init(timeline: any Timeline) {
+    init(timeline: any Timeline, _ identities: KnownIdentities) {
         self.timeline = timeline
+        self.identities = identities
         turns = Turns(width: Self.width, limit: Turns.Limit(.seconds(5), on: timeline))
     }
 
@@ -118,9 +123,8 @@ final class Connector: Sendable {
         let id = waiter.id
         // Made before the lock is taken: the preferences have locks of their own.
         let fresh = self.entry(for: peripheral, wish)
-        let key = peripheral.address.rawValue
         let (shared, number): (Link?, Int) = state.withLock { state in
-            if let number = state.current[key], let link = state.entries[number]?.link,
+            if let number = self.number(of: peripheral.address, state), let link = state.entries[number]?.link,
                 state.entries[number]?.machine.isLinked == true
             {
                 if link.bearer.end == nil {
@@ -128,9 +132,9 @@ final class Connector: Sendable {
                     return (link, number)
                 }
                 // The link is lost, and some users have yet to leave it.
-                state.retire(number, key)
+                state.retire(number)
             }
-            let number = state.current[key] ?? state.add(fresh, key)
+            let number = self.number(of: peripheral.address, state) ?? state.add(fresh)
             state.entries[number]?.askers[id] = asker
             state.change(number) { $0.join(waiter, now: asker.begin, &$1) }
             return (nil, number)
@@ -141,6 +145,15 @@ final class Connector: Sendable {
         }
         carryOut()
         return { self.leave(number, waiter: id) }
+    }
+
+    /// The entry of a peripheral, whichever of its addresses it was made for.
+    private func number(of address: BluetoothAddress, _ state: State) -> Int? {
+        if let number = state.current[address.rawValue] { return number }
+        guard identities.mayHaveOthers(address) else { return nil }
+        return state.current.values.first { number in
+            state.entries[number].map { identities.areOfOne($0.peripheral.address, address) } ?? false
+        }
     }
 
     private func waiter(for wish: Wish, since begin: Duration) -> ConnectMachine.Waiter {
@@ -192,7 +205,7 @@ final class Connector: Sendable {
     /// The link to a peripheral if it is up; otherwise `nil`.
     func link(to peripheral: Peripheral) -> Link? {
         state.withLock { state in
-            guard let number = state.current[peripheral.address.rawValue], let entry = state.entries[number],
+            guard let number = number(of: peripheral.address, state), let entry = state.entries[number],
                 entry.machine.isLinked, let link = entry.link, link.bearer.end == nil
             else { return nil }
             return link
@@ -203,12 +216,11 @@ final class Connector: Sendable {
 
     /// A link is down: remaining users find it gone.
     func ended(_ peripheral: Peripheral) {
-        let key = peripheral.address.rawValue
         let gone = state.withLock { state -> Entry? in
-            guard let number = state.current[key], let entry = state.entries[number], entry.machine.isLinked,
-                entry.link?.bearer.end != nil
+            guard let number = number(of: peripheral.address, state), let entry = state.entries[number],
+                entry.machine.isLinked, entry.link?.bearer.end != nil
             else { return nil }
-            return state.retire(number, key)
+            return state.retire(number)
         }
         // Released outside the lock: this may deallocate what it holds.
         withExtendedLifetime(gone) {}
@@ -217,12 +229,12 @@ final class Connector: Sendable {
     /// Removes a user of a link; returns whether it was the last one, so that the link must be dropped.
     ///
     /// - Parameter number: the number of the link, among those to the peripheral.
-    fileprivate func leave(_ number: Int, _ key: UInt64) -> Bool {
+    fileprivate func leave(_ number: Int) -> Bool {
         let (isLast, gone): (Bool, Entry?) = state.withLock { state in
             // It was already lost, and there may be another one.
-            guard state.current[key] == number else { return (true, nil) }
+            guard state.entries[number]?.isRetired == false else { return (true, nil) }
             guard state.entries[number]?.machine.unshare() != false else { return (false, nil) }
-            return (true, state.retire(number, key))
+            return (true, state.retire(number))
         }
         withExtendedLifetime(gone) {}
         return isLast
@@ -254,17 +266,17 @@ extension Connector.State {
         return lastNumber
     }
 
-    mutating func add(_ entry: Connector.Entry, _ key: UInt64) -> Int {
+    mutating func add(_ entry: Connector.Entry) -> Int {
         let number = number()
         entries[number] = entry
-        current[key] = number
+        current[entry.key] = number
         return number
     }
 
     /// Closes an entry to new callers; returns it if nothing remains to be done for it.
     @discardableResult
-    mutating func retire(_ number: Int, _ key: UInt64) -> Connector.Entry? {
-        if current[key] == number { current[key] = nil }
+    mutating func retire(_ number: Int) -> Connector.Entry? {
+        if let key = entries[number]?.key, current[key] == number { current[key] = nil }
         entries[number]?.isRetired = true
         return entries[number]?.pending == 0 ? entries.removeValue(forKey: number) : nil
     }
@@ -285,7 +297,7 @@ extension Connector.State {
             )
         }
         entries[number] = entry
-        if entry.machine.isOver { retire(number, entry.peripheral.address.rawValue) }
+        if entry.machine.isOver { retire(number) }
     }
 
     /// The next output to carry out; `nil` if there is none, or another thread is carrying it out.
@@ -316,7 +328,7 @@ final class LinkShare: Sendable {
     /// - Returns: whether it was the last one, so that the link must be dropped; the same on each call.
     func leave(_ peripheral: Peripheral) -> Bool {
         wasLast.withLock { wasLast in
-            let answer = wasLast ?? peripheral.core.connector.leave(number, peripheral.address.rawValue)
+            let answer = wasLast ?? peripheral.core.connector.leave(number)
             wasLast = answer
             return answer
         }

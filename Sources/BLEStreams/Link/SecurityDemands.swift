@@ -4,6 +4,11 @@ import BLEProtocol
 struct SecurityDemands: Equatable {
     private var levels: [CharacteristicSelector: LinkSecurity.Level] = [:]
 
+    /// All of these demands; of two for the same, the higher level applies.
+    init(_ demands: [SecurityDemands] = []) {
+        for one in demands { levels.merge(one.levels) { max($0, $1) } }
+    }
+
     var isEmpty: Bool { levels.isEmpty }
 
     subscript(selector: CharacteristicSelector) -> LinkSecurity.Level? {

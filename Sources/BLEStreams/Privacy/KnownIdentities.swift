@@ -27,9 +27,21 @@ final class KnownIdentities: Sendable {
     func add(_ bond: Bond) {
         guard let key = bond.identityKey else { return }
         state.withLock { state in
+            guard state.keys[bond.peer] != key else { return }
             state.keys[bond.peer] = key
             state.found = [:]
         }
+    }
+
+    /// Whether the peripheral at this address may have other addresses too.
+    func mayHaveOthers(_ address: BluetoothAddress) -> Bool {
+        let identity = identity(of: address)
+        return state.withLock { !$0.keys.isEmpty && $0.keys[identity] != nil }
+    }
+
+    /// Whether two addresses are those of one peripheral: their octets are the same, or their identity is.
+    func areOfOne(_ one: BluetoothAddress, _ other: BluetoothAddress) -> Bool {
+        one.rawValue == other.rawValue || identity(of: one).rawValue == identity(of: other).rawValue
     }
 
     /// The identity behind a private address; the address itself if it isn't private, or no known peer's.

@@ -121,15 +121,19 @@ struct SessionReference: Sendable, CustomStringConvertible {
 
 /// The peripherals whose link belongs to a session, so that a queue that wants its own is refused.
 final class SessionLinks: Sendable {
-    private let addresses = Mutex<[ObjectIdentifier: UInt64]>([:])
+    private let identities: KnownIdentities
+    private let addresses = Mutex<[ObjectIdentifier: BluetoothAddress]>([:])
+
+    init(_ identities: KnownIdentities) { self.identities = identities }
 
     func set(_ address: BluetoothAddress?, of session: Session) {
-        addresses.withLock { $0[ObjectIdentifier(session)] = address?.rawValue }
+        addresses.withLock { $0[ObjectIdentifier(session)] = address }
     }
 
     /// The error for a queue that wants to make a link to the peripheral; `nil` if no session has one.
     func refusal(_ address: BluetoothAddress) -> BLEError? {
-        guard addresses.withLock({ $0.values.contains(address.rawValue) }) else { return nil }
+        let isTaken = addresses.withLock { taken in taken.values.contains { identities.areOfOne($0, address) } }
+        guard isTaken else { return nil }
         return BLEError(
             .busy,
             operation: "connect",

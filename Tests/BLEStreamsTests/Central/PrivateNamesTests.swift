@@ -1,0 +1,97 @@
+import BLEProtocol
+import BLERadio
+import BLESimulator
+import Testing
+
+@testable import BLEStreams
+
+/// A peripheral with private addresses that the program goes on naming as it found it, before it paired: the link goes by
+/// the identity since then.
+@Suite(.timeLimit(.minutes(10))) struct PrivateNamesTests {
+    private typealias Vault = SecurityOnDemandTests
+
+    /// Runs the closure with a peripheral that hides, as a stranger's, and as the one that it proves to be.
+    private static func run(
+        isPaired: Bool = true,
+        _ body: @escaping @Sendable (Bench, _ found: Peripheral, _ known: Peripheral) async throws -> Void
+    ) async throws {
+        try await Bench.run(description: Vault.vault) { bench in
+            try await Central.open(.radio(bench.peripheralAdapter)).setPrivacy(true, interrupting: true)
+            let found = bench.central.peripheral(bench.peripheralAdapter.addressOnAir)
+            if isPaired { try await found.withLink { try await $0.pair() } }
+            try await body(bench, found, bench.peripheral)
+        }
+    }
+
+    @Test func `what is demanded and who answers holds under each of its addresses`() async throws {
+        try await Self.run { bench, found, known in
+            bench.peripheralAdapter.settings.pairing = .showsPasskey(Vault.passkey)
+            found.secure(Vault.open, to: .authenticated)
+            known.secure(Vault.secret, to: .authenticated)
+            bench.peripheralAdapter.renewPrivateAddress()
+            let later = bench.central.peripheral(bench.peripheralAdapter.addressOnAir)
+            for name in [found, known, later] {
+                for key in [Vault.open, Vault.secret] {
+                    let error = await bleError { try await name.withLink { try await $0.write([1], to: key) } }
+                    #expect(error?.code == .securityFailed, "\(error as Any)")
+                }
+            }
+            #expect(bench.writes.isEmpty)
+            found.allowPairing(.passkey(Vault.passkey))
+            try await later.withLink { link in
+                try await link.write([1], to: Vault.open)
+                #expect(link.security.isAuthenticated)
+            }
+            // What is taken back is so under all of them.
+            known.allowPairing(nil)
+            known.secure(Vault.open, to: nil)
+            let preferences = bench.central.core.preferences
+            #expect(preferences.answers(for: found.address) == nil)
+            #expect(preferences.demands(on: found.address) == preferences.demands(on: later.address))
+        }
+    }
+
+    @Test func `its states are told to the end, and a central's scope ends with its link`() async throws {
+        try await Self.run { bench, found, known in
+            let seen = [Recorder<Peripheral.ConnectionState>(), Recorder()]
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for (name, seen) in zip([found, known], seen) {
+                    group.addTask { for try await state in name.connectionStates { seen.add(state) } }
+                }
+                try await bench.time.sleep(for: .seconds(1))
+                try await found.withLink { _ in }
+                try await bench.time.sleep(for: .seconds(1))
+                group.cancelAll()
+            }
+            let closed = Peripheral.ConnectionState.disconnected(DisconnectReason(.closedLocally))
+            for seen in seen { #expect(seen.all.dropFirst() == [.connecting, .connected, .disconnecting, closed]) }
+            #expect(bench.central.core.states.isEmpty)
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func `it has one link, which all share, whichever address they know it by`(isPaired: Bool) async throws {
+        try await Self.run(isPaired: isPaired) { bench, found, known in
+            try await found.withLink { link in
+                try await link.pair()
+                for name in [found, known] {
+                    try await name.withLink { other in try await other.expect(Vault.secret, reads: [42]) }
+                    try await link.expect(Vault.secret, reads: [42])
+                }
+            }
+            #expect(bench.centralAdapter.activity.isIdle)
+        }
+    }
+
+    @Test func `a queue for it is refused while a session has its link`() async throws {
+        try await Self.run { bench, found, known in
+            try await bench.central.withSession(Session.Plan(known)) { session in
+                try await session.ready()
+                let error = await bleError {
+                    try await found.withQueue { queue in _ = try await queue.connecting().run(.read(Vault.secret)) }
+                }
+                #expect(error?.code == .busy && error?.remedy.contains("session.queue") == true)
+            }
+        }
+    }
+}
