@@ -13,7 +13,7 @@ extension PeerStore {
         }
         let made = Data(octets)
         // If another program was faster, its key stays.
-        update(adapter) { record in
+        update(adapter, isLasting: true) { record in
             if record.ownIdentityKey?.count != octets.count { record.ownIdentityKey = made }
         }
         guard let key = SecretKey(octets: octets) else { preconditionFailure("two halves are sixteen octets") }

@@ -1,6 +1,7 @@
 import BLEProtocol
 import BLERadio
 import BLESimulator
+import Foundation
 import Testing
 
 @testable import BLEStreams
@@ -83,6 +84,27 @@ import Testing
             try await Central.open(.radio(other), store: store).setPrivacy(true)
             #expect(!key.resolves(other.addressOnAir) && other.addressOnAir.subkind == .resolvablePrivate)
             #expect(first.bonds.isEmpty)
+        }
+    }
+
+    @Test func `a key that could not be written stays the same, and is written when that is possible`() async throws {
+        try await StoreChild.with { child in
+            let obstacle = URL(filePath: child.folder).deletingLastPathComponent()
+            try Data().write(to: obstacle)
+            let store = PeerStore(folder: child.folder) { _ in }
+            try await Self.run { bench in
+                let adapter = bench.centralAdapter
+                let central = try await Central.open(.radio(adapter), store: store)
+                try await central.setPrivacy(true)
+                let first = adapter.addressOnAir
+                adapter.unplug()
+                adapter.plugIn()
+                try FileManager.default.removeItem(at: obstacle)
+                try await central.setPrivacy(true)
+                let stored = PeerStore(folder: child.folder).record(of: adapter.address).ownIdentityKey
+                let key = try #require(stored.flatMap { SecretKey(octets: $0) })
+                #expect(key.resolves(first) && key.resolves(adapter.addressOnAir))
+            }
         }
     }
 
