@@ -17,6 +17,9 @@ public struct Peripheral: Sendable {
         self.alternatives = alternatives
     }
 
+    /// Whether there is a link to it, of this program or another one on this machine.
+    var hasLink: Bool { core.connector.link(to: self) != nil || core.radio.hasLink(to: address) }
+
     /// Its connection to this central: the present state, then each transition; none is merged away.
     ///
     /// The stream never ends by itself, and doesn't connect.

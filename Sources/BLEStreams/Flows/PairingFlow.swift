@@ -15,8 +15,10 @@ extension PairingFlow {
     }
 }
 
-/// Pairs with a device: finds it, connects, reads a protected characteristic, pairs if the read is refused, reads it
-/// again, and lets the caller remember the device.
+/// Pairs with a device: finds it unless it is connected, connects, reads a protected characteristic, pairs if the read is
+/// refused, reads it again, and lets the caller remember the device.
+///
+/// It alone pairs: its read doesn't use the answers that ``Peripheral/allowPairing(_:)`` has set.
 ///
 /// A queue runs it for a device whose address is known. To find a device by its name or its services first, use
 /// ``Central/pair(with:by:onProgress:)``.
@@ -44,17 +46,18 @@ public struct PairingFlow: Command {
     /// - Parameters:
     ///   - characteristic: one that asks for an encrypted link.
     ///   - limit: how long all of it may take, from finding to remembering, on the radio's clock.
-    ///   - pair: makes the keys; by default ``Link/pair(answers:timeout:)``, which asks nobody.
+    ///   - pair: makes the keys; `nil`: ``Link/pair(answers:timeout:)`` with the answers set for the peripheral or the
+    ///     central, if any.
     ///   - remember: called with the device once the pairing has succeeded.
     public init(
         reading characteristic: some CharacteristicKey,
         limit: Duration = .seconds(60),
-        pair: @escaping @Sendable (Link) async throws -> Void = { try await $0.pair() },
+        pair: (@Sendable (Link) async throws -> Void)? = nil,
         remember: @escaping @Sendable (Peripheral, PairingFlow.Outcome) async throws -> Void = { _, _ in }
     ) {
         self.characteristic = characteristic.reference
         self.limit = limit
-        self.pair = pair
+        self.pair = pair ?? { try await $0.pair(answers: $0.answers ?? PairingAnswers()) }
         self.remember = remember
     }
 
@@ -82,7 +85,8 @@ public struct PairingFlow: Command {
     public func run(in context: CommandContext) async throws -> PairingFlow.Outcome {
         let stage = PairingStage("with \(context.peripheral)")
         return try await stage.limited(to: limit, on: context.timeline) {
-            if !context.isConnected {
+            // A device with a link, of this program or another one, may not advertise.
+            if !context.isConnected, !context.peripheral.hasLink {
                 stage.begin("find", in: context)
                 try await find(context.peripheral)
             }
@@ -119,8 +123,12 @@ public struct PairingFlow: Command {
         _ context: CommandContext,
         _ stage: PairingStage
     ) async throws -> (CharacteristicValue, wasPaired: Bool) {
+        let link = try context.link
+        let hadKey = link.bearer.security.hasKey
         do {
-            return (try await context.read(characteristic), false)
+            let value = try await link.withoutRaising().read(characteristic)
+            // The program may demand more of the link than the device does.
+            return (value, wasPaired: !hadKey && link.security.isEncrypted)
         } catch let error as BLEError where error.attError.map(Self.asksForProtection) == true {
             stage.begin("pair", in: context)
             try await pair(try context.link)

@@ -20,16 +20,28 @@ extension Bearer {
         case .toLevel(let level, let id, let asker):
             self.raise(to: level, isRefused: false, id, answers(of: asker) ?? PairingAnswers())
         case .afterRefusal(let error, let id, let asker):
-            guard let level = RaiseMachine.level(for: error, at: radioLink.security), let answers = answers(of: asker)
+            guard raisesAfterRefusal(of: asker), let answers = answers(of: asker),
+                let level = RaiseMachine.level(for: error, at: radioLink.security)
             else { return raised(id, .declined) }
             self.raise(to: level, isRefused: true, id, answers)
         case .leave(let id): state.withLock { $0.raises.removeValue(forKey: id) }?.end()
         }
     }
 
+    private func caller(of id: LinkMachine.OperationID) -> (any OperationCaller)? {
+        state.withLock { $0.calls.first { $0.id == id }?.caller }
+    }
+
+    private func raisesAfterRefusal(of asker: LinkMachine.Asker) -> Bool {
+        switch asker {
+        case .operation(let id): caller(of: id)?.raisesAfterRefusal ?? false
+        case .consumers: true
+        }
+    }
+
     private func answers(of asker: LinkMachine.Asker) -> PairingAnswers? {
         switch asker {
-        case .operation(let id): state.withLock { $0.calls.first { $0.id == id }?.caller }?.answers
+        case .operation(let id): caller(of: id)?.answers
         case .consumers(let consumers): consumers.lazy.compactMap { $0.answers() }.first
         }
     }

@@ -24,6 +24,9 @@ public final class Link: Sendable {
     /// peripheral, or the central.
     private let ownAnswers: PairingAnswers?
 
+    /// Whether an operation of this handle that was refused has the link raised, if somebody answers.
+    let raisesAfterRefusal: Bool
+
     /// The hold to which this handle belongs; `nil` if to none.
     let pass: LinkMachine.Pass?
 
@@ -53,6 +56,7 @@ public final class Link: Sendable {
         conditionWatch = ConditionWatch(radioLink, timeline: peripheral.core.timeline)
         self.raiser = raiser
         ownAnswers = nil
+        raisesAfterRefusal = true
         pass = nil
         share = nil
         bearer = Bearer(
@@ -96,10 +100,22 @@ public final class Link: Sendable {
         answers.map { Link(self, pass: pass, share: share, answers: $0) } ?? self
     }
 
-    private init(_ link: Link, pass: LinkMachine.Pass?, share: LinkShare?, answers: PairingAnswers?) {
+    /// The same link and share, whose refused operations have nothing raised.
+    func withoutRaising() -> Link {
+        Link(self, pass: pass, share: share, answers: ownAnswers, raisesAfterRefusal: false)
+    }
+
+    private init(
+        _ link: Link,
+        pass: LinkMachine.Pass?,
+        share: LinkShare?,
+        answers: PairingAnswers?,
+        raisesAfterRefusal: Bool = true
+    ) {
         peripheral = link.peripheral
         raiser = link.raiser
         ownAnswers = answers
+        self.raisesAfterRefusal = raisesAfterRefusal
         keptBonds = link.keptBonds
         keptSubscriptions = link.keptSubscriptions
         self.share = share

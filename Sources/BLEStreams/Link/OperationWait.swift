@@ -9,6 +9,13 @@ protocol OperationCaller: AnyObject, Sendable {
 
     /// The pairing answers, if the link must be made more secure for it; `nil`: none.
     var answers: PairingAnswers? { get }
+
+    /// Whether the link is made more secure for it after a refusal.
+    var raisesAfterRefusal: Bool { get }
+}
+
+extension OperationCaller {
+    var raisesAfterRefusal: Bool { true }
 }
 
 /// The wait of one operation, from its call to its outcome, and the words for its errors: all in one object, so that a
@@ -46,6 +53,8 @@ final class OperationWait: OperationCaller {
     }
 
     var answers: PairingAnswers? { link.answers }
+
+    var raisesAfterRefusal: Bool { link.raisesAfterRefusal }
 
     /// Begins the operation, waits for its outcome, and reports it to the event handlers.
     @inline(__always)
