@@ -125,7 +125,6 @@ public final class Central: Sendable {
         buffer: BufferPolicy = .newest(4096)
     ) -> BLEStream<Discovery> {
         let core = core
-        let criteria = ScanCriteria(filters)
         // Services are not handed to the radio: kernels look for them in service lists only, not in service data.
         let options = ScanBroker.Options(
             services: [],
@@ -149,7 +148,7 @@ public final class Central: Sendable {
                 guard !isOver.hasEnded else { return }
                 let end = core.scans.add(
                     options,
-                    for: criteria,
+                    for: ScanCriteria(filters, identity: core.identities.identity(of:)),
                     take: take,
                     lost: { mailbox.lost($0) },
                     fail: { mailbox.finish(throwing: $0) }

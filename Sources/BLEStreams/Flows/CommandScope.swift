@@ -177,6 +177,11 @@ extension CommandScope {
     private func watchScans(_ inbox: Inbox<CommandContext.Event>) -> @Sendable () -> Void {
         let peripheral = work.peripheral
         let addresses = Set([peripheral.address] + peripheral.alternatives)
+        let identities = peripheral.core.identities
+        let isOne: @Sendable (BluetoothAddress) -> Bool = { heard in
+            let heard = identities.identity(of: heard)
+            return addresses.contains(heard) || addresses.contains { identities.identity(of: $0) == heard }
+        }
         return peripheral.core.scans.watch(
             ScanBroker.Watcher(
                 started: { [weak self] in
@@ -184,15 +189,13 @@ extension CommandScope {
                     inbox.send(.scanStarted)
                 },
                 heard: { [weak self] reports in
-                    guard let self, let report = reports.first(where: { addresses.contains($0.address) }) else {
-                        return
-                    }
+                    guard let self, let report = reports.first(where: { isOne($0.address) }) else { return }
                     let isNew = state.withLock { state in
                         defer { state.isDiscovered = true }
                         return !state.isDiscovered
                     }
                     guard isNew else { return }
-                    let heard = Peripheral(core: peripheral.core, address: report.address)
+                    let heard = Peripheral(core: peripheral.core, address: identities.identity(of: report.address))
                     inbox.send(.discovered(Discovery(peripheral: heard, report: report)))
                 },
                 stopped: { inbox.send(.scanStopped) }

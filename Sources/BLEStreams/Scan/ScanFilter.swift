@@ -39,7 +39,7 @@ public struct ScanFilter: Hashable, Sendable {
         ScanFilter(rule: .manufacturer(company, prefix: dataPrefix))
     }
 
-    /// Has this address.
+    /// Has this address; for a private one of a bonded peripheral, is that peripheral, whichever address it has now.
     public static func address(_ address: BluetoothAddress) -> ScanFilter { ScanFilter(rule: .address(address)) }
 
     /// Accepts connections.
@@ -81,7 +81,8 @@ final class ScanCriteria: Sendable {
     private let addresses: Set<BluetoothAddress>
     private let mustBeConnectable: Bool
 
-    init(_ filters: [ScanFilter]) {
+    /// - Parameter identity: the identity behind a private address, under which a scan reports a bonded peripheral.
+    init(_ filters: [ScanFilter], identity: (BluetoothAddress) -> BluetoothAddress = { $0 }) {
         var (services, names, ranges): ([BluetoothUUID], [ScanFilter.Rule], [ClosedRange<Int>]) = ([], [], [])
         var manufacturers: [(company: UInt16, prefix: [UInt8])] = []
         var (addresses, mustBeConnectable): (Set<BluetoothAddress>, Bool) = ([], false)
@@ -91,7 +92,7 @@ final class ScanCriteria: Sendable {
             case .name, .namePrefix: names.append(filter.rule)
             case .rssi(let range): ranges.append(range)
             case .manufacturer(let company, let prefix): manufacturers.append((company, prefix))
-            case .address(let address): addresses.insert(address)
+            case .address(let address): addresses.insert(identity(address))
             case .connectable: mustBeConnectable = true
             }
         }

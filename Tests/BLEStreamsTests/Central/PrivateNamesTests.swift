@@ -83,6 +83,30 @@ import Testing
         }
     }
 
+    @Test func `a scan, a command and a flow find it by an address that it no longer has`() async throws {
+        try await Self.run { bench, found, known in
+            bench.peripheralAdapter.renewPrivateAddress()
+            let heard = try await bench.central.scan(for: .address(found.address)).timeout(.seconds(20)).first()
+            #expect(heard.peripheral == known)
+            try await found.withQueue { queue in
+                let discovery = try await queue.run(Finding())
+                #expect(discovery.peripheral == known)
+                let outcome = try await queue.run(PairingFlow(reading: Vault.secret, limit: .seconds(20)))
+                #expect(!outcome.wasPaired && Array(outcome.value) == [42])
+            }
+        }
+    }
+
+    /// Finds its device, and returns what the event says of it.
+    private struct Finding: Command {
+        func run(in context: CommandContext) async throws -> Discovery {
+            _ = try await context.find(within: .seconds(20))
+            while true {
+                if case .discovered(let discovery) = try await context.next(timeout: .seconds(3)) { return discovery }
+            }
+        }
+    }
+
     @Test func `a queue for it is refused while a session has its link`() async throws {
         try await Self.run { bench, found, known in
             try await bench.central.withSession(Session.Plan(known)) { session in
