@@ -128,7 +128,9 @@ extension Peripheral {
     /// there.
     ///
     /// - Parameter timeout: how long the adapter may take to answer.
-    /// - Throws: ``BLEError/Code/notFound`` if there is no bond; ``BLEError/Code/permissionDenied``,
+    /// - Throws: ``BLEError/Code/notFound`` if there is no bond; the store's error if the adapter's key is removed, but the
+    ///   file that may have the bond could not be changed, for example because the disk is full: another call tries
+    ///   again, and otherwise the next program loads the key again. ``BLEError/Code/permissionDenied``,
     ///   ``BLEError/Code/timedOut``, an error of the adapter; `CancellationError`.
     public func unpair(timeout: Duration = .seconds(10)) async throws {
         var hadBond = false
@@ -149,11 +151,15 @@ extension Peripheral {
                     continuation.resume(returning: !core.bonds(with: address).isEmpty)
                 }
             }
-            hadBond = hadBond || hadKey || isKept
+            // A file that can't be read may have it, and one that an earlier call could not change.
+            hadBond = hadBond || hadKey || isKept || core.store.failure(of: address) != nil
             core.store.forgetBonds(with: address)
         }
         await core.store.flush(on: core.timeline)
         guard hadBond else { throw BLEError.noBond(object: object) }
+        for address in identities {
+            if let failure = core.store.failure(of: address) { throw BLEError.bondNotRemoved(failure, object) }
+        }
     }
 }
 
@@ -208,6 +214,16 @@ extension BLEError {
             " Then call Link.pair() again while this program runs; after that, remove the remaining keys with "
             + "Peripheral.unpair(), and pair again."
         error.pairingFailure = .bondNotKept
+        return error
+    }
+
+    /// The adapter no longer has the key, but a later program that reads the file will give it the key again.
+    fileprivate static func bondNotRemoved(_ failure: BLEError, _ object: String) -> BLEError {
+        var error = failure.about("unpair", object)
+        error.cause =
+            "the adapter's key is removed, but \(failure.object), which may have the bond, could not be changed: "
+            + "\(failure.cause)"
+        error.remedy += " Then call Peripheral.unpair() again."
         return error
     }
 

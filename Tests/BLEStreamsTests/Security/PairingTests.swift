@@ -243,6 +243,32 @@ struct PairingTests {
         }
     }
 
+    @Test func `a bond that can't be removed from its file is told, and is removed by the next call`() async throws {
+        try await StoreChild.with { child in
+            let (folder, away) = (child.folder, child.folder + ".away")
+            let store = PeerStore(folder: folder) { _ in }
+            try await withBench { bench in
+                let central = try await Central.open(.radio(bench.centralAdapter), store: store)
+                let peripheral = central.peripheral(bench.peripheralAdapter.address)
+                try await peripheral.withLink { try await $0.pair() }
+                try FileManager.default.moveItem(atPath: folder, toPath: away)
+                try Data().write(to: URL(filePath: folder))
+                for _ in 0..<2 {
+                    let error = await bleError { try await peripheral.unpair() }
+                    #expect(error?.code == .systemFailure && error?.operation == "unpair", "\(error as Any)")
+                    #expect(error?.cause.contains(folder) == true && error?.remedy.contains("unpair()") == true)
+                }
+                try FileManager.default.removeItem(atPath: folder)
+                try FileManager.default.moveItem(atPath: away, toPath: folder)
+                #expect(PeerStore(folder: folder).bonds(with: peripheral.address).count == 1)
+                try await peripheral.unpair()
+                #expect(PeerStore(folder: folder).bonds(with: peripheral.address).isEmpty)
+                let error = await bleError { try await peripheral.unpair() }
+                #expect(error?.code == .notFound)
+            }
+        }
+    }
+
     @Test func `where there is no bond there is none to remove`() async throws {
         try await withBench { bench in
             let error = await #expect(throws: BLEError.self) { try await bench.peripheral.unpair() }
