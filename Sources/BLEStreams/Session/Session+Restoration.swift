@@ -1,4 +1,5 @@
 import BLEProtocol
+import Synchronization
 
 extension Central {
     /// The plans stored by earlier runs of the program, in the order of their addresses.
@@ -34,13 +35,28 @@ extension Session {
     /// continues.
     public func forget() {
         guard let address = peripheral?.address else { return }
-        core.store.update(address) { $0.session = nil }
+        for name in storedNames(of: address) { core.store.update(name) { $0.session = nil } }
     }
 
-    /// Stores the plan for the next run of the program, if it is to be kept.
+    /// Stores the plan for the next run of the program, if it is to be kept: under the identity, if that is known.
     func keep() {
         guard plan.isKept, let address = peripheral?.address else { return }
-        let record = SessionRecord(plan, name: name)
-        core.store.update(address) { $0.session = record }
+        let (record, identity) = (SessionRecord(plan, name: name), core.identities.identity(of: address))
+        // Under a private address, which it was found by before it paired, it would be restored once more.
+        for former in storedNames(of: address) where former != identity {
+            core.store.update(former) { $0.session = nil }
+        }
+        facts.withLock { $0.keptAs = identity }
+        core.store.update(identity) { $0.session = record }
+    }
+
+    /// Where the plan for the peripheral with this address may be stored: there, under its identity, and under the
+    /// private addresses that this session has known it by.
+    private func storedNames(of address: BluetoothAddress) -> Set<BluetoothAddress> {
+        let identities = core.identities
+        let identity = identities.identity(of: address)
+        var known = facts.withLock { $0.keptAs }.map { [$0] } ?? []
+        if case .addresses(let planned) = plan.target { known += planned }
+        return Set(known.filter { identities.identity(of: $0) == identity }).union([address, identity])
     }
 }

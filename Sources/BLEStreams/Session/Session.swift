@@ -60,6 +60,8 @@ public final class Session: Sendable {
         var link: Link?
         /// The last link, which may still be closing.
         var lastLink: Link?
+        /// The address under which the plan was stored last.
+        var keptAs: BluetoothAddress?
         /// When the link was lost; recorded only if there are event handlers.
         var lostSince: Duration?
     }

@@ -107,6 +107,30 @@ import Testing
         }
     }
 
+    @Test func `a session that has paired on the way is restored once`() async throws {
+        try await Self.run(isPaired: false) { bench, found, known in
+            var plan = Session.Plan(finding: .connectable)
+            plan.isKept = true
+            for isOver in [false, true] {
+                // The second time, a later run of the program, which knows it by its private address.
+                let next = isOver ? bench.central.keptPlans : [plan]
+                try #require(next.count == 1)
+                try await bench.central.withSession(next[0]) { session in
+                    try await session.ready()
+                    if isOver { return }
+                    #expect(bench.central.keptPlans == [Session.Plan.kept(found.address)])
+                    try await session.withLink { try await $0.pair() }
+                }
+            }
+            #expect(bench.central.keptPlans == [Session.Plan.kept(known.address)])
+            try await bench.central.withSession(plan) { session in
+                try await session.ready()
+                session.forget()
+            }
+            #expect(bench.central.keptPlans.isEmpty)
+        }
+    }
+
     @Test func `a queue for it is refused while a session has its link`() async throws {
         try await Self.run { bench, found, known in
             try await bench.central.withSession(Session.Plan(known)) { session in
@@ -117,5 +141,14 @@ import Testing
                 #expect(error?.code == .busy && error?.remedy.contains("session.queue") == true)
             }
         }
+    }
+}
+
+extension Session.Plan {
+    /// The plan for a peripheral as it is restored.
+    fileprivate static func kept(_ address: BluetoothAddress) -> Session.Plan {
+        var plan = Session.Plan(address)
+        plan.isKept = true
+        return plan
     }
 }
