@@ -11,8 +11,7 @@
 import Dispatch
 import Foundation
 import Gateway
-
-func say(_ line: String) { FileHandle.standardError.write(Data("\(line)\n".utf8)) }
+import Glibc
 
 func fail(_ message: String) -> Never {
     say(message)
@@ -25,6 +24,10 @@ func configuration(_ invocation: Invocation) throws -> Configuration {
     say("Without a configuration: the broker is localhost:1883, and the spool is in \(folder).")
     return SimulatedSensors.configuration(spool: folder)
 }
+
+keepStandardStreams()
+// write() reports that the reader of the log has left; no signal does.
+signal(SIGPIPE, SIG_IGN)
 
 let invocation: Invocation
 do {

@@ -83,6 +83,20 @@ struct ProgramTests {
         await arrived.take(from: collector) { $0.status == "offline" }
     }
 
+    @Test("goes on when its log can't be written", arguments: ["2>/dev/full", "2>&-"])
+    func log(_ redirection: String) async throws {
+        let (broker, folder) = (try await Broker(), try temporaryFolder("gateway"))
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        try configuration(broker, folder).write(toFile: "\(folder)/gateway.json", atomically: true, encoding: .utf8)
+        let collector = try await Collector(on: broker, topic: "test/#")
+        let line = "exec \"$0\" --simulated \"$1\" \(redirection)"
+        let gateway = try RunningProgram("/bin/sh", ["-c", line, gatewayProgram, "\(folder)/gateway.json"])
+        var arrived = Arrivals()
+        await arrived.take(from: collector) { $0.status == "online" }
+        #expect(gateway.end(SIGTERM) == 0)
+        await arrived.take(from: collector) { $0.status == "offline" }
+    }
+
     @Test("applies a configuration at SIGHUP, and keeps the old one if the new one is wrong")
     func reloading() async throws {
         let (broker, folder) = (try await Broker(), try temporaryFolder("gateway"))
