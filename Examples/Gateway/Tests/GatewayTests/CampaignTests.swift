@@ -96,14 +96,43 @@ struct CampaignTests {
         #expect(device.runningImage == new && device.isConfirmed && device.restarts == 1)
     }
 
+    @Test("begins nothing of a campaign whose plan was removed while the broker was away")
+    func removedMeanwhile() async throws {
+        let (old, new) = (TestImage.octets(1, size: 2000), TestImage.octets(2, size: 8000))
+        let devices = (0..<2).map { _ in MCUmgrFirmwareReceiver(running: old) }
+        let world = try await SharedWorld(gateways: 1, sensors: 2, firmware: devices)
+        let hash = try FirmwareImage(new).sha256.hex
+        try await world.run {
+            // It waits for its image.
+            try begin(world, hash, of: [0])
+            while let message = await world.collector.next(), message.topic != "g0/campaign/c" {}
+            world.relays[0].isFrozen = true
+            try publish(world, [], to: "campaigns/c/plan")
+            try begin(world, hash, of: [1], as: "d")
+            try publish(world, new, as: hash)
+            world.relays[0].cut()
+            world.relays[0].isFrozen = false
+            var seen = Records()
+            await seen.take(from: world) { $0.settled.count == 1 }
+            #expect(seen.last.keys.map(\.rawValue) == [world.sensors[1].address.rawValue])
+        }
+        #expect(devices[0].runningImage == old && devices[0].restarts == 0)
+        #expect(devices[1].runningImage == new)
+    }
+
     // MARK: - What is needed
 
     private func publish(_ world: SharedWorld, _ image: [UInt8], as hash: String) throws {
+        try publish(world, image, to: "images/\(hash)")
+    }
+
+    /// Publishes a message that the broker retains; an empty one removes the former.
+    private func publish(_ world: SharedWorld, _ payload: [UInt8], to topic: String) throws {
         let file = "\(world.folder)/published"
-        try Data(image).write(to: URL(fileURLWithPath: file))
+        try Data(payload).write(to: URL(fileURLWithPath: file))
         let words = ["-h", "127.0.0.1", "-p", "\(world.broker.port)", "-V", "5", "-q", "1", "-r"]
-        let topic = ["-t", "blestreams/images/\(hash)", "-f", file]
-        #expect(try RunningProgram("/usr/bin/mosquitto_pub", words + topic).waitForEnd() == 0)
+        let message = ["-t", "blestreams/\(topic)"] + (payload.isEmpty ? ["-n"] : ["-f", file])
+        #expect(try RunningProgram("/usr/bin/mosquitto_pub", words + message).waitForEnd() == 0)
     }
 
     /// Puts the image into the folder, and publishes the plan.
@@ -112,16 +141,21 @@ struct CampaignTests {
     }
 
     /// Publishes the plan for an image.
-    private func begin(_ world: SharedWorld, _ hash: String, _ change: (inout CampaignPlan) -> Void) throws {
-        var plan = CampaignPlan(
-            image: hash,
-            devices: world.sensors.map { PeripheralID(rawValue: $0.address.rawValue) }
-        )
+    ///
+    /// - Parameters:
+    ///   - sensors: the devices, by their numbers; `nil`: all.
+    ///   - name: that of the campaign.
+    private func begin(
+        _ world: SharedWorld,
+        _ hash: String,
+        of sensors: [Int]? = nil,
+        as name: String = "c",
+        _ change: (inout CampaignPlan) -> Void = { _ in }
+    ) throws {
+        let devices = (sensors ?? Array(world.sensors.indices)).map { world.sensors[$0].address.rawValue }
+        var plan = CampaignPlan(image: hash, devices: devices.map { PeripheralID(rawValue: $0) })
         change(&plan)
-        let text = String(decoding: try JSONEncoder().encode(plan), as: UTF8.self)
-        let words = ["-h", "127.0.0.1", "-p", "\(world.broker.port)", "-V", "5", "-q", "1", "-r"]
-        let topic = ["-t", "blestreams/campaigns/c/plan", "-m", text]
-        #expect(try RunningProgram("/usr/bin/mosquitto_pub", words + topic).waitForEnd() == 0)
+        try publish(world, Array(try JSONEncoder().encode(plan)), to: "campaigns/\(name)/plan")
     }
 }
 

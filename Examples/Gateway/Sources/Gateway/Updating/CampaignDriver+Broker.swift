@@ -26,6 +26,7 @@ extension CampaignDriver: BrokerDriver {
     func connected() {
         state.withLock { state in
             (state.changes, state.publications, state.isConnected) = ([], [], true)
+            for name in state.campaigns.keys { state.campaigns[name]?.isPlanned = false }
             state.changes = state.campaigns.keys.map { .subscribe(records($0)) }
             state.changes += state.missingImages.map { .subscribe(topic(ofImage: $0)) }
         }
@@ -47,7 +48,7 @@ extension CampaignDriver: BrokerDriver {
     }
 
     func received(_ message: MQTTMessage) {
-        if message.topic == mark { return give(.synchronized, to: String(decoding: message.payload, as: UTF8.self)) }
+        if message.topic == mark { return synchronized(String(decoding: message.payload, as: UTF8.self)) }
         if message.topic.hasPrefix(images) {
             return take(image: message.payload, String(message.topic.dropFirst(images.count)))
         }
@@ -61,6 +62,13 @@ extension CampaignDriver: BrokerDriver {
         give(.record(device, record), to: String(parts[0]))
     }
 
+    /// All that the broker retains about a campaign has come, and before it all plans.
+    private func synchronized(_ name: String) {
+        guard state.withLock({ $0.campaigns[name]?.isPlanned == false }) else { return give(.synchronized, to: name) }
+        publisher.report("campaign \(name): its plan was removed while there was no connection")
+        end(name)
+    }
+
     private func take(plan payload: [UInt8], _ name: String) {
         guard !payload.isEmpty else { return end(name) }
         guard let plan = try? JSONDecoder().decode(CampaignPlan.self, from: Data(payload)), plan.isUsable else {
@@ -70,6 +78,7 @@ extension CampaignDriver: BrokerDriver {
         let isNew = state.withLock { state -> Bool? in
             guard state.campaigns[name] == nil else {
                 state.campaigns[name]?.hasImage = hasImage
+                state.campaigns[name]?.isPlanned = true
                 return false
             }
             guard state.campaigns.count < Self.limit else { return nil }

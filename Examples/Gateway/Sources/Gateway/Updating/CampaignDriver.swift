@@ -16,6 +16,8 @@ final class CampaignDriver: Sendable {
         var machine: CampaignMachine
         /// Whether this gateway has the image; otherwise it only watches, until the broker sends it.
         var hasImage: Bool
+        /// Whether the broker has sent the plan on this connection: it may have been removed before.
+        var isPlanned = true
         var report = ""
     }
 
