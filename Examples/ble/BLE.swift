@@ -11,9 +11,20 @@ enum BLE {
 
     @MainActor
     static func main() async {
+        keepStandardStreams()
         // write() reports that the reader has left; no signal does.
         signal(SIGPIPE, SIG_IGN)
         exit(await run(Array(CommandLine.arguments.dropFirst())).rawValue)
+    }
+
+    /// Keeps the numbers 0 to 2 for the standard streams: if one was closed when the program started, the next file or
+    /// socket would get its number, and what is printed would go there.
+    private static func keepStandardStreams() {
+        // Each is opened the wrong way round, so that using it fails as before.
+        for (descriptor, mode) in [(STDIN_FILENO, O_WRONLY), (STDOUT_FILENO, O_RDONLY), (STDERR_FILENO, O_RDONLY)]
+        where fcntl(descriptor, F_GETFD) < 0 {
+            _ = open("/dev/null", mode)
+        }
     }
 
     /// Runs the command that the arguments name, and returns how it went.
@@ -31,7 +42,15 @@ enum BLE {
     }
 
     private static func show(_ help: String) -> ExitStatus {
-        writeAll(Array((help + "\n").utf8), to: STDOUT_FILENO) == 0 ? .done : .failed
+        do {
+            try Output(isJSON: false).write(Array((help + "\n").utf8))
+            return .done
+        } catch is OutputClosed {
+            return .done
+        } catch {
+            Log(isVerbose: false).say((error as? BLEError)?.messageText ?? "\(error)")
+            return .failed
+        }
     }
 
     private static func perform(_ command: some Command, _ common: CommonOptions) async -> ExitStatus {

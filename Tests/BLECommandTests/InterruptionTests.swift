@@ -78,11 +78,20 @@ import Testing
         #expect(try await run.end().status == 0)
     }
 
-    @Test func `results that can't be written are a failure`() async throws {
+    @Test(arguments: [["scan", "--simulated", "--count", "1"], ["--help"]])
+    func `results that can't be written are a failure`(_ arguments: [String]) async throws {
         let full = open("/dev/full", O_WRONLY | O_CLOEXEC)
         defer { close(full) }
-        let child = try Child(CommandRun.program, ["scan", "--simulated", "--count", "1"], sink: full)
+        let child = try Child(CommandRun.program, arguments, sink: full)
         #expect(await LineReader(child.errors).rest().joined().contains("standard output"))
+        #expect(await Child.exitStatus(of: child.process) == 1)
+        close(child.output)
+    }
+
+    @Test func `nothing else gets the number of an output that is closed`() async throws {
+        let words = ["-c", "exec \"$0\" adapter --simulated --json >&-", CommandRun.program]
+        let child = try Child("/bin/sh", words)
+        #expect(await LineReader(child.errors).rest().joined().contains("isn't open for writing"))
         #expect(await Child.exitStatus(of: child.process) == 1)
         close(child.output)
     }

@@ -100,6 +100,16 @@ extension BLEError {
         )
     }
 
+    /// Standard output could not be written.
+    static func output(_ number: Int32) -> BLEError {
+        var error = file("write", "standard output", number)
+        error.remedy =
+            number == EBADF
+            ? "It isn't open for writing: send it to a file, a pipe or /dev/null."
+            : "Check that what it goes to can be written, and that a disk has room."
+        return error
+    }
+
     /// A file could not be read or written.
     static func file(_ operation: String, _ path: String, _ number: Int32) -> BLEError {
         var error = BLEError(

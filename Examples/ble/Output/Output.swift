@@ -99,7 +99,7 @@ struct Output: Sendable {
         switch writeAll(octets, to: descriptor) {
         case 0: return
         case EPIPE: throw OutputClosed()
-        case let error: throw BLEError.file("write", "standard output", error)
+        case let error: throw BLEError.output(error)
         }
     }
 
