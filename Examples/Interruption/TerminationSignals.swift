@@ -21,6 +21,21 @@ package final class TerminationSignals: Sendable {
         var nextListener = 0
     }
 
+    /// A descriptor that is readable from the first signal on, until the work that it interrupts has ended and other
+    /// work goes on: for a thread that waits for a descriptor, which no cancellation wakes.
+    package static var notice: Int32 { noticePipe.reading }
+
+    /// It has an octet while the notice is readable. The corresponding C function is `pipe`.
+    private static let noticePipe = {
+        var ends: [Int32] = [-1, -1]
+        _ = pipe(&ends)
+        for end in ends {
+            _ = fcntl(end, F_SETFD, FD_CLOEXEC)
+            _ = fcntl(end, F_SETFL, O_NONBLOCK)
+        }
+        return (reading: ends[0], writing: ends[1])
+    }()
+
     private let sources: [any DispatchSourceSignal]
     private let onInterrupt: @Sendable () -> Void
     private let state = Mutex(State())
@@ -78,7 +93,12 @@ package final class TerminationSignals: Sendable {
             // The work switches off whatever it switched on, and drops its link.
             while await group.nextResult() != nil {}
             // If this was part of other work, that continues, and the next signal is its first.
-            state.withLock { state in if !state.listeners.isEmpty { state.hasCome = false } }
+            state.withLock { state in
+                guard !state.listeners.isEmpty else { return }
+                state.hasCome = false
+                var octets: [UInt8] = [0, 0]
+                while read(Self.noticePipe.reading, &octets, octets.count) > 0 {}
+            }
             throw Interrupted()
         }
     }
@@ -99,6 +119,8 @@ package final class TerminationSignals: Sendable {
     private func received(_ number: Int32) {
         let (isSecond, tell) = state.withLock { state in
             defer { state.hasCome = true }
+            var octet: UInt8 = 1
+            write(Self.noticePipe.writing, &octet, 1)
             return (state.hasCome, state.listeners.last?.tell)
         }
         if isSecond { _exit(Interrupted.exitStatus) }

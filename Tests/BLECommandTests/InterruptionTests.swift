@@ -95,4 +95,33 @@ import Testing
         #expect(await Child.exitStatus(of: child.process) == 1)
         close(child.output)
     }
+
+    @Test func `a reader that has stopped reading doesn't keep the command from ending`() async throws {
+        var ends: [Int32] = [0, 0]
+        let status = pipe(&ends)
+        try #require(status == 0)
+        defer { for end in ends { close(end) } }
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        // It is full already.
+        _ = fcntl(ends[1], F_SETFL, O_NONBLOCK)
+        while write(ends[1], "x", 1) == 1 {}
+        _ = fcntl(ends[1], F_SETFL, 0)
+        let arguments = ["transfer", Demo.transfer, Demo.message, "--simulated"]
+        let child = try Child(CommandRun.program, arguments, sink: ends[1])
+        let errors = LineReader(child.errors)
+        while let line = await errors.next(), !line.contains("octets in") {}
+        kill(child.process, SIGTERM)
+        #expect(await errors.rest().joined().contains("nobody reads standard output"))
+        #expect(await Child.exitStatus(of: child.process) == 130)
+        close(child.output)
+    }
+
+    @Test func `Ctrl-C ends the wait for a value in a pipe`() async throws {
+        try await withFolder { folder in
+            let path = folder.appending(path: "value").path
+            try #require(mkfifo(path, 0o600) == 0)
+            let run = try CommandRun(["write", Demo.values, Demo.short, "@\(path)"], interruptedAt: "a simulation")
+            #expect(try await run.end().status == 130)
+        }
+    }
 }

@@ -7,11 +7,12 @@ func readFile(_ path: String) throws -> [UInt8] {
     try readBeginning(path, 1 << 20)
 }
 
-/// Reads this many octets of a file, or all if there are fewer.
+/// Reads this many octets of a file, or all if there are fewer. A pipe is waited for until a signal interrupts the
+/// command.
 ///
 /// - Parameter isOrdinary: whether it must be a regular file, which can be read without waiting for anybody to fill it.
 func readBeginning(_ path: String, _ limit: Int, isOrdinary: Bool = false) throws -> [UInt8] {
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC | (isOrdinary ? O_NONBLOCK : 0))
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else { throw BLEError.file("read", path, errno) }
     defer { close(descriptor) }
     var facts = stat()
@@ -20,8 +21,9 @@ func readBeginning(_ path: String, _ limit: Int, isOrdinary: Bool = false) throw
     var octets: [UInt8] = []
     var part = [UInt8](repeating: 0, count: min(limit, 65_536))
     while octets.count < limit {
+        guard DescriptorWait.forOctets(from: descriptor) else { throw CancellationError() }
         let count = read(descriptor, &part, min(part.count, limit - octets.count))
-        if count < 0, errno == EINTR { continue }
+        if count < 0, errno == EINTR || errno == EAGAIN { continue }
         guard count >= 0 else { throw BLEError.file("read", path, errno) }
         guard count > 0 else { break }
         octets += part.prefix(count)

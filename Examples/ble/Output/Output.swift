@@ -21,9 +21,6 @@ struct Output: Sendable {
         self.descriptor = descriptor
     }
 
-    /// The most that a pipe with room takes without waiting (pipe(7), `PIPE_BUF`).
-    private static let atOnce = 4096
-
     /// Sends all that the closure prints in one write when it ends, even if it throws.
     ///
     /// - Parameter executor: where to write what would have to wait, for a caller on the thread that reads the links;
@@ -38,7 +35,7 @@ struct Output: Sendable {
         let outcome = Swift.Result { try body() }
         let octets = held.octets.withLock { $0.take() } ?? []
         do {
-            if let executor, octets.count > Self.atOnce || !takesMore {
+            if let executor, octets.count > DescriptorWait.pipeRoom || !takesMore {
                 try await withTaskExecutorPreference(executor) { try writeNow(octets) }
             } else if !octets.isEmpty {
                 try writeNow(octets)
@@ -50,11 +47,8 @@ struct Output: Sendable {
         return try outcome.get()
     }
 
-    /// Whether a write of a few octets need not wait. The corresponding C function is `poll`.
-    private var takesMore: Bool {
-        var wanted = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-        return poll(&wanted, 1, 0) == 1
-    }
+    /// Whether a write of a few octets need not wait.
+    private var takesMore: Bool { DescriptorWait.isReady(descriptor, Int16(POLLOUT), within: .zero) }
 
     /// Prints a result: an object with `--json`, otherwise lines for a person, broken at the terminal's width.
     ///
@@ -99,6 +93,9 @@ struct Output: Sendable {
         switch writeAll(octets, to: descriptor) {
         case 0: return
         case EPIPE: throw OutputClosed()
+        case ECANCELED:
+            Log(isVerbose: false).say("nobody reads standard output: the last results are lost")
+            throw OutputClosed()
         case let error: throw BLEError.output(error)
         }
     }
@@ -179,24 +176,5 @@ struct TerminalSize: Equatable {
         var size = winsize()
         guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
         (columns, rows) = (Int(size.ws_col), size.ws_row > 0 ? Int(size.ws_row) : 24)
-    }
-}
-
-/// Writes all octets to a file descriptor; returns the `errno` of the failure, or 0.
-func writeAll(_ octets: [UInt8], to descriptor: Int32) -> Int32 {
-    octets.withUnsafeBytes { buffer in
-        var position = 0
-        while position < buffer.count {
-            let count = Glibc.write(descriptor, buffer.baseAddress.map { $0 + position }, buffer.count - position)
-            if count >= 0 {
-                position += count
-            } else if errno == EAGAIN {
-                var wanted = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-                poll(&wanted, 1, -1)
-            } else if errno != EINTR {
-                return errno
-            }
-        }
-        return 0
     }
 }
