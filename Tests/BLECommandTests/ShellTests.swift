@@ -32,6 +32,13 @@ import Testing
         for words in [Demo.unknown, "'listen'", "CHARACTERISTIC is missing"] { #expect(run.complaint.contains(words)) }
     }
 
+    @Test(arguments: [(["--json"], ""), ([], " --json")])
+    func `a failure is an object for whoever asked for objects`(_ arguments: [String], _ option: String) async throws {
+        let run = try await shell("read \(Demo.unknown)\(option)", arguments: arguments)
+        let error = try object(run.errors.last)["error"] as? [String: Any]
+        #expect(run.status == 1 && error?["code"] as? String == "notFound")
+    }
+
     @Test func `exit ends it, and help says what there is`() async throws {
         let run = try await shell("help", "read --help", "exit", "read \(Demo.readOnly)")
         #expect(run.status == 0)

@@ -56,7 +56,7 @@ struct Shell: Command {
                 environment.log.say(error.message)
                 status = .failed
             } catch let error as BLEError {
-                environment.log.say(inShell(error.messageText))
+                environment.log.say(error.messageText)
                 status = .failed
             } catch is AlreadyTold {
                 status = .failed
@@ -84,8 +84,14 @@ struct Shell: Command {
         var environment = environment
         if arguments.has("json") { environment.output = Output(isJSON: true) }
         let (call, place) = (try command.init(arguments), environment)
-        // Ctrl-C ends this command, not the shell.
-        try await environment.signals.interrupt { try await call.run(in: place) }
+        do {
+            // Ctrl-C ends this command, not the shell.
+            try await environment.signals.interrupt { try await call.run(in: place) }
+        } catch let error as BLEError {
+            environment.log.say(inShell(error.messageText))
+            if place.output.isJSON { environment.log.object(.object(("error", error.json))) }
+            throw AlreadyTold()
+        }
     }
 
     // MARK: - The commands
