@@ -53,6 +53,20 @@ struct ConfigurationTests {
     }
 
     @Test(
+        "says where it stops being JSON",
+        arguments: [
+            ("{\n  \"prefix\": \"Küche\"\n  \"spool\": {}\n}", "line 3, column 3"),
+            ("{\n  \"prefix\": \"a\",\n  'spool': {}\n}", "line 3, column 3"),
+            ("{ \"spool\": {", "it ends"),
+            ("", "it ends"),
+        ]
+    )
+    func notJSON(_ text: String, _ place: String) throws {
+        let error = try #require(throws: ConfigurationError.self) { try read(text) }
+        #expect(error.cause.contains(place), "\(error)")
+    }
+
+    @Test(
         "names the field and the remedy if something is wrong",
         arguments: [
             ("{", "", "Correct it."),

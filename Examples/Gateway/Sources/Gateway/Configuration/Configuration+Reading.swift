@@ -30,16 +30,32 @@ extension Configuration {
         do {
             value = try .reading(octets)
         } catch {
-            throw ConfigurationError(field: "", cause: "it is not JSON: \(Self.reason(error))", remedy: "Correct it.")
+            throw ConfigurationError(
+                field: "",
+                cause: "it is not JSON\(Self.place(ofMistakeIn: octets))",
+                remedy: "Correct it."
+            )
         }
         self = try ConfigurationFields.read(value, "") { fields throws(ConfigurationError) in try Configuration(&fields)
         }
     }
 
-    private static func reason(_ error: any Error) -> String {
-        guard case DecodingError.dataCorrupted(let context) = error else { return "\(error)" }
-        let cause = context.underlyingError.map { "\($0)" } ?? context.debugDescription
-        return cause.replacing("\n", with: " ")
+    /// Where the text stops being JSON, and why: the decoder doesn't say it, but Foundation's other reader does, with
+    /// the number of an octet.
+    private static func place(ofMistakeIn octets: [UInt8]) -> String {
+        do {
+            _ = try JSONSerialization.jsonObject(with: Data(octets))
+            return ""
+        } catch {
+            let words = (error as NSError).userInfo["NSDebugDescription"] as? String ?? ""
+            guard let match = words.wholeMatch(of: /(.+) around character (\d+)\./), let position = Int(match.2) else {
+                return words.contains("end of file") ? ": it ends in the middle of a value" : ""
+            }
+            let before = octets.prefix(position)
+            let line = before.count { $0 == UInt8(ascii: "\n") } + 1
+            let column = position - (before.lastIndex(of: UInt8(ascii: "\n")) ?? -1)
+            return ": \(match.1.lowercased()) at line \(line), column \(column), or just before it"
+        }
     }
 
     private init(_ fields: inout ConfigurationFields) throws(ConfigurationError) {
@@ -108,7 +124,9 @@ extension Configuration {
             throw ConfigurationError(
                 field: "commands[\(index)].peripheral",
                 cause: "no peripheral has the label '\(permission.peripheral)'",
-                remedy: "Write the label of one of the peripherals: \(labels.sorted().joined(separator: ", "))."
+                remedy: labels.isEmpty
+                    ? "Add a peripheral with this label to 'peripherals'."
+                    : "Write the label of one of the peripherals: \(labels.sorted().joined(separator: ", "))."
             )
         }
     }
