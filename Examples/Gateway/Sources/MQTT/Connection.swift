@@ -202,6 +202,8 @@ extension Connection {
         let number = errno
         let code: MQTTError.Code
         var cause = String(cString: mosquitto_strerror(result))
+        // The sentence is part of a longer one.
+        if cause.hasSuffix(".") { cause.removeLast() }
         var remedy = "The client connects again."
         switch mosq_err_t(result) {
         case MOSQ_ERR_ERRNO:
@@ -209,7 +211,8 @@ extension Connection {
             remedy = "Check that the broker is running, and its address; the client tries again."
         case MOSQ_ERR_EAI, MOSQ_ERR_LOOKUP:
             (code, remedy) = (.unreachable, "Check the broker's name; the client tries again.")
-        case MOSQ_ERR_NO_CONN, MOSQ_ERR_CONN_LOST, MOSQ_ERR_KEEPALIVE, MOSQ_ERR_CONN_REFUSED: code = .unreachable
+        case MOSQ_ERR_CONN_LOST: (code, remedy) = (.unreachable, MQTTError.afterLoss)
+        case MOSQ_ERR_NO_CONN, MOSQ_ERR_KEEPALIVE, MOSQ_ERR_CONN_REFUSED: code = .unreachable
         case MOSQ_ERR_TLS, MOSQ_ERR_TLS_HANDSHAKE:
             (code, remedy) = (.security, "Check the certificates of both sides, and that the port expects TLS.")
         case MOSQ_ERR_OVERSIZE_PACKET, MOSQ_ERR_PAYLOAD_SIZE, MOSQ_ERR_MALFORMED_UTF8, MOSQ_ERR_QOS_NOT_SUPPORTED,

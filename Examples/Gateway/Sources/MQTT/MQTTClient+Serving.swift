@@ -90,7 +90,9 @@ extension MQTTClient {
                     operation: "receive",
                     object: "\(settings.host):\(settings.port)",
                     cause: Self.words(reason),
-                    remedy: "Check the log of the broker; the client connects again."
+                    // Session taken over
+                    remedy: reason == 0x8E
+                        ? MQTTError.afterLoss : "Check the log of the broker; the client connects again."
                 )
             case .disconnected: break
             }

@@ -40,5 +40,11 @@ public struct MQTTError: Error, Hashable, Sendable, CustomStringConvertible {
         self.remedy = remedy
     }
 
+    /// What to do when the broker has closed the connection. Not every broker says that it did so for another client.
+    static let afterLoss = """
+        The client connects again. If it is closed again and again, another client has the same client ID: give each \
+        its own. The log of the broker says which.
+        """
+
     public var description: String { "\(operation): \(object): \(cause). \(remedy)" }
 }

@@ -88,6 +88,23 @@ struct ClientTests {
         #expect(error.remedy.contains("Check"))
     }
 
+    @Test("says what to do if another client has its name")
+    func twins() async throws {
+        let broker = try await Broker()
+        let (one, other) = (ListOutbox([MQTTMessage("n", [1])]), ListOutbox())
+        let client = MQTTClient(settings(broker), outbox: one)
+        let twin = MQTTClient(settings(broker), outbox: other)
+        let error = try await running(client) { () -> MQTTError? in
+            await one.wait { $0.acknowledged.count == 1 }
+            return try await running(twin) {
+                for await case .disconnected(let error, _) in client.events { return error }
+                return nil
+            }
+        }
+        #expect(error?.remedy.contains("another client has the same client ID") == true)
+        #expect(error?.cause.hasSuffix(".") == false)
+    }
+
     @Test("has a last will, which the broker publishes only if the client vanishes")
     func will() async throws {
         let broker = try await Broker()
