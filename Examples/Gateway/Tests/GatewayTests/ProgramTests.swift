@@ -97,6 +97,27 @@ struct ProgramTests {
         await arrived.take(from: collector) { $0.status == "offline" }
     }
 
+    @Test("goes on when nobody reads its log any more, and ends in order")
+    func stuckLog() async throws {
+        let (broker, folder) = (try await Broker(), try temporaryFolder("gateway"))
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        try configuration(broker, folder).write(toFile: "\(folder)/gateway.json", atomically: true, encoding: .utf8)
+        let collector = try await Collector(on: broker, topic: "test/#")
+        let log = Pipe()
+        let (reading, writing) = (log.fileHandleForReading, log.fileHandleForWriting.fileDescriptor)
+        // It is full already.
+        _ = fcntl(writing, F_SETFL, O_NONBLOCK)
+        while write(writing, "x", 1) == 1 {}
+        _ = fcntl(writing, F_SETFL, 0)
+        let line = "exec \"$0\" --simulated \"$1\" 2>/proc/\(getpid())/fd/\(writing)"
+        let gateway = try RunningProgram("/bin/sh", ["-c", line, gatewayProgram, "\(folder)/gateway.json"])
+        var arrived = Arrivals()
+        await arrived.take(from: collector) { $0.status == "online" }
+        #expect(gateway.end(SIGTERM) == 0)
+        await arrived.take(from: collector) { $0.status == "offline" }
+        withExtendedLifetime(reading) {}
+    }
+
     @Test("applies a configuration at SIGHUP, and keeps the old one if the new one is wrong")
     func reloading() async throws {
         let (broker, folder) = (try await Broker(), try temporaryFolder("gateway"))
