@@ -117,7 +117,9 @@ extension BLEError {
             operation: operation,
             object: path,
             cause: String(cString: strerror(number)),
-            remedy: "Check that the path is correct, and that you may \(operation) it."
+            remedy: [ENOSPC, EDQUOT].contains(number)
+                ? "Make room there, or choose another path."
+                : "Check that the path is correct, and that you may \(operation) it."
         )
         error.systemError = number
         return error
