@@ -13,6 +13,14 @@ import Testing
         #expect(run.output.last == #"{"received":2,"dropped":0}"#)
     }
 
+    @Test(arguments: [[], ["--reconnect"]])
+    func `a device that is named twice sends each value once`(_ options: [String]) async throws {
+        let words = ["notify", Demo.heartRate, "\(Demo.heartRate)/random", Demo.measurement, "--count", "2", "--json"]
+        let run = try await CommandRun(words + options).end()
+        let times = try run.output.dropLast().map { try object($0)["time"] as? String }
+        #expect(run.status == 0 && times.count == 2 && times.first != times.last)
+    }
+
     @Test func `indications come in order, and by their handle too`() async throws {
         let run = try await CommandRun.run("notify", Demo.values, "0x001A", "--count", "5", "--json")
         #expect(run.status == 0)

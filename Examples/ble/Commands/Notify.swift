@@ -46,6 +46,8 @@ struct Notify: Command {
         var peripherals: [Peripheral] = []
         for name in self.peripherals {
             let peripheral = try environment.peripheral(name)
+            // One that is named twice sends its values once.
+            guard !peripherals.contains(where: { $0.address.rawValue == peripheral.address.rawValue }) else { continue }
             peripheral.allowPairing(security.answers(about: name.text))
             peripherals.append(peripheral)
         }
