@@ -56,7 +56,8 @@ extension AdapterChoice {
     /// - **The state** is that of one adapter, which is on while any of them is; its name consists of all their names,
     ///   `hci0+hci1`. ``Central/setPowered(_:)`` switches all that are present.
     /// - **Recovery** applies to each adapter separately, by the central's ``RecoveryPlan``; the links of the others
-    ///   stay up.
+    ///   stay up. During a step that switches an adapter off, attempts to connect continue through another one; if
+    ///   there is none, they wait for it, within their time limits.
     /// - **Listening and advertising** use the first that is on.
     ///
     /// - Parameter choices: at least one. Don't list an adapter twice: its two uses would interfere with each other.

@@ -7,12 +7,13 @@ import Synchronization
 /// for each.
 ///
 /// If none has received the peripheral recently, all of them listen first, for a moment. An adapter that waits in vain
-/// leaves its turn to the next one, since the peripheral may have moved.
+/// leaves its turn to the next one, since the peripheral may have moved. One that is being switched off and on has no
+/// turn meanwhile; if there is no other, the attempt waits for it.
 final class JoinedConnect: Sendable {
     typealias AdapterID = AdapterChooser.AdapterID
     typealias Outcome = @Sendable (Result<any ATTLink, BLEError>) -> Void
 
-    private struct State {
+    struct State {
         var result: Outcome?
         /// Counts the listening and the turns. Events of an earlier one are ignored.
         var turn = 0
@@ -22,6 +23,11 @@ final class JoinedConnect: Sendable {
         var began = Duration.zero
         /// The adapters that can't connect at all, or have no free slot.
         var excluded: Set<AdapterID> = []
+        /// The adapters that are being switched off and on, or reset; whether the attempt waits for one of them.
+        var paused: Set<AdapterID> = []
+        var awaitsStep = false
+        /// Ends the reports of such steps.
+        var leaveSteps: [@Sendable () -> Void] = []
         /// The adapters that have had a turn in this round.
         var waited: Set<AdapterID> = []
         var rounds = 0
@@ -36,10 +42,10 @@ final class JoinedConnect: Sendable {
     /// A turn that was given up earlier says nothing about the adapter.
     private static let shortestTurn = Duration.seconds(2)
 
-    private let peer: BluetoothAddress
+    let peer: BluetoothAddress
     private let parameters: ConnectionParameters?
-    private let radio: JoinedRadio
-    private let state: Mutex<State>
+    let radio: JoinedRadio
+    let state: Mutex<State>
 
     init(
         to peer: BluetoothAddress,
@@ -54,6 +60,7 @@ final class JoinedConnect: Sendable {
     }
 
     func begin() {
+        followSteps()
         let listeners = radio.choose { chooser, now in chooser.listeners(for: peer, at: now) }
         if listeners.isEmpty { next() } else { listen(listeners) }
     }
@@ -123,16 +130,16 @@ final class JoinedConnect: Sendable {
 
     // MARK: - Trying
 
-    private func next() {
-        let (excluded, waited) = state.withLock { ($0.excluded, $0.waited) }
+    func next() {
+        let (excluded, waited) = state.withLock { state in
+            state.awaitsStep = false
+            return (state.excluded.union(state.paused), state.waited)
+        }
         let choice = radio.choose { chooser, now in
             chooser.choice(for: peer, at: now, except: excluded.union(waited))
                 ?? chooser.choice(for: peer, at: now, except: excluded)
         }
-        guard let choice else {
-            // Not in this call, in which the attempt may only just begin.
-            return arm(state.withLock { $0.turn }, after: .zero) { $0.finish(.failure($0.whyNone())) }
-        }
+        guard let choice else { return endWithoutChoice() }
         let now = radio.timeline.now
         let turn: (number: Int, isFirst: Bool)? = state.withLock { state in
             guard state.result != nil else { return nil }
@@ -153,9 +160,24 @@ final class JoinedConnect: Sendable {
         keep(activity, turn.number)
     }
 
+    /// Waits for the end of a step if that may give the attempt an adapter; otherwise ends it.
+    private func endWithoutChoice() {
+        if awaitsStep() {
+            let hasEnded = state.withLock { state in
+                state.awaitsStep = !state.paused.isEmpty
+                return state.paused.isEmpty
+            }
+            // In the meantime.
+            if hasEnded { next() }
+            return
+        }
+        // Not in this call, in which the attempt may only just begin.
+        arm(state.withLock { $0.turn }, after: .zero) { $0.finish(.failure($0.whyNone())) }
+    }
+
     /// Leaves the peripheral to another adapter, if there is one.
     private func turnIsOver(_ turn: Int) {
-        let (adapter, excluded) = state.withLock { ($0.adapter, $0.excluded) }
+        let (adapter, excluded) = state.withLock { ($0.adapter, $0.excluded.union($0.paused)) }
         guard let adapter else { return }
         let other = radio.choose { chooser, now in
             chooser.choice(for: peer, at: now, except: excluded.union([adapter]))
@@ -241,7 +263,7 @@ final class JoinedConnect: Sendable {
     }
 
     /// Ends the turn in progress if it is this one; returns when it began.
-    private func endTurn(_ turn: Int) -> Duration? {
+    func endTurn(_ turn: Int) -> Duration? {
         let ended: State? = state.withLock { state in
             guard state.turn == turn, state.result != nil else { return nil }
             let ended = state
@@ -273,6 +295,7 @@ final class JoinedConnect: Sendable {
         guard let ended else { return nil }
         ended.timer?.cancel()
         for activity in ended.activities { activity.cancel() }
+        for leave in ended.leaveSteps { leave() }
         radio.end(attemptTo: peer)
         return ended
     }

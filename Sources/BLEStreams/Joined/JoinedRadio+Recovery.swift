@@ -16,13 +16,15 @@ extension JoinedRadio: JoiningRadio {
     }
 
     /// Records an attempt to connect for each of them; the returned closure records its end. The attempt isn't paused:
-    /// it continues through another adapter while one is switched off.
+    /// ``JoinedConnect`` continues through another adapter while one is switched off.
     func began(attemptTo peer: BluetoothAddress) -> @Sendable (_ isLinked: Bool) -> Void {
-        let ends = recoveryDrivers.map { $0.began(RecoveryDriver.Attempt(pause: {}, resume: {}), to: peer) }
+        let ends = recoveryDrivers.map { id, driver in
+            (id: id, end: driver.began(RecoveryDriver.Attempt(pause: {}, resume: {}), to: peer))
+        }
         return { [weak self] isLinked in
             // The adapter that made the link has received the peer; the others may not have.
             let holder = isLinked ? self?.holder(ofLinkTo: peer)?.id : nil
-            for (id, end) in ends.enumerated() { end(id == holder) }
+            for (id, end) in ends { end(id == holder) }
         }
     }
 
@@ -33,6 +35,6 @@ extension JoinedRadio: JoiningRadio {
             tell(.ofOne(name(of: member.id), trouble))
         }
         driver.begin()
-        keep(driver, RadioActivity(onCancel: leave))
+        keep(driver, of: member.id, RadioActivity(onCancel: leave))
     }
 }

@@ -28,7 +28,7 @@ final class JoinedRadio: Sendable {
         var sources: [RadioActivity] = []
         /// The recovery plan; `nil` until it is set.
         var plan: RecoveryPlan?
-        var recoveries: [RecoveryDriver] = []
+        var recoveries: [(id: AdapterChooser.AdapterID, driver: RecoveryDriver)] = []
         var troubleWatchers = Observers<@Sendable (AdapterTrouble) -> Void>()
     }
 
@@ -167,15 +167,15 @@ final class JoinedRadio: Sendable {
         }
     }
 
-    func keep(_ recovery: RecoveryDriver, _ source: RadioActivity) {
+    func keep(_ recovery: RecoveryDriver, of member: AdapterChooser.AdapterID, _ source: RadioActivity) {
         state.withLock { state in
-            state.recoveries.append(recovery)
+            state.recoveries.append((member, recovery))
             state.sources.append(source)
         }
     }
 
     /// The drivers that recover the members.
-    var recoveryDrivers: [RecoveryDriver] { state.withLock { $0.recoveries } }
+    var recoveryDrivers: [(id: AdapterChooser.AdapterID, driver: RecoveryDriver)] { state.withLock { $0.recoveries } }
 
     func tell(_ trouble: AdapterTrouble) {
         let watchers = state.withLock { $0.troubleWatchers.all }

@@ -13,18 +13,29 @@ extension RecoveryDriver {
 
     /// Records an attempt; the returned closure records its end, and whether there is a link.
     func began(_ attempt: Attempt, to peer: BluetoothAddress) -> @Sendable (_ isLinked: Bool) -> Void {
-        let id = add(attempt)
-        if arePaused {
-            attempt.pause()
-            // The step may have ended in the meantime.
-            if !arePaused { attempt.resume() }
-        }
+        let id = place(attempt)
         listen { $0.began(peer) }
         return { [self] isLinked in
             guard remove(id) else { return }
             listen { $0.ended(peer, isLinked: isLinked) }
             if isLinked { perform { $0.linked() } }
         }
+    }
+
+    /// Records a part of an attempt, which is paused during such a step; the returned closure removes it.
+    func add(pausing attempt: Attempt) -> @Sendable () -> Void {
+        let id = place(attempt)
+        return { [self] in _ = remove(id) }
+    }
+
+    private func place(_ attempt: Attempt) -> Int {
+        let id = add(attempt)
+        if arePaused {
+            attempt.pause()
+            // The step may have ended in the meantime.
+            if !arePaused { attempt.resume() }
+        }
+        return id
     }
 
     /// Carries out what the input decides about listening.

@@ -134,4 +134,44 @@ import Testing
             #expect(troubles.all.allSatisfy { $0.hasPrefix("\(name): ") })
         }
     }
+
+    /// Runs a body with a central on joined adapters, each of which is cured by switching it off and on.
+    private func joining(
+        _ count: Int,
+        _ body: @escaping @Sendable (Bench, [SimulatedAdapter], Peripheral) async throws -> Void
+    ) async throws {
+        try await Bench.run(serve: Bench.sendForEver) { bench in
+            let adapters = [bench.centralAdapter] + (1..<count).map { _ in bench.air.adapter() }
+            let choice = AdapterChoice.joined(adapters.map { .radio($0) })
+            let central = try await Central.open(choice, recovery: Self.plan)
+            try await body(bench, adapters, central.peripheral(bench.peripheralAdapter.address))
+        }
+    }
+
+    @Test(arguments: 1...2, [false, true])
+    func `an attempt waits for joined adapters that are all being cured`(_ count: Int, areHung: Bool) async throws {
+        try await joining(count) { bench, adapters, peripheral in
+            for adapter in adapters { if areHung { adapter.hang() } else { adapter.goDeaf(untilPowerCycle: true) } }
+            try await peripheral.withLink(timeout: .seconds(30)) { try await $0.expect(Bench.readOnly, reads: [7]) }
+        }
+    }
+
+    @Test func `an attempt waits for the adapter that has the bond, and is not at it while that is switched off`()
+        async throws
+    {
+        try await joining(2) { bench, adapters, peripheral in
+            try await peripheral.withLink { try await $0.pair() }
+            let holder = try #require(adapters.first { $0.address == peripheral.bond?.adapter })
+            holder.goDeaf(untilPowerCycle: true)
+            let requests = Recorder<Bool>()
+            let watch = holder.observeAdapter { info in
+                if info.state == .poweredOff { requests.add(holder.activity.connecting.isEmpty) }
+            }
+            try await peripheral.withLink(timeout: .seconds(30)) { link in
+                #expect(link.security.isEncrypted && !holder.activity.links.isEmpty)
+            }
+            watch.cancel()
+            #expect(requests.all == [true])
+        }
+    }
 }
