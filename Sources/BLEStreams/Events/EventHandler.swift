@@ -31,4 +31,10 @@ extension AdapterChoice {
             makeRadio: radios.makeRadio
         )
     }
+
+    /// Whether this object is one of the handlers already. Handlers that are values can't be told apart.
+    func reports(to handler: any EventHandler) -> Bool {
+        guard type(of: handler) is AnyClass else { return false }
+        return events.contains { type(of: $0) is AnyClass && $0 as AnyObject === handler as AnyObject }
+    }
 }

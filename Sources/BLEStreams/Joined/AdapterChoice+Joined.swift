@@ -58,6 +58,8 @@ extension AdapterChoice {
     /// - **Recovery** applies to each adapter separately, by the central's ``RecoveryPlan``; the links of the others
     ///   stay up. During a step that switches an adapter off, attempts to connect continue through another one; if
     ///   there is none, they wait for it, within their time limits.
+    /// - **Handlers of events** that any of the choices has are told of all adapters: it is enough to add one to the
+    ///   joined choice. An object that several choices have as handler is told once.
     /// - **Listening and advertising** use the first that is on.
     ///
     /// - Parameter choices: at least one. Don't list an adapter twice: its two uses would interfere with each other.
@@ -68,7 +70,9 @@ extension AdapterChoice {
             awaitRadio: { try join(choices.map { try $0.awaitRadio() }) },
             makeRadio: { try join(choices.map { try $0.makeRadio() }) }
         )
-        return choices.flatMap(\.events).reduce(joined) { $0.reporting(to: $1) }
+        return choices.flatMap(\.events).reduce(joined) { choice, handler in
+            choice.reports(to: handler) ? choice : choice.reporting(to: handler)
+        }
     }
 
     private static func join(_ radios: [any Radio]) -> any Radio {

@@ -123,6 +123,19 @@ import Testing
         #expect(first.all.map(Self.name).contains("disconnected"))
     }
 
+    @Test func `a handler of several adapters that are joined is told once`() async throws {
+        let page = MetricsPage()
+        try await Bench.run { bench in
+            let adapters = [bench.centralAdapter, bench.air.adapter()]
+            let central = try await Central.open(.joined(adapters.map { .radio($0).reporting(to: page) }))
+            try await central.peripheral(bench.peripheralAdapter.address).withLink { link in
+                _ = try await link.read(Bench.readable)
+            }
+        }
+        #expect(page.text.contains("ble_connect_seconds_count 1\n"), "\(page.text)")
+        #expect(page.text.contains("ble_operation_seconds_count{operation=\"read\"} 1\n"), "\(page.text)")
+    }
+
     @Test func `a metrics page counts what has happened, in lines that Prometheus reads`() async throws {
         let page = MetricsPage()
         try await Bench.run(serve: Bench.sendNumbers(1000)) { bench in
