@@ -6,8 +6,8 @@ import Synchronization
 final class CaptureRecorder: TrafficObserver {
     private struct State {
         var adapter = AdapterInfo(name: "", address: nil, state: .unknown)
-        /// Made with the first link or advertisement, when the adapter is known.
-        var machine: ATTCapture?
+        /// Found or added with the first link or advertisement, when the adapter is known.
+        var recorded: CapturedAdapter?
         /// Advertisements that the file had no room for, since the last one that was written.
         var missingReports = 0
     }
@@ -32,32 +32,28 @@ final class CaptureRecorder: TrafficObserver {
     /// `nil` if too many links are open at once.
     func linkOpened(_ radioLink: any ATTLink, _ role: ATTCapture.Role) -> LinkID? {
         let time = timeline.wallTime
-        return state.withLock { state in
-            var machine = begin(&state, local: radioLink.local, time)
+        let adapter = state.withLock { begin(&$0, local: radioLink.local, time) }
+        return adapter.machine.withLock { machine in
             let opened = machine.linkOpened(peer: radioLink.peer, role: role, time: time)
-            state.machine = machine
             if let opened { file.append(opened.octets) }
             return opened?.link
         }
     }
 
-    /// The maker of the records; introduces the adapter if it is new.
-    private func begin(_ state: inout State, local: BluetoothAddress?, _ time: ReceptionTime) -> ATTCapture {
-        if let machine = state.machine { return machine }
+    /// The adapter in the file; introduces it if it is new.
+    private func begin(_ state: inout State, local: BluetoothAddress?, _ time: ReceptionTime) -> CapturedAdapter {
+        if let recorded = state.recorded { return recorded }
         var info = state.adapter
         info.address = info.address ?? local
-        let machine = capture.add(info, at: time)
-        state.machine = machine
-        return machine
+        let recorded = capture.add(info, at: time)
+        state.recorded = recorded
+        return recorded
     }
 
     func linkClosed(_ link: LinkID, _ reason: DisconnectReason) {
         let time = timeline.wallTime
-        state.withLock { state in
-            guard let octets = state.machine?.linkClosed(link, status: reason.recordedStatus, time: time) else {
-                return
-            }
-            file.append(octets)
+        recorded?.machine.withLock { machine in
+            _ = file.append(machine.linkClosed(link, status: reason.recordedStatus, time: time))
         }
     }
 
@@ -85,7 +81,7 @@ final class CaptureRecorder: TrafficObserver {
     func reported(_ reports: [AdvertisingReport]) {
         guard let first = reports.first else { return }
         state.withLock { state in
-            let machine = begin(&state, local: nil, first.time)
+            let machine = begin(&state, local: nil, first.time).machine.withLock { $0 }
             for report in reports {
                 if state.missingReports > 0 {
                     let note = "\(state.missingReports) advertisements were not recorded"
@@ -113,7 +109,9 @@ final class CaptureRecorder: TrafficObserver {
         _ = append { $0.note("\(count) packets with advertisements were lost", time: time) }
     }
 
-    private var machine: ATTCapture? { state.withLock { $0.machine } }
+    private var recorded: CapturedAdapter? { state.withLock { $0.recorded } }
+
+    private var machine: ATTCapture? { recorded?.machine.withLock { $0 } }
 
     private func append(_ record: (ATTCapture) -> [UInt8]) -> Bool { machine.map { file.append(record($0)) } ?? true }
 }

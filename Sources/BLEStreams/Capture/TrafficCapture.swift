@@ -23,7 +23,7 @@ public final class TrafficCapture: Sendable {
     public let path: String
 
     let file: CaptureFile
-    private let adapters = Mutex<UInt16>(0)
+    private let adapters = Mutex<[CapturedAdapter]>([])
     private static let header = BTSnoopHeader(datalink: .linuxMonitor).encoded
 
     /// Begins a recording; an existing file is overwritten.
@@ -42,19 +42,43 @@ public final class TrafficCapture: Sendable {
     ///   the file.
     public func close() async throws { try await file.close() }
 
-    /// Adds an adapter: writes the records that introduce it, and returns the maker of its links' records.
+    /// Adds an adapter: writes the records that introduce it. An adapter that the file has already, for another radio
+    /// or under another name, is the same one: its links need different handles.
     ///
-    /// Its number is that of its name if it has one, `hci1`, otherwise the next one.
-    func add(_ info: AdapterInfo, at time: ReceptionTime) -> ATTCapture {
-        let next = adapters.withLock { count in
-            defer { count &+= 1 }
-            return count
+    /// Its number is that of its name if it has one, `hci1`, and no other adapter has it; otherwise the next one.
+    func add(_ info: AdapterInfo, at time: ReceptionTime) -> CapturedAdapter {
+        adapters.withLock { adapters in
+            if let known = adapters.first(where: { $0.isSame(as: info) }) { return known }
+            let taken = Set(adapters.map(\.index))
+            let own = UInt16(info.name.drop { !$0.isNumber }).flatMap { taken.contains($0) ? nil : $0 }
+            let next = (0..<UInt16.max).first { !taken.contains($0) }
+            let adapter = CapturedAdapter(info, index: own ?? next ?? .max)
+            let opening = adapter.machine.withLock { $0 }.opening(adapter: info.address, name: info.name, time: time)
+            // A file has one header. Under the lock: the records of its links come after these.
+            file.append(Array(opening.dropFirst(Self.header.count)))
+            adapters.append(adapter)
+            return adapter
         }
-        let machine = ATTCapture(index: UInt16(info.name.drop { !$0.isNumber }) ?? next)
-        let opening = machine.opening(adapter: info.address, name: info.name, time: time)
-        // A file has one header.
-        file.append(Array(opening.dropFirst(Self.header.count)))
-        return machine
+    }
+}
+
+/// An adapter in a recording, and the maker of its links' records.
+final class CapturedAdapter: Sendable {
+    let index: UInt16
+    let machine: Mutex<ATTCapture>
+    private let name: String
+    private let address: BluetoothAddress?
+
+    init(_ info: AdapterInfo, index: UInt16) {
+        self.index = index
+        (name, address) = (info.name, info.address)
+        machine = Mutex(ATTCapture(index: index))
+    }
+
+    /// Whether it is this adapter: a name may pass to another one.
+    func isSame(as info: AdapterInfo) -> Bool {
+        guard let address, let other = info.address else { return name == info.name }
+        return address == other
     }
 }
 

@@ -73,6 +73,34 @@ import Testing
         #expect(Set(records.file.filter { $0.opcode == .dataSent }.map(\.index)) == [0, 1])
     }
 
+    @Test func `both roles of one adapter are recorded as one adapter, and each link has its own handle`()
+        async throws
+    {
+        let records = try await recorded { capture, bench in
+            let choice = AdapterChoice.radio(bench.centralAdapter).captured(in: capture)
+            let visitor = try await Central.open(.radio(bench.air.adapter()))
+            try await Bench.description.run(on: choice) { _ in
+                try await visitor.peripheral(bench.centralAdapter.address).withLink { _ in
+                    try await Central.open(choice).peripheral(bench.peripheralAdapter.address).withLink { _ in }
+                }
+            }
+        }
+        #expect(records.file.count { $0.opcode == .newIndex } == 1)
+        // LE Connection Complete: the handle, then the role.
+        let links = records.file.filter { $0.opcode == .event && $0.data.dropFirst(2).first == 0x01 }
+        #expect(links.map { Array($0.data.dropFirst(4).prefix(3)) } == [[1, 0, 1], [2, 0, 0]])
+    }
+
+    @Test func `an adapter that has another one's number gets its own`() async throws {
+        let records = try await recorded { capture, bench in
+            for name in ["sim", "sim1", "sim1"] {
+                let central = try await Central.open(.radio(bench.air.adapter(name: name)).captured(in: capture))
+                try await central.peripheral(bench.peripheralAdapter.address).withLink { _ in }
+            }
+        }
+        #expect(records.file.filter { $0.opcode == .newIndex }.map(\.index) == [0, 1, 2])
+    }
+
     @Test func `advertisements are recorded as the events that a controller tells them by`() async throws {
         let records = try await recorded { capture, bench in
             let central = try await Central.open(.radio(bench.centralAdapter).captured(in: capture))
