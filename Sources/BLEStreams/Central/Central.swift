@@ -67,7 +67,8 @@ public final class Central: Sendable {
     /// Code that runs there delays all links of the adapter: it must not block or compute for long. Actors, including
     /// the main actor, keep their executors.
     ///
-    /// - Returns: `nil` if the radio has no thread of its own, as in a simulation; the task then runs as before.
+    /// - Returns: `nil` if the radio has no thread of its own, as in a simulation, or one for each adapter, as with
+    ///   ``AdapterChoice/joined(_:)``; the task then runs as before.
     public var executor: (any TaskExecutor)? { core.radio.executor }
 
     /// The adapter's state: the present one, then each change. The stream never ends by itself.

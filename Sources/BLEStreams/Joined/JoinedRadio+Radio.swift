@@ -41,6 +41,14 @@ extension JoinedRadio: Radio {
         return RadioActivity { attempt.cancel() }
     }
 
+    func hasLink(to peer: BluetoothAddress) -> Bool { members.contains { $0.radio.hasLink(to: peer) } }
+
+    /// That of the first one that is on, if all that are on have one: otherwise another one connects.
+    var connectObstacle: BLEError? {
+        let obstacles = members.filter { $0.radio.adapterInfo.state == .poweredOn }.map(\.radio.connectObstacle)
+        return obstacles.contains { $0 == nil } ? nil : obstacles.first ?? nil
+    }
+
     /// Switches all that are present.
     func setPowered(
         _ isOn: Bool,

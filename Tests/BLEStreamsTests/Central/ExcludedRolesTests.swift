@@ -50,6 +50,19 @@ import Testing
         }
     }
 
+    @Test func `joined adapters name the central, unless one of them could have connected`() async throws {
+        try await Self.besidePhone { bench, phone in
+            let only = try await Central.open(.joined([.radio(bench.centralAdapter)]))
+            let peripheral = only.peripheral(bench.peripheralAdapter.address)
+            let error = await bleError { try await peripheral.withLink(timeout: .seconds(5)) { _ in } }
+            #expect(error?.cause.contains("the central \(phone.address) is connected to it") == true)
+            let both = try await Central.open(.joined([.radio(bench.centralAdapter), .radio(bench.air.adapter())]))
+            let absent = both.peripheral(BluetoothAddress(rawValue: 0xC000_0000_0009, kind: .random))
+            let vain = await bleError { try await absent.withLink(timeout: .seconds(5)) { _ in } }
+            #expect(vain?.cause == "the peripheral did not accept a connection within 5.0 seconds")
+        }
+    }
+
     @Test func `of two who wait for one link each hears of its own limit`() async throws {
         try await Self.besidePhone { bench, phone in
             async let patient: Void = bench.peripheral.withLink {

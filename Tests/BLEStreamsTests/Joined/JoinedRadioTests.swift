@@ -1,8 +1,9 @@
 import BLEProtocol
 import BLERadio
 import BLESimulator
-import BLEStreams
 import Testing
+
+@testable import BLEStreams
 
 /// Joined adapters as programs use them.
 @Suite(.timeLimit(.minutes(10))) struct JoinedRadioTests {
@@ -234,6 +235,18 @@ import Testing
                 #expect(site.adapters.map(\.state) == [.poweredOn, .poweredOn] && site.loads == [0, 1])
                 let value = try await link.read(JoinedSite.fixed)
                 #expect(Array(value) == [0])
+            }
+        }
+    }
+
+    @Test func `a link of any of them is a link of the machine`() async throws {
+        try await JoinedSite.run { site in
+            let address = site.sensors[0].address
+            let joined = JoinedRadio(site.adapters, timeline: site.time)
+            #expect(!joined.hasLink(to: address))
+            // The second one's, made by another program.
+            try await Central.open(.radio(site.adapters[1])).peripheral(address).withLink { _ in
+                #expect(joined.hasLink(to: address))
             }
         }
     }
