@@ -19,9 +19,9 @@ extension BLEStream {
     /// ```
     ///
     /// Each key's silence is counted from when the consumer's task sees its last element; no key leaves while elements
-    /// are waiting, since they may belong to it. One timer serves all keys.
+    /// are waiting, since they may belong to it, unless a new key needs its place. One timer serves all keys.
     ///
-    /// At most `limit` keys are followed at once. Further keys are ignored until one leaves, so that a flood of new
+    /// At most `limit` keys are followed at once. Further keys are ignored until one may leave, so that a flood of new
     /// keys can't displace the known ones. Each ignored element counts as dropped in ``counters``, and is a gap that
     /// ``withGaps()`` shows.
     ///
