@@ -60,7 +60,8 @@ extension AdapterChoice {
     ///   there is none, they wait for it, within their time limits.
     /// - **Handlers of events** that any of the choices has are told of all adapters: it is enough to add one to the
     ///   joined choice. An object that several choices have as handler is told once.
-    /// - **Listening and advertising** use the first that is on.
+    /// - **Listening and advertising** use the first that is on; a peripheral advertises on the adapter on which it
+    ///   listens.
     ///
     /// - Parameter choices: at least one. Don't list an adapter twice: its two uses would interfere with each other.
     public static func joined(_ choices: [AdapterChoice]) -> AdapterChoice {

@@ -98,16 +98,25 @@ extension JoinedRadio: Radio {
     }
 
     func listen(events: @escaping @Sendable (ListenEvent) -> Void) -> RadioActivity {
-        if let first { return first.radio.listen(events: events) }
-        let error = BLEError.noneJoined(operation: "listen", object: adapterInfo.name)
-        return timeline.schedule(after: .zero) { events(.failed(error)) }
+        guard let (member, end) = beginListening() else {
+            let error = BLEError.noneJoined(operation: "listen", object: adapterInfo.name)
+            return timeline.schedule(after: .zero) { events(.failed(error)) }
+        }
+        let activity = member.radio.listen { event in
+            if case .failed = event { end() }
+            events(event)
+        }
+        return RadioActivity {
+            end()
+            activity.cancel()
+        }
     }
 
     func advertise(
         _ request: AdvertiseRequest,
         events: @escaping @Sendable (AdvertiseEvent) -> Void
     ) -> RadioActivity {
-        if let first { return first.radio.advertise(request, events: events) }
+        if let serving { return serving.radio.advertise(request, events: events) }
         let error = BLEError.noneJoined(operation: "advertise", object: adapterInfo.name)
         return timeline.schedule(after: .zero) { events(.failed(error)) }
     }
@@ -145,7 +154,7 @@ extension JoinedRadio: Radio {
         _ reception: PairingReception,
         events: @escaping @Sendable (PairingReceptionEvent) -> Void
     ) -> RadioActivity {
-        if let first { return first.radio.receivePairings(reception, events: events) }
+        if let serving { return serving.radio.receivePairings(reception, events: events) }
         let error = BLEError.noneJoined(operation: "receive pairings", object: adapterInfo.name)
         return timeline.schedule(after: .zero) { events(.ended(error)) }
     }

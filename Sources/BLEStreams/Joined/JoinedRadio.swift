@@ -24,6 +24,8 @@ final class JoinedRadio: Sendable {
         /// The attempts to connect, by the octets of the peers' addresses.
         var attempts: Set<UInt64> = []
         var links: [UInt64: AdapterChooser.AdapterID] = [:]
+        /// The members that listen, the first one before those that it makes fail.
+        var listeners = Observers<Member>()
         /// The activities that report the members' changes.
         var sources: [RadioActivity] = []
         /// The recovery plan; `nil` until it is set.
@@ -120,6 +122,17 @@ final class JoinedRadio: Sendable {
         state.withLock { state in
             state.members.first { state.infos[$0.id]?.state == .poweredOn } ?? state.members.first
         }
+    }
+
+    /// The one that listens, otherwise the first: centrals must find the adapter that accepts them, also if another
+    /// one is switched on while a server begins.
+    var serving: Member? { state.withLock { $0.listeners.all.first } ?? first }
+
+    /// Makes the serving member listen until the closure is called; `nil` if there is none.
+    func beginListening() -> (member: Member, end: @Sendable () -> Void)? {
+        guard let member = serving else { return nil }
+        let id = state.withLock { $0.listeners.add(member) }
+        return (member, { [weak self] in _ = self?.state.withLock { $0.listeners.remove(id) } })
     }
 
     func observeAdapter(_ events: @escaping @Sendable (AdapterInfo) -> Void) -> RadioActivity {

@@ -250,4 +250,29 @@ import Testing
             }
         }
     }
+
+    @Test func `a server advertises where it listens, also if an adapter before that is switched on meanwhile`()
+        async throws
+    {
+        try await JoinedSite.run { site in
+            let (near, far) = (site.adapters[0], site.adapters[1])
+            let joined = JoinedRadio(site.adapters, timeline: site.time)
+            near.powerOff()
+            try await site.time.sleep(for: .seconds(1))
+            let listening = joined.listen { _ in }
+            #expect(far.activity.listenerCount == 1)
+            near.powerOn()
+            try await site.time.sleep(for: .seconds(1))
+            let advertising = joined.advertise(AdvertiseRequest([.localName("Server")])) { _ in }
+            #expect(far.activity.advertisementCount == 1 && near.activity.advertisementCount == 0)
+            // A second listener is refused, and changes nothing.
+            let second = joined.listen { if case .accepted = $0 { Issue.record("a second listener") } }
+            try await site.time.sleep(for: .seconds(1))
+            #expect(near.activity.listenerCount == 0 && far.activity.listenerCount == 1)
+            for activity in [second, advertising, listening] { activity.cancel() }
+            let next = joined.listen { _ in }
+            #expect(near.activity.listenerCount == 1)
+            next.cancel()
+        }
+    }
 }
