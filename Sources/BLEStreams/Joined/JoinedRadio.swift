@@ -54,12 +54,13 @@ final class JoinedRadio: Sendable {
 
     /// Adds a radio after the others.
     private func add(_ radio: any Radio) {
-        let member = state.withLock { state in
+        // Either the plan is there already, or whoever brings it finds the member.
+        let (member, plan) = state.withLock { state in
             let member = Member(id: state.members.count, radio: radio, scans: ScanBroker(radio: radio))
             state.members.append(member)
             state.infos[member.id] = radio.adapterInfo
             state.chooser.isNow(radio.adapterInfo, member.id)
-            return member
+            return (member, state.plan)
         }
         let adapter = radio.observeAdapter { [weak self] in self?.member(member, isNow: $0) }
         let hearing = member.scans.watch(
@@ -69,9 +70,9 @@ final class JoinedRadio: Sendable {
                 stopped: {}
             )
         )
-        let (scan, plan, symptoms) = state.withLock { state in
+        let (scan, symptoms) = state.withLock { state in
             state.sources += [adapter, RadioActivity(onCancel: hearing)]
-            return (state.scan, state.plan, state.symptomObservers.numbered.map { ($0.id, $0.observer.sink) })
+            return (state.scan, state.symptomObservers.numbered.map { ($0.id, $0.observer.sink) })
         }
         if let plan { recover(member, by: plan) }
         scan?.begin(on: member)

@@ -1,6 +1,7 @@
 import BLEProtocol
 import BLERadio
 import BLESimulator
+import RadioDoubles
 import Testing
 
 @testable import BLEStreams
@@ -274,5 +275,34 @@ import Testing
             #expect(near.activity.listenerCount == 1)
             next.cancel()
         }
+    }
+
+    @Test func `an adapter that appears while the plan of recovery comes is recovered once`() {
+        let adds = Recorder<@Sendable (any Radio) -> Void>()
+        let joined = JoinedRadio([], timeline: PatientTimeline()) { add in
+            adds.add(add)
+            return RadioActivity {}
+        }
+        let radio = AppearingRadio { joined.recover(by: RecoveryPlan()) }
+        for add in adds.all { add(radio) }
+        #expect(radio.symptomObservers.all.count == 1)
+    }
+}
+
+/// Something happens while it is added.
+private struct AppearingRadio: IdleRadio {
+    let meanwhile: @Sendable () -> Void
+    let symptomObservers = Recorder<Bool>()
+
+    init(_ meanwhile: @escaping @Sendable () -> Void) { self.meanwhile = meanwhile }
+
+    func observeAdapter(_ events: @escaping @Sendable (AdapterInfo) -> Void) -> RadioActivity {
+        meanwhile()
+        return RadioActivity {}
+    }
+
+    func observeSymptoms(_ events: @escaping @Sendable (AdapterInfo.Symptom) -> Void) -> RadioActivity {
+        symptomObservers.add(true)
+        return RadioActivity {}
     }
 }
