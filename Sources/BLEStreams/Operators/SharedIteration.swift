@@ -82,7 +82,10 @@ final class SharedIteration<Element: Sendable>: Sendable {
         isWanted.store(true, ordering: .sequentiallyConsistent)
         while isWanted.load(ordering: .sequentiallyConsistent) {
             guard let something = upstream.withLockIfAvailable({ step(&$0) }) else { return false }
-            if something, !isOver { return true }
+            guard something, !isOver else { continue }
+            // Who joined meanwhile has nothing of it, and has found the upstream locked.
+            if isWanted.load(ordering: .sequentiallyConsistent) { wakeAll() }
+            return true
         }
         return false
     }

@@ -140,4 +140,33 @@ import Testing
         }
         #expect(try await cancelled.value)
     }
+
+    @Test func `a consumer that joins while an element is handed out is woken for the next one`() throws {
+        let feeds = Recorder<BLEStream<Int>.Feed>()
+        let shared = BLEStream<Int> { feed in
+            feeds.add(feed)
+            return {}
+        }.share()
+        let (isDue, waits, wasWoken) = (Flag(), Flag(), Flag())
+        // Joins when the first one is woken, which has the upstream then; polls, finds nothing, and waits.
+        let join: @Sendable () -> Void = {
+            guard isDue.isSet, !waits.isSet else { return }
+            let late = shared.open(Waker { if waits.isSet { wasWoken.set() } })
+            if case .pending? = try? late.poll() { waits.set() }
+        }
+        let first = shared.open(Waker(join))
+        guard case .pending = try first.poll() else {
+            Issue.record("an element before any came")
+            return
+        }
+        feeds.all.first?.send(contentsOf: [1, 2])
+        isDue.set()
+        guard case .element(1) = try first.poll() else {
+            Issue.record("the first element is missing")
+            return
+        }
+        // The first one may be busy with it for long, and the second element is there.
+        #expect(waits.isSet && wasWoken.isSet)
+        first.close()
+    }
 }
