@@ -31,10 +31,12 @@ extension CommandContext: CharacteristicAccess {
                     buffer: buffer
                 )
                 let cursor = stream.open(waker)
-                tally.began(waker, stream.count)
+                // Not the waker: a consumer may iterate the stream twice at once.
+                let iteration = CountedIteration()
+                tally.began(iteration, stream.count)
                 let close = {
                     cursor.close()
-                    tally.ended(waker)
+                    tally.ended(iteration)
                 }
                 return Cursor(poll: cursor.poll, unfinished: cursor.unfinished, stop: cursor.stop, close: close)
             } catch {
@@ -44,3 +46,6 @@ extension CommandContext: CharacteristicAccess {
         return BLEStream(subject, timeline: timeline, count: { tally.counters }, open: open)
     }
 }
+
+/// Identifies one iteration among those that are counted.
+private final class CountedIteration {}
