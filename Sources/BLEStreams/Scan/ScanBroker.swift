@@ -41,6 +41,10 @@ final class ScanBroker: Sendable {
         var isListening = false
         var running: ScanRequest?
         var activity: RadioActivity?
+        /// Whether a thread is telling the radio what is wanted: it tells it what has changed meanwhile, too.
+        var isAdjusting = false
+        /// Whether the radio's scan is to be ended, also if it is what is wanted.
+        var mustEnd = false
         /// Whether the radio is paused although there are consumers.
         var isSuspended = false
         /// The error of a scan that is to continue.
@@ -68,13 +72,10 @@ final class ScanBroker: Sendable {
 
     /// Pauses the radio's scan; consumers notice only that no advertisements arrive.
     func suspend() {
-        let old = state.withLock { state in
-            state.isSuspended = true
-            state.running = nil
-            state.generation += 1
-            return state.activity.take()
+        state.withLock { state in
+            (state.isSuspended, state.mustEnd) = (true, true)
         }
-        old?.cancel()
+        adjust()
     }
 
     /// Continues after ``suspend()``, or after a failure that was held back.
@@ -138,28 +139,57 @@ final class ScanBroker: Sendable {
         if consumer != nil { adjust() }
     }
 
+    /// What the radio is to be told: that a scan has ended, that another begins, or both.
+    private struct Adjustment {
+        var old: RadioActivity?
+        var start: (request: ScanRequest, generation: Int)?
+        var stopped: [Watcher] = []
+    }
+
     /// Adapts the radio's scan to the present consumers.
+    ///
+    /// One thread at a time: the radio scans once, and would refuse a scan that one thread begins while another has yet to
+    /// end the one before. Whoever comes meanwhile leaves it to that thread.
     private func adjust() {
-        let (old, start, hasStopped) = state.withLock { state -> (RadioActivity?, (ScanRequest, Int)?, [Watcher]) in
-            let wanted = Self.request(for: state.consumers.all.map(\.options))
-            guard !state.isSuspended else { return (nil, nil, []) }
-            guard wanted != state.running else { return (nil, nil, []) }
+        let isFirst = state.withLock { state in
+            defer { state.isAdjusting = true }
+            return !state.isAdjusting
+        }
+        guard isFirst else { return }
+        while let adjustment = nextAdjustment() { carryOut(adjustment) }
+    }
+
+    /// What is to be changed; `nil`: the radio does what is wanted.
+    private func nextAdjustment() -> Adjustment? {
+        state.withLock { state in
+            let wanted = state.isSuspended ? nil : Self.request(for: state.consumers.all.map(\.options))
+            guard wanted != state.running || state.mustEnd else {
+                state.isAdjusting = false
+                return nil
+            }
+            state.mustEnd = false
             state.running = wanted
             state.generation += 1
-            let hasStopped = wanted == nil ? Self.stop(&state) : []
-            return (state.activity.take(), wanted.map { ($0, state.generation) }, hasStopped)
+            return Adjustment(
+                old: state.activity.take(),
+                start: wanted.map { ($0, state.generation) },
+                stopped: wanted == nil && !state.isSuspended ? Self.stop(&state) : []
+            )
         }
+    }
+
+    private func carryOut(_ adjustment: Adjustment) {
         // The old scan must have ended before the radio accepts a new one.
-        old?.cancel()
-        for watcher in hasStopped { watcher.stopped() }
-        guard let (request, generation) = start else { return }
+        adjustment.old?.cancel()
+        for watcher in adjustment.stopped { watcher.stopped() }
+        guard let (request, generation) = adjustment.start else { return }
         let activity = radio.scan(request) { [weak self] event in self?.handle(event, generation) }
-        let isOutdated = state.withLock { state in
+        let hasFailed = state.withLock { state in
             guard state.generation == generation, state.running != nil else { return true }
             state.activity = activity
             return false
         }
-        if isOutdated { activity.cancel() }
+        if hasFailed { activity.cancel() }
     }
 
     private func handle(_ event: ScanEvent, _ generation: Int) {

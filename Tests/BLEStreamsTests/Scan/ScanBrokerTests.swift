@@ -67,4 +67,92 @@ import Testing
         #expect(failures.all == [.battery, .heartRate])
         for leave in leaving { leave() }
     }
+
+    /// A radio that, like an adapter, scans once at a time, and tells a test that it is about to begin or has ended.
+    private final class SingleRadio: IdleRadio {
+        private struct State {
+            var isScanning = false
+            var refused = 0
+            var requests: [ScanRequest] = []
+            var meanwhile: [@Sendable () -> Void] = []
+        }
+        private let state = Mutex(State())
+
+        var refused: Int { state.withLock { $0.refused } }
+        var isScanning: Bool { state.withLock { $0.isScanning } }
+        var requests: [ScanRequest] { state.withLock { $0.requests } }
+
+        /// What others do while the radio is told to begin or to end a scan, once each.
+        func meanwhile(_ action: @escaping @Sendable () -> Void) { state.withLock { $0.meanwhile.append(action) } }
+
+        private func letOthers() {
+            let action = state.withLock { $0.meanwhile.isEmpty ? nil : $0.meanwhile.removeFirst() }
+            action?()
+        }
+
+        func scan(_ request: ScanRequest, events: @escaping @Sendable (ScanEvent) -> Void) -> RadioActivity {
+            let isRefused = state.withLock { state in
+                state.requests.append(request)
+                if state.isScanning { state.refused += 1 }
+                defer { state.isScanning = true }
+                return state.isScanning
+            }
+            if isRefused { events(.failed(BLEError(.busy, operation: "scan", cause: "it scans already"))) }
+            letOthers()
+            return RadioActivity {
+                self.letOthers()
+                if !isRefused { self.state.withLock { $0.isScanning = false } }
+            }
+        }
+    }
+
+    /// What happens between a decision and its end happens on other threads: one begins a scan or leaves it while the radio
+    /// is told what another wants.
+    @Test func `whoever comes or leaves while the radio is told, it scans once at a time`() throws {
+        let radio = SingleRadio()
+        let broker = ScanBroker(radio: radio)
+        let failures = Recorder<BluetoothUUID?>()
+        let leaving = Mutex<[@Sendable () -> Void]>([])
+        let add: @Sendable (BluetoothUUID) -> Void = { service in
+            let leave = self.add([service], to: broker, failures)
+            leaving.withLock { $0.append(leave) }
+        }
+        // While the first scan begins; while that is ended for the second; while the one for both begins.
+        radio.meanwhile { add(.heartRate) }
+        radio.meanwhile { add(.deviceInformation) }
+        radio.meanwhile { add(.glucose) }
+        add(.battery)
+        #expect(radio.refused == 0 && failures.all.isEmpty)
+        #expect(radio.requests.last.map { Set($0.services) } == [.battery, .heartRate, .deviceInformation, .glucose])
+        // One leaves while the radio is told that another has left; a scan is restarted meanwhile.
+        let all = leaving.withLock { $0 }
+        try #require(all.count == 4)
+        radio.meanwhile { all[1]() }
+        radio.meanwhile {
+            broker.suspend()
+            broker.resume()
+        }
+        all[0]()
+        #expect(radio.refused == 0 && radio.isScanning)
+        #expect(radio.requests.last.map { Set($0.services) }?.count == 2)
+        for leave in all { leave() }
+        #expect(!radio.isScanning && failures.all.isEmpty)
+    }
+
+    @Test func `a restart while the radio is told to begin restarts the scan`() {
+        let radio = SingleRadio()
+        let broker = ScanBroker(radio: radio)
+        radio.meanwhile {
+            broker.suspend()
+            broker.resume()
+        }
+        let leave = add([.battery], to: broker)
+        #expect(radio.requests.count == 2 && radio.refused == 0 && radio.isScanning)
+        broker.suspend()
+        #expect(!radio.isScanning)
+        broker.resume()
+        #expect(radio.isScanning)
+        leave()
+        #expect(!radio.isScanning)
+    }
 }
