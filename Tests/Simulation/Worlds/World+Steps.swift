@@ -24,7 +24,7 @@ extension World {
         case .observes(let number, let manner): try await observe(number, manner, name, of: central)
         case .serial(let number): try await useSerialLine(number, name, of: central)
         case .receivesMessage(let number):
-            let isAlone = beginsMessage(number, of: central)
+            let receiver = beginsMessage(number, of: central)
             defer { endsMessage(number, of: central) }
             let message = try await peripheral(number, of: central).withLink(timeout: .seconds(30)) { link in
                 try await link.notifications(of: PlannedPeripheral.outbound, buffer: .unbounded)
@@ -32,7 +32,7 @@ extension World {
             }
             // Who takes part in another one's subscription may come in the middle of a message.
             if let planned = plan.peripherals.first(where: { $0.number == number }), message != planned.message,
-                !plan.altersValues, isAlone
+                !plan.altersValues, isAlone(receiver, number, of: central)
             {
                 report("\(name) gets another message than was sent", "message")
             }

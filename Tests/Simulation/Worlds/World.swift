@@ -21,7 +21,7 @@ final class World: Sendable {
         /// Those whose programs have ended.
         var former: [(number: Int, central: Central)] = []
         /// How many programs receive a message, of which central from which peripheral.
-        var messageReceivers: [[Int]: Int] = [:]
+        var messageReceivers: [[Int]: MessageReceivers] = [:]
         /// The peripherals with which a central has had a session that it keeps.
         var keptSessions: [Int: Set<Int>] = [:]
     }
@@ -121,16 +121,31 @@ final class World: Sendable {
 
     // MARK: - Messages
 
-    /// Notes that a program receives a message; answers whether no other one of its central does.
-    func beginsMessage(_ number: Int, of central: Int) -> Bool {
+    /// Those of a central's programs that receive a message of one peripheral.
+    struct MessageReceivers {
+        var count = 0
+        /// How many have begun so far.
+        var begun = 0
+    }
+
+    /// Notes that a program receives a message; answers its number, or `nil` if another one of its central does already.
+    func beginsMessage(_ number: Int, of central: Int) -> Int? {
         state.withLock { state in
-            state.messageReceivers[[number, central], default: 0] += 1
-            return state.messageReceivers[[number, central]] == 1
+            var receivers = state.messageReceivers[[number, central]] ?? MessageReceivers()
+            receivers.count += 1
+            receivers.begun += 1
+            state.messageReceivers[[number, central]] = receivers
+            return receivers.count == 1 ? receivers.begun : nil
         }
     }
 
+    /// Whether a program that began with this number is still the last one: another one may have subscribed before it.
+    func isAlone(_ receiver: Int?, _ number: Int, of central: Int) -> Bool {
+        state.withLock { receiver != nil && $0.messageReceivers[[number, central]]?.begun == receiver }
+    }
+
     func endsMessage(_ number: Int, of central: Int) {
-        state.withLock { $0.messageReceivers[[number, central], default: 0] -= 1 }
+        state.withLock { $0.messageReceivers[[number, central]]?.count -= 1 }
     }
 
     // MARK: - What is noted
