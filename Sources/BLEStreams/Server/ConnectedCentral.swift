@@ -35,6 +35,9 @@ public final class ConnectedCentral: Sendable {
         var end: DisconnectReason?
         /// What may yet tell of subscriptions from earlier links.
         var resuming: [RadioActivity] = []
+        /// Whether what it has configured is about to be stored; the timer for that.
+        var isKeeping = false
+        var keeping: RadioActivity?
         /// The address under which its bond is kept, if it has sent it on this link.
         var identity: BluetoothAddress?
     }
@@ -181,13 +184,9 @@ public final class ConnectedCentral: Sendable {
         bearer.close(DisconnectReason(.protocolViolation))
     }
 
-    /// The state to keep of it, and whether the link was encrypted.
-    var served: (client: ServerClient, isEncrypted: Bool) {
-        bearer.serve { server, _ in (server.client, server.security.isEncrypted) }
-    }
-
     private func handle(_ output: ATTServer.Output, _ server: PeripheralServer) {
         for change in output.subscriptionChanges { tell(change.subscription, of: change.characteristic, server) }
+        if !output.subscriptionChanges.isEmpty { keepSoon(server) }
         for read in output.reads { ask(read, server) }
         for write in output.writes { take(write, server) }
         for write in output.lostWrites where server.hasDeclared(write.handle) {
@@ -296,14 +295,14 @@ public final class ConnectedCentral: Sendable {
     }
 
     private func ended(_ reason: DisconnectReason) {
-        let (confirmations, roomy, resuming) = state.withLock { state in
+        let (confirmations, roomy, timers) = state.withLock { state in
             state.end = reason
-            defer { (state.confirmations, state.resuming) = ([:], []) }
+            defer { (state.confirmations, state.resuming, state.keeping) = ([:], [], nil) }
             let roomy =
                 state.notifications.takeWaiters() + state.indications.takeWaiters() + state.emptiness.takeWaiters()
-            return (Array(state.confirmations.values), roomy, state.resuming)
+            return (Array(state.confirmations.values), roomy, state.resuming + [state.keeping].compactMap { $0 })
         }
-        for activity in resuming { activity.cancel() }
+        for timer in timers { timer.cancel() }
         for result in confirmations { result(false) }
         for tell in roomy { tell() }
         tellBacklog()

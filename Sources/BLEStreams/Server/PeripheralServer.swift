@@ -285,10 +285,15 @@ public final class PeripheralServer: Sendable {
         }
         visits.end(central.address)
         calls.end(id)
-        let (client, isEncrypted) = central.served
-        database.withLock { served.keep(client, of: central.identity, isBonded: isEncrypted, $0) }
+        keep(central)
         tell(.disconnected(central, reason))
         whenEmpty?()
+    }
+
+    /// Stores what a central has configured, if it is bonded.
+    func keep(_ central: ConnectedCentral) {
+        let (client, isEncrypted) = central.served
+        database.withLock { served.keep(client, of: central.identity, isBonded: isEncrypted, $0) }
     }
 
     // MARK: - Watching

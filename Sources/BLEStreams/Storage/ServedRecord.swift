@@ -58,9 +58,9 @@ struct ServedCentrals: Sendable {
         return isCurrent ? client : client.returning(to: database)
     }
 
-    /// Stores what a central has configured, after it has left.
+    /// Stores what a central has configured.
     ///
-    /// - Parameter isBonded: whether the link was encrypted, with a key that both sides keep.
+    /// - Parameter isBonded: whether the link is or was encrypted, with a key that both sides keep.
     func keep(_ client: ServerClient, of central: BluetoothAddress, isBonded: Bool, _ database: AttributeDatabase) {
         guard isBonded, central.subkind == .public || central.subkind == .randomStatic else { return }
         let isCurrent = client.isChangeAware && client.knows(database)

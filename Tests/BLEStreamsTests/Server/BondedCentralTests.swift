@@ -101,4 +101,41 @@ import Testing
             }
         }
     }
+
+    /// A copy of the files, taken while the link is up, is what a killed program or a lost power leaves.
+    @Test(arguments: [true, false]) func `what a connected central has configured outlives a program that is killed`(
+        bonded: Bool
+    ) async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "served-\(UUID())").path
+        let left = folder + ".left"
+        defer { for path in [folder, left] { try? FileManager.default.removeItem(atPath: path) } }
+        try await VirtualTime.run { time in
+            let air = SimulatedAir(time)
+            let (near, far) = (air.adapter(), air.adapter())
+            if bonded { air.setSecurity(Self.encrypted, between: near, and: far) }
+            for round in 0..<2 {
+                let store = PeerStore(folder: round == 0 ? folder : left)
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    group.addTask {
+                        try await Bench.description.run(on: .radio(far), store: store) { server in
+                            for try await _ in server.centralEvents {}
+                        }
+                    }
+                    try await RawCentral.connected(from: near, to: far.address) { central in
+                        if round == 0 {
+                            let answer = await central.ask([0x12, 0x09, 0x00, 0x02, 0x00])
+                            #expect(answer == [0x13])
+                            try await time.sleep(for: .seconds(5))
+                            await store.flush()
+                            try? FileManager.default.copyItem(atPath: folder, toPath: left)
+                        } else {
+                            let answer = await central.ask([0x0A, 0x09, 0x00])
+                            #expect(answer == [0x0B, bonded ? 0x02 : 0x00, 0x00])
+                        }
+                    }
+                    group.cancelAll()
+                }
+            }
+        }
+    }
 }

@@ -1,0 +1,46 @@
+import BLEProtocol
+import BLERadio
+import Synchronization
+
+/// What is stored of a bonded central while it is connected.
+///
+/// It won't write again what it has configured. So that is stored soon after each change, and not only when the link ends:
+/// a program may be killed, and a machine may lose its power.
+extension ConnectedCentral {
+    /// How long a change may wait: a central configures several characteristics one after the other, and encrypts its link
+    /// before or shortly after that.
+    private static let delay = Duration.seconds(2)
+
+    /// Stores what it has configured, some time from now.
+    func keepSoon(_ server: PeripheralServer) {
+        let isFirst = state.withLock { state in
+            guard state.end == nil, !state.isKeeping else { return false }
+            state.isKeeping = true
+            return true
+        }
+        guard isFirst else { return }
+        let timer = bearer.timeline.schedule(after: Self.delay) { [weak self, weak server] in
+            guard let server else { return }
+            self?.keepNow(server)
+        }
+        let hasEnded = state.withLock { state in
+            // It may be over already.
+            if state.end == nil, state.isKeeping { state.keeping = timer }
+            return state.end != nil
+        }
+        if hasEnded { timer.cancel() }
+    }
+
+    private func keepNow(_ server: PeripheralServer) {
+        let over = state.withLock { state in
+            state.isKeeping = false
+            return state.keeping.take()
+        }
+        withExtendedLifetime(over) { server.keep(self) }
+    }
+
+    /// The state to keep of it, and whether the link is or was encrypted.
+    var served: (client: ServerClient, isEncrypted: Bool) {
+        bearer.serve { server, _ in (server.client, server.security.isEncrypted) }
+    }
+}
