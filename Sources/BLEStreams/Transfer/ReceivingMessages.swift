@@ -37,6 +37,9 @@ extension PeripheralServer {
     /// warned, since the message boundaries are lost. Chunks are lost if they arrive faster than the stream is iterated,
     /// and if they are written without response before the central knows that the services were replaced.
     ///
+    /// Iterate it in one loop for as long as messages may come. What is written between two iterations is refused, and
+    /// lost if it was written without response: the next iteration would begin in the middle of a message.
+    ///
     /// - Parameters:
     ///   - key: the characteristic.
     ///   - mark: how a message ends; by default "EOM" as a chunk of its own.
