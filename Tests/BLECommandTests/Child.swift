@@ -34,6 +34,7 @@ struct Child {
         typed: String? = nil,
         environment: [String: String] = [:]
     ) throws {
+        BrokenPipes.areErrors
         (process, output, errors, keyboard) = try Self.starting.withLock { _ in
             let makeEnds = { try columns.map { try Self.makeTerminal(columns: $0) } ?? Self.makePipe() }
             let (output, errors) = (try makeEnds(), isOneTerminal ? try Self.makePipe() : try makeEnds())

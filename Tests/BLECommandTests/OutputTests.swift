@@ -16,6 +16,7 @@ import Testing
         private let descriptors: [Int32]
 
         init() throws {
+            BrokenPipes.areErrors
             var pair: [Int32] = [0, 0]
             let status = socketpair(AF_UNIX, Int32(SOCK_SEQPACKET.rawValue), 0, &pair)
             try #require(status == 0)

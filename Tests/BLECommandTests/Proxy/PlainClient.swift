@@ -54,7 +54,8 @@ final class PlainClient: Sendable {
     }
 
     private func send(_ octets: [UInt8]) throws {
-        guard write(descriptor, octets, octets.count) == octets.count else { throw POSIXError(.EPIPE) }
+        let count = Glibc.send(descriptor, octets, octets.count, Int32(MSG_NOSIGNAL))
+        guard count == octets.count else { throw POSIXError(.EPIPE) }
     }
 
     private static func varint(_ number: UInt64) -> [UInt8] {
