@@ -135,9 +135,12 @@ def cycle(number: int, world, ours: Ours, theirs: Theirs, served: Served) -> Non
 
     # Not each time: a session waits longer and longer for a link that never stands for long.
     if number % 3 == 0:
-        mark = world.field.mark()
+        mark, told = world.field.mark(), len(ours.notify.stdout)
         world.field.command(*DROPS[ours.drops % len(DROPS)])
         world.field.wait("subscribed", mark, sensor="ours", on=1)
+        # How much is missing is known with the next value: this may be the last cycle, behind which none is sent.
+        ours.notify.wait_text('"gap"', after=told)
+        ours.notify.wait_text('"value"', after=ours.notify.stdout.find('"gap"', told))
         ours.drops += 1
     if number % 3 == 2:
         served.end()
