@@ -18,7 +18,7 @@ struct Scan: Command {
         ] + StreamLimits.options
     static let notes = """
         Without --timeout or --count it runs until Ctrl-C. At a terminal it shows a table that is kept up to date; --json,
-        --changes, --duplicates, --lines or a pipe make it print lines. With --duplicates, --changes has no effect.
+        --changes, --duplicates, --lines or a pipe make it print lines.
         """
 
     private let filters: [ScanFilter]
@@ -33,7 +33,12 @@ struct Scan: Command {
         filters += arguments.all("name-prefix").map { .namePrefix($0) }
         if let window = try arguments.signalStrengths("rssi") { filters.append(.rssi(window)) }
         self.filters = filters
-        duplicates = arguments.has("duplicates") ? .all : arguments.has("changes") ? .changes : .ignored
+        switch (arguments.has("changes"), arguments.has("duplicates")) {
+        case (true, true): throw UsageError("--changes and --duplicates exclude each other")
+        case (true, false): duplicates = .changes
+        case (false, true): duplicates = .all
+        case (false, false): duplicates = .ignored
+        }
         printsLines = arguments.has("lines")
         mode = arguments.has("passive") ? .passive : .active
         limits = try StreamLimits(Self.name, arguments)
