@@ -17,13 +17,3 @@ func say(_ line: String) {
         rest = rest.dropFirst(count)
     }
 }
-
-/// Keeps the numbers 0 to 2 for the standard streams: if one was closed when the program started, the next file or
-/// connection would get its number, and the lines of the log would go there.
-func keepStandardStreams() {
-    // Each is opened the wrong way round, so that using it fails as before.
-    for (descriptor, mode) in [(STDIN_FILENO, O_WRONLY), (STDOUT_FILENO, O_RDONLY), (STDERR_FILENO, O_RDONLY)]
-    where fcntl(descriptor, F_GETFD) < 0 {
-        _ = open("/dev/null", mode)
-    }
-}
