@@ -142,7 +142,7 @@ final class JoinedConnect: Sendable {
         guard let choice else { return endWithoutChoice() }
         let now = radio.timeline.now
         let turn: (number: Int, isFirst: Bool)? = state.withLock { state in
-            guard state.result != nil else { return nil }
+            guard state.result != nil, !state.paused.contains(choice) else { return nil }
             if waited.contains(choice) {
                 state.waited = []
                 state.rounds += 1
@@ -152,7 +152,11 @@ final class JoinedConnect: Sendable {
             (state.adapter, state.began) = (choice, now)
             return (state.turn, state.rounds == 0)
         }
-        guard let turn else { return }
+        guard let turn else {
+            // Unless the attempt is over, a step has begun on this adapter meanwhile.
+            if state.withLock({ $0.result != nil }) { next() }
+            return
+        }
         arm(turn.number, after: turn.isFirst ? Self.firstTurn : Self.laterTurn) { $0.turnIsOver(turn.number) }
         let activity = radio.member(choice).radio.connect(to: peer, parameters: parameters) { outcome in
             self.handle(outcome, by: choice, turn.number)
