@@ -50,8 +50,9 @@ extension AdapterChoice {
     /// - **A link** stays on its adapter. If the peripheral moves out of range, or the adapter is unplugged, the link
     ///   ends with the reason, and the next one, which a session makes automatically, is made by these rules.
     /// - **A scan** runs on all of them, and continues while it runs on at least one. Each adapter's reports have its
-    ///   name in ``AdvertisingReport/adapter``: a scan with `duplicates` has an element from each adapter that receives
-    ///   an advertisement, one without has each peripheral once. Reports dropped by any of them are counted.
+    ///   name in ``AdvertisingReport/adapter``: a scan with `duplicates: true` has an element from each adapter that
+    ///   receives an advertisement, one for `.changes` has each content once, and one without has each peripheral once.
+    ///   Reports dropped by any of them are counted.
     /// - **Pairing** uses the adapter that has the link; the bond belongs to it.
     /// - **The state** is that of one adapter, which is on while any of them is; its name consists of all their names,
     ///   `hci0+hci1`. ``Central/setPowered(_:)`` switches all that are present.

@@ -72,9 +72,9 @@ extension BLEStream<Discovery> {
     /// }
     /// ```
     ///
-    /// The scan must report duplicates, otherwise each peripheral is reported only once. A peripheral that changes its
-    /// address counts as a new one each time; ``presence(by:timeout:limit:)`` can follow it by other data that it
-    /// sends.
+    /// The scan must report every advertisement, as with `duplicates: true`: a peripheral that repeats what it has sent
+    /// is still there. One that changes its address counts as a new one each time; ``presence(by:timeout:limit:)`` can
+    /// follow it by other data that it sends.
     ///
     /// - Parameters, end, throw, cancellation and an early `break`: as with ``presence(by:timeout:limit:)``.
     public func presence(

@@ -29,9 +29,11 @@ import Testing
                 if heard.count == 2 { break }
             }
             #expect(heard == ["near": -50, "far": -80])
-            let once = site.central.scan().prefix(for: .seconds(30))
-            let found = try await once.collect()
-            #expect(found.count == 1)
+            for duplicates in [.ignored, .changes] as [Central.Duplicates] {
+                let once = site.central.scan(duplicates: duplicates).prefix(for: .seconds(30))
+                let found = try await once.collect()
+                #expect(found.count == 1, "\(duplicates)")
+            }
         }
     }
 
