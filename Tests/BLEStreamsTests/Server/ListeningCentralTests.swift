@@ -31,6 +31,21 @@ import Testing
         }
     }
 
+    /// Connects, pairs, subscribes to a characteristic, and disconnects when the closure has returned.
+    private static func paired(
+        _ bench: Bench,
+        subscribing uuid: BluetoothUUID,
+        _ body: @escaping @Sendable (RawCentral) async throws -> Void
+    ) async throws {
+        let configuration = try await configuration(of: uuid, bench)
+        try await RawCentral.connected(from: bench.centralAdapter, to: bench.peripheralAdapter.address) { central in
+            try await pair(bench)
+            let answer = await central.ask([0x12] + configuration + [0x01, 0x00])
+            #expect(answer == [0x13])
+            try await body(central)
+        }
+    }
+
     @Test func `it is notified as soon as the link is encrypted, without a PDU from it`() async throws {
         let told = Recorder<BLEError.Code?>()
         try await Bench.run(description: Self.description) { server, bench in
@@ -44,13 +59,8 @@ import Testing
                 try await bench.time.sleep(for: .seconds(1))
             }
         } _: { bench in
-            let configuration = try await Self.configuration(of: Self.secret, bench)
             let address = bench.peripheralAdapter.address
-            try await RawCentral.connected(from: bench.centralAdapter, to: address) { central in
-                try await Self.pair(bench)
-                let answer = await central.ask([0x12] + configuration + [0x01, 0x00])
-                #expect(answer == [0x13])
-            }
+            try await Self.paired(bench, subscribing: Self.secret) { _ in }
             try await bench.time.sleep(for: .seconds(3))
             bench.air.clearTrace()
             try await RawCentral.connected(from: bench.centralAdapter, to: address) { central in
@@ -84,12 +94,8 @@ import Testing
                 }
             }
         } _: { bench in
-            let configuration = try await Self.configuration(of: Self.secret, bench)
             let address = bench.peripheralAdapter.address
-            try await RawCentral.connected(from: bench.centralAdapter, to: address) { central in
-                try await Self.pair(bench)
-                let answer = await central.ask([0x12] + configuration + [0x01, 0x00])
-                #expect(answer == [0x13])
+            try await Self.paired(bench, subscribing: Self.secret) { central in
                 let first = await central.next()
                 #expect(first?.last == 42)
             }

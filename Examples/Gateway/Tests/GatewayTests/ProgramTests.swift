@@ -84,7 +84,10 @@ struct ProgramTests {
     }
 
     @Test("goes on when its log can't be written", arguments: ["2>/dev/full", "2>&-"])
-    func log(_ redirection: String) async throws {
+    func log(_ redirection: String) async throws { try await runsAndEnds(redirection) }
+
+    /// Runs the gateway with its log redirected, until it is online, and ends it.
+    private func runsAndEnds(_ redirection: String) async throws {
         let (broker, folder) = (try await Broker(), try temporaryFolder("gateway"))
         defer { try? FileManager.default.removeItem(atPath: folder) }
         try configuration(broker, folder).write(toFile: "\(folder)/gateway.json", atomically: true, encoding: .utf8)
@@ -99,23 +102,14 @@ struct ProgramTests {
 
     @Test("goes on when nobody reads its log any more, and ends in order")
     func stuckLog() async throws {
-        let (broker, folder) = (try await Broker(), try temporaryFolder("gateway"))
-        defer { try? FileManager.default.removeItem(atPath: folder) }
-        try configuration(broker, folder).write(toFile: "\(folder)/gateway.json", atomically: true, encoding: .utf8)
-        let collector = try await Collector(on: broker, topic: "test/#")
         let log = Pipe()
-        let (reading, writing) = (log.fileHandleForReading, log.fileHandleForWriting.fileDescriptor)
+        let writing = log.fileHandleForWriting.fileDescriptor
         // It is full already.
         _ = fcntl(writing, F_SETFL, O_NONBLOCK)
         while write(writing, "x", 1) == 1 {}
         _ = fcntl(writing, F_SETFL, 0)
-        let line = "exec \"$0\" --simulated \"$1\" 2>/proc/\(getpid())/fd/\(writing)"
-        let gateway = try RunningProgram("/bin/sh", ["-c", line, gatewayProgram, "\(folder)/gateway.json"])
-        var arrived = Arrivals()
-        await arrived.take(from: collector) { $0.status == "online" }
-        #expect(gateway.end(SIGTERM) == 0)
-        await arrived.take(from: collector) { $0.status == "offline" }
-        withExtendedLifetime(reading) {}
+        try await runsAndEnds("2>/proc/\(getpid())/fd/\(writing)")
+        withExtendedLifetime(log) {}
     }
 
     @Test("applies a configuration at SIGHUP, and keeps the old one if the new one is wrong")
