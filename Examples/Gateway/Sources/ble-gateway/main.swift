@@ -1,7 +1,7 @@
 // Carries what Bluetooth Low Energy sensors send to an MQTT 5 broker.
 //
 //   ble-gateway CONFIGURATION                  runs with the configuration in this file
-//   ble-gateway --check CONFIGURATION          says whether the file is right, and ends
+//   ble-gateway --check CONFIGURATION          says whether the file is right, and what it names can be read; and ends
 //   ble-gateway --simulated [CONFIGURATION]    runs with simulated sensors, without an adapter
 //   --interval MILLISECONDS                    how often a simulated sensor sends; 1000 by default
 //   --counters NUMBER                          simulates so many counters more, "Counter 1" and so on
@@ -44,7 +44,9 @@ let signals = Signals { number in
     }
     do {
         guard let file = invocation.file else { return say("There is no file to read again.") }
-        control.yield(.reload(try Configuration(file: file)))
+        let configuration = try Configuration(file: file)
+        try configuration.checkFiles()
+        control.yield(.reload(configuration))
     } catch {
         say("\(error) The old configuration stays in force.")
     }
@@ -53,6 +55,7 @@ let signals = Signals { number in
 do {
     let configuration = try configuration(invocation)
     if invocation.isCheck {
+        try configuration.checkFiles()
         say("\(invocation.file ?? "") is right.")
         exit(0)
     }

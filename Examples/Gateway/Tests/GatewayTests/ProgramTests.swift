@@ -129,6 +129,10 @@ struct ProgramTests {
         let line = try await gateway.wait { $0.contains("configuration:") }
         #expect(line.contains("peripherals[1].address"))
         #expect(line.contains("The old configuration stays in force."))
+        try write(", \"peripherals\": [\(thermometer)], \"images\": \"\(folder)/nowhere\"")
+        gateway.signal(SIGHUP)
+        let missing = try await gateway.wait { $0.contains("nowhere") }
+        #expect(missing.contains("configuration: images: ") && missing.contains("The old configuration stays in force."))
         while let message = await collector.next(), message.topic != "test/value/Counter/FFF1" {}
         try write(", \"peripherals\": [\(thermometer)]")
         gateway.signal(SIGHUP)
@@ -145,6 +149,30 @@ struct ProgramTests {
         let gateway = try RunningProgram(gatewayProgram, ["--check", "\(folder)/gateway.json"])
         #expect(gateway.waitForEnd() == 1)
         try await gateway.wait { $0.contains("configuration: spool: it is missing") }
+    }
+
+    @Test("checks that the files it names can be read, before it is too late")
+    func checkingFiles() async throws {
+        let folder = try temporaryFolder("gateway")
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let file = "\(folder)/gateway.json"
+        let text = """
+            { "broker": { "tls": { "authorities": "\(folder)/ca.pem" } }, "spool": { "folder": "\(folder)/spool" },
+            "images": "\(folder)/images" }
+            """
+        try text.write(toFile: file, atomically: true, encoding: .utf8)
+        func check(_ status: Int32, _ line: String) async throws {
+            let gateway = try RunningProgram(gatewayProgram, ["--check", file])
+            #expect(gateway.waitForEnd() == status)
+            try await gateway.wait { $0.contains(line) }
+        }
+        try await check(1, "broker.tls.authorities: \(folder)/ca.pem can't be read: No such file or directory")
+        try "".write(toFile: "\(folder)/ca.pem", atomically: true, encoding: .utf8)
+        try "".write(toFile: "\(folder)/images", atomically: true, encoding: .utf8)
+        try await check(1, "images: \(folder)/images can't be read: Not a directory")
+        try FileManager.default.removeItem(atPath: "\(folder)/images")
+        try FileManager.default.createDirectory(atPath: "\(folder)/images", withIntermediateDirectories: false)
+        try await check(0, "is right")
     }
 }
 
