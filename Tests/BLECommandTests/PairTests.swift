@@ -10,7 +10,8 @@ import Testing
         #expect(run.status == 0)
         let said = try object(run.output.first)
         #expect(said["address"] as? String == Demo.values)
-        #expect(said["encrypted"] as? Bool == true && said["authenticated"] as? Bool == false)
+        #expect(said["bonded"] as? Bool == true && said["encrypted"] as? Bool == true)
+        #expect(said["authenticated"] as? Bool == false)
         #expect(said["hex"] == nil)
     }
 

@@ -115,16 +115,21 @@ struct Pair: Command {
         in environment: CommandEnvironment
     ) throws {
         let address = peripheral.address
-        let identity = peripheral.bond.map(\.peer).flatMap { $0 == address ? nil : $0 }
+        let bond = peripheral.bond
+        let identity = bond.map(\.peer).flatMap { $0 == address ? nil : $0 }
         // Pairing wasn't needed: there was a bond, or the characteristic requires none.
         let how = outcome?.wasPaired == false ? "already paired" : "paired"
         var text = "\(address)  \(address.kind)  \(how), \(security.isEncrypted ? "encrypted" : "not encrypted")"
         if let identity { text += "; the bond is stored as \(identity.descriptionWithKind)" }
+        if bond == nil, security.isEncrypted {
+            text += "; no bond is stored: the device doesn't bond, or the adapter has another program's keys"
+        }
         try environment.output.print(
             .object(
                 ("address", .string("\(address)")),
                 ("addressType", .string(address.kind.rawValue)),
                 ("identity", identity.map { .string($0.descriptionWithKind) }),
+                ("bonded", .bool(bond != nil)),
                 ("encrypted", .bool(security.isEncrypted)),
                 ("authenticated", .bool(security.isAuthenticated)),
                 ("wasPaired", outcome.map { .bool($0.wasPaired) }),

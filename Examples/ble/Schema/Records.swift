@@ -173,7 +173,8 @@ extension Pair {
         Record(
             "a device that is paired",
             Field.peer + [
-                .maybe("identity", .string), .always("encrypted", .bool), .always("authenticated", .bool),
+                .maybe("identity", .string), .always("bonded", .bool), .always("encrypted", .bool),
+                .always("authenticated", .bool),
                 .maybe("wasPaired", .bool), .maybe("hex", .hex),
             ]
         )

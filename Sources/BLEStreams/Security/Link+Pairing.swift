@@ -17,6 +17,10 @@ extension Link {
     /// A link that is raised automatically, on demand, continues without a stored bond: then the store's warning
     /// reports it.
     ///
+    /// In two cases there is no bond to write, ``Peripheral/bond`` is `nil`, and the link is encrypted all the same: the
+    /// peripheral pairs without bonding, and later links have to be paired anew; or the adapter has keys from another
+    /// program, such as bluetoothd, and it depends on that program how long they last.
+    ///
     /// Pairing requires the capability `CAP_NET_ADMIN`. Cancellation ends it. Source: Core Specification, Vol 3, Part
     /// H, 2.
     ///

@@ -64,7 +64,9 @@ def refused(ble):
 def test_a_protected_value_is_read_after_pairing(ble, bumble, strangers):
     refused(ble)
     record = ble.good("pair", names.NEAR, "--json").records[-1]
-    assert record == {"address": names.NEAR, "addressType": "random", "encrypted": True, "authenticated": False}
+    assert record == {
+        "address": names.NEAR, "addressType": "random", "bonded": True, "encrypted": True, "authenticated": False,
+    }
     assert ble.good("read", names.NEAR, names.SECRET, "--json").values == [names.SECRET_BYTES]
     bonds = ble.good("bonds", "--json").records
     assert [bond["address"] for bond in bonds] == [names.NEAR]
