@@ -6,9 +6,6 @@ import Interruption
 
 @main
 enum BLE {
-    /// The version of the package.
-    static let version = "0.1.0"
-
     @MainActor
     static func main() async {
         keepStandardStreams()

@@ -14,7 +14,7 @@ enum Invocation {
         do throws(UsageError) {
             let before = try Arguments(parsing: words, options: Option.common + [Option.version], stopsAtWord: true)
             if before.has("version") {
-                self = .help("ble \(BLE.version)")
+                self = .help("ble \(Version.text)")
                 return
             }
             guard let word = before.words.first else {

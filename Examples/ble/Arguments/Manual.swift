@@ -9,7 +9,7 @@ enum Manual {
             return [".SS \"\(title)\"", summary, notes, options].filter { !$0.isEmpty }.joined(separator: "\n")
         }
         return """
-            .TH BLE 1 "" "BLEStreams \(BLE.version)" "User Commands"
+            .TH BLE 1 "" "BLEStreams \(Version.text)" "User Commands"
             .SH NAME
             ble \\- talk to Bluetooth Low Energy devices
             .SH SYNOPSIS
