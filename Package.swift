@@ -195,8 +195,18 @@ let kernelTargets: [Target] = [
     ),
 ]
 
+if hasKernelRadio { package.targets += kernelTargets }
+
+// `Tests/Sanitizers/run thread --concurrent` builds only the tests that have threads of their own, and what they need.
+if Context.environment["BLESTREAMS_TESTS"] == "concurrent" {
+    let needed = ["BLELinuxTests", "BLESimulatorTests", "BLEStreamsTests", "Crasher", "StoreWriter"]
+    let others = ["CBenchmarks", "FuzzedProcedures", "HeapInUse", "Interruption", "SimulatedWorlds"]
+    package.targets.removeAll { target in
+        others.contains(target.name) || [.test, .executable].contains(target.type) && !needed.contains(target.name)
+    }
+}
+
 if hasKernelRadio {
-    package.targets += kernelTargets
     for target in package.targets where target.name == "BLEStreams" {
         target.dependencies.append(.target(name: "BLELinux", condition: .when(platforms: [.linux])))
     }
