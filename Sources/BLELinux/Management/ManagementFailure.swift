@@ -1,4 +1,5 @@
 internal import BLEProtocol
+internal import BLERadio
 
 /// Why a management command had no effect.
 enum ManagementFailure: Error, Hashable {
@@ -44,6 +45,9 @@ enum ManagementFailure: Error, Hashable {
             adapter.whyUnusable(for: operation, object: object, told: .poweredOff)
         case .status(.invalidIndex, _), .status(.blockedByRFKill, _):
             adapter.whyUnusable(for: operation, object: object)
+        // The kernel has no other word for what rfkill prevents, and for what an adapter was switched off under.
+        case .status(.failed, let opcode) where isHeldOff(adapter.info.state, for: opcode):
+            adapter.whyUnusable(for: operation, object: object)
         case .status(let status, let opcode):
             status.remediedError(for: opcode, operation: operation, object: object)
         case .timedOut(let opcode):
@@ -63,6 +67,13 @@ enum ManagementFailure: Error, Hashable {
                 remedy: "Try again; open the adapter anew if it happens each time."
             )
         }
+    }
+}
+
+extension ManagementFailure {
+    /// Whether an adapter in this state can't carry out a command, whatever the controller says.
+    fileprivate func isHeldOff(_ state: AdapterInfo.State, for opcode: ManagementOpcode) -> Bool {
+        state == .blocked || state == .absent || state == .poweredOff && opcode != .setPowered
     }
 }
 

@@ -174,4 +174,24 @@ import Testing
             .error(operation: "scan", object: "hci0", adapter: try run.radio().adapter)
         #expect(error.code == .timedOut && error.cause.contains("does not answer") && !error.remedy.isEmpty)
     }
+
+    @Test func `what rfkill prevents is not the controller's refusal`() async throws {
+        let (kernel, radio) = (run.kernel, try run.radio())
+        kernel.with { $0.adapters[kernel.central]?.settings.remove(.powered) }
+        func switchOn() async throws {
+            kernel.with { $0.adapters[kernel.central]?.answers[0x05] = .failed }
+            try await run.result("switching on") { radio.setPowered(true, result: $0) }
+        }
+        let refused = await error { try await switchOn() }
+        #expect(refused?.code == .systemFailure)
+        kernel.with { state in
+            state.files["/sys/class/rfkill/rfkill0/name"] = Array("\(kernel.name(kernel.central))\n".utf8)
+            state.files["/sys/class/rfkill/rfkill0/soft"] = Array("1\n".utf8)
+            state.files["/sys/class/rfkill/rfkill0/hard"] = Array("0\n".utf8)
+        }
+        let blocked = await error { try await switchOn() }
+        #expect(blocked?.code == .adapterBlocked && blocked?.remedy.contains("rfkill unblock bluetooth") == true)
+        let pairing = ManagementFailure.status(.failed, .pairDevice)
+        #expect(pairing.error(operation: "pair", object: "", adapter: radio.adapter).code == .adapterBlocked)
+    }
 }

@@ -85,6 +85,7 @@ def test_rfkill(ble, bumble):
             found = examine(ble, 1)
             assert obstacles(found) == {"blocked"}, found
             assert "rfkill unblock bluetooth" in found["blocked"]["remedy"], found
+            ble.bad("adapter", "on", status=1, says=["rfkill unblock bluetooth"])
     finally:
         bumble.management.power(bumble.index, True)
 
