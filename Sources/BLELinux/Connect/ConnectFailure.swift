@@ -18,7 +18,9 @@ struct ConnectFailure {
                 operation: "connect",
                 object: object,
                 cause: "the attribute channel to it is in use: \(holder)",
-                remedy: "Disconnect it there first: \"bluetoothctl disconnect \(peer)\"."
+                remedy: mayBeBluetoothds
+                    ? "Disconnect it there first: \"bluetoothctl disconnect \(peer)\"."
+                    : "Close that link first, or end the program that has it."
             )
         case .connectionRefused:
             failure = BLEError(
@@ -90,6 +92,9 @@ struct ConnectFailure {
             ("the kernel gave up: \(error)", "Try again.")
         }
     }
+
+    /// Whether a bluetoothd may run, which holds the channel then.
+    private var mayBeBluetoothds: Bool { Bluetoothd.presenceByProcesses(on: adapter.kernel) != .absent }
 
     /// The program that probably holds the channel that the kernel says is in use.
     private var holder: String {

@@ -215,7 +215,9 @@ extension BLEError {
             object: adapter.name,
             cause: "the central \(central) was given to \(holder), which began to listen later; "
                 + "the next ones come to this program again",
-            remedy: "Connect it again, or drop its link: \"bluetoothctl disconnect \(central)\"."
+            remedy: Bluetoothd.presenceByProcesses(on: adapter.kernel) != .absent
+                ? "Connect it again, or drop its link: \"bluetoothctl disconnect \(central)\"."
+                : "Connect it again."
         )
     }
 
