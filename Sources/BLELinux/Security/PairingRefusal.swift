@@ -27,10 +27,7 @@ extension BLEError {
         guard bluetoothd != .absent else { return other }
         switch agent {
         case .ready where consent.hasAgentAgreed || consent.question != nil: return other
-        // A peer that ends a pairing immediately may have been quicker than bluetoothd's question; and without its own
-        // bond, bluetoothd always asks.
-        case .ready where role != .initiator && isBonded() == false: return other
-        case .ready: return .refusedUnasked(peer, as: role)
+        case .ready: return .refusedUnasked(peer, as: role, isBonded: isBonded(), other)
         case .failed(let failure): return .refusedByBluetoothd(peer, because: failure)
         case .notNeeded where bluetoothd == .here: return .refusedByBluetoothd(peer, because: nil)
         case .notNeeded: return other
@@ -88,17 +85,46 @@ extension BLEError {
         return error
     }
 
-    /// bluetoothd has its own bond with the peer, and accepts no new pairing without one of its own commands.
-    private static func refusedUnasked(_ peer: BluetoothAddress, as role: PairingDialogue.Role) -> BLEError {
-        let other = role == .initiator ? "peripheral" : "central"
+    /// bluetoothd has its own bond with the peer, and accepts no new pairing without one of its own commands; or it has
+    /// asked another program. It asks the newest of its agents, whichever program pairs.
+    ///
+    /// - Parameters:
+    ///   - isBonded: whether there is such a bond; without one, bluetoothd always asks.
+    ///   - other: the error if the peer has refused. A central that ends a pairing immediately may have been quicker
+    ///     than bluetoothd's question.
+    private static func refusedUnasked(
+        _ peer: BluetoothAddress,
+        as role: PairingDialogue.Role,
+        isBonded: Bool?,
+        _ other: BLEError
+    ) -> BLEError {
+        let peripheralOrCentral = role == .initiator ? "peripheral" : "central"
+        let rival = "another program, which pairs at the same time or has become bluetoothd's agent since"
+        let alone =
+            "Pair again while no other program pairs, or answers for bluetoothd as bluetoothctl and a "
+            + "desktop's settings do."
+        if role != .initiator, isBonded == false {
+            var error = other
+            error.cause += "; or bluetoothd asked \(rival)"
+            error.remedy += " \(alone)"
+            return error
+        }
+        let bond = "it still has a bond with the \(peripheralOrCentral), which has lost it"
+        let removal =
+            "Remove that bond with \"bluetoothctl remove \(peer)\", then pair again; or allow it "
+            + "permanently with \"JustWorksRepairing = always\" in /etc/bluetooth/main.conf."
+        let (why, remedy) =
+            switch isBonded {
+            case true?: (bond, removal)
+            case false?: ("it asked \(rival)", alone)
+            case nil: ("\(bond), or it asked \(rival)", "\(alone) If that doesn't help: \(removal)")
+            }
         var error = BLEError(
             .securityFailed,
             operation: "pair",
             object: "with \(peer)",
-            cause: "bluetoothd, which decides about every pairing, refused without asking its agent: it still has a "
-                + "bond with the \(other), which has lost it",
-            remedy: "Remove that bond with \"bluetoothctl remove \(peer)\", then pair again; or allow it "
-                + "permanently with \"JustWorksRepairing = always\" in /etc/bluetooth/main.conf."
+            cause: "bluetoothd, which decides about every pairing, refused without asking this program: \(why)",
+            remedy: remedy
         )
         error.pairingFailure = .refusedByBluetoothd
         return error

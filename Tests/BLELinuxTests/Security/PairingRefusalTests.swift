@@ -52,6 +52,21 @@ import Testing
         #expect(error.cause.contains("without asking") && error.remedy.contains("bluetoothctl remove"))
     }
 
+    @Test func `where bluetoothd has no bond, another program has said no in this one's place`() {
+        func refusal(isBonded: Bool?) -> BLEError {
+            self.refusal(.ready, isBonded: isBonded) {
+                $0.agentBegan()
+                _ = $0.kernelAsked()
+            }
+        }
+        let rival = refusal(isBonded: false)
+        #expect(rival.pairingFailure == .refusedByBluetoothd && rival.cause.contains("another program"))
+        #expect(rival.remedy.contains("no other program pairs") && !rival.description.contains("bond"))
+        #expect(!refusal(isBonded: true).description.contains("another program"))
+        let unknown = refusal(isBonded: nil)
+        #expect(unknown.cause.contains("another program") && unknown.remedy.contains("bluetoothctl remove"))
+    }
+
     @Test func `a central that was quicker than bluetoothd was to ask is named, where bluetoothd has no bond with it`()
     {
         let role = PairingDialogue.Role.responder(consent: .accept)
@@ -61,8 +76,11 @@ import Testing
                 _ = $0.kernelAsked()
             }
         }
-        #expect(refusal(isBonded: false).pairingFailure == .refusedByCentral)
-        #expect(!refusal(isBonded: false).description.contains("bluetoothd"))
+        let quick = refusal(isBonded: false)
+        #expect(quick.pairingFailure == .refusedByCentral && quick.cause.contains("the central refused"))
+        // Or another program was, which bluetoothd asked.
+        #expect(quick.cause.contains("another program") && quick.remedy.contains("no other program pairs"))
+        #expect(!quick.description.contains("a bond with the central"))
         for isBonded in [true, nil] {
             let error = refusal(isBonded: isBonded)
             #expect(error.cause.contains("without asking") && error.cause.contains("a bond with the central"))
