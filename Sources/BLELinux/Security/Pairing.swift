@@ -15,8 +15,8 @@ final class Pairing: Sendable {
         var isOver = false
         /// Why the link has ended, which the kernel reports before the pairing's end.
         var linkEnd: ManagementDisconnectReason?
-        /// Waits until bluetoothd has inspected the bond.
-        var look: RadioActivity?
+        /// Waits until bluetoothd has inspected the bond, or for what the kernel reports after a failure.
+        var pause: RadioActivity?
     }
 
     private let peer: BluetoothAddress
@@ -102,14 +102,18 @@ final class Pairing: Sendable {
     /// is up. Otherwise it would connect by itself, and occupy the peer from then on.
     private func outlastBluetoothd(_ outcome: Outcome) {
         guard engagement.dialogue.isBesideBluetoothd else { return finish(outcome) }
-        let look = surroundings.timeline.schedule(after: Self.bluetoothdLooks) { [loop = surroundings.loop] in
-            loop.enqueue { self.finish(outcome) }
+        wait(Self.bluetoothdLooks) { [self] in finish(outcome) }
+    }
+
+    private func wait(_ duration: Duration, _ body: @escaping @Sendable () -> Void) {
+        let pause = surroundings.timeline.schedule(after: duration) { [loop = surroundings.loop] in
+            loop.enqueue(body)
         }
         let isOver = state.withLock { state in
-            if !state.isOver { state.look = look }
+            if !state.isOver { state.pause = pause }
             return state.isOver
         }
-        if isOver { look.cancel() }
+        if isOver { pause.cancel() }
     }
 
     /// bluetoothd inspects a bond two seconds after it was made, with a timer of whole seconds. Source: BlueZ,
@@ -134,7 +138,22 @@ final class Pairing: Sendable {
         }
     }
 
+    /// An adapter that is switched off ends its links and pairings before the kernel reports that it is off: if that
+    /// may be the cause, the error comes when it is known.
     private func fail(_ failure: ManagementFailure) {
+        let linkEnd = state.withLock { $0.linkEnd }
+        let isVague = failure.status.map { [.failed, .disconnected, .notConnected].contains($0) } ?? false
+        guard linkEnd == .localHost || linkEnd == nil && isVague else { return explain(failure) }
+        wait(Self.powerReport) { [self] in explain(failure) }
+    }
+
+    /// How long the kernel may take from the end of the links to the report that the adapter is off.
+    static let powerReport = Duration.milliseconds(300)
+
+    private func explain(_ failure: ManagementFailure) {
+        guard surroundings.facts()?.isUp == true else {
+            return finish(.failure(self.failure(.status(.notPowered, ManagementPairDevice.opcode))))
+        }
         let linkEnd = state.withLock { $0.linkEnd }
         // No question was asked: the data didn't match.
         let isWrong = interview.outOfBand != nil && failure.status == .authenticationFailed
@@ -154,11 +173,11 @@ final class Pairing: Sendable {
 
     /// Ends it. Returns whether this was the first end, and whether the kernel was pairing.
     private func end() -> (isFirst: Bool, isUnderWay: Bool) {
-        let (isFirst, isUnderWay, look) = state.withLock { state in
-            defer { (state.isOver, state.look) = (true, nil) }
-            return (!state.isOver, state.isUnderWay, state.look)
+        let (isFirst, isUnderWay, pause) = state.withLock { state in
+            defer { (state.isOver, state.pause) = (true, nil) }
+            return (!state.isOver, state.isUnderWay, state.pause)
         }
-        look?.cancel()
+        pause?.cancel()
         return (isFirst, isUnderWay)
     }
 

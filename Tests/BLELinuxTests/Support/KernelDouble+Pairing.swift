@@ -8,7 +8,7 @@ extension KernelDouble {
     static let adapter = AdapterFacts(
         number: 0,
         address: BluetoothAddress(rawValue: 0xA0, kind: .public),
-        flags: 0,
+        flags: 1,
         features: []
     )
 
@@ -47,14 +47,19 @@ extension KernelDouble {
     }
 
     /// What pairings on it work with: there is no bluetoothd, and no folder for notes.
-    func pairingSurroundings(keys: KernelKeys? = nil) -> PairingSurroundings {
+    ///
+    /// - Parameter facts: what is found of the adapter each time.
+    func pairingSurroundings(
+        keys: KernelKeys? = nil,
+        facts: @escaping @Sendable () -> AdapterFacts? = { adapter }
+    ) -> PairingSurroundings {
         let leftovers = Leftovers(folder: nil, boot: "")
         return PairingSurroundings(
             management: management,
             keys: keys ?? KernelKeys(management: management),
             settings: PairingSettings(management: management, leftovers: leftovers) { Self.adapter },
             adapter: "hci0",
-            facts: { Self.adapter },
+            facts: facts,
             leftovers: leftovers,
             bus: SystemBus(address: "unix:path=/nowhere/bus"),
             bluetoothd: .absent,

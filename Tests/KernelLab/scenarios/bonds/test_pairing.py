@@ -298,6 +298,18 @@ def test_a_passkey_beside_bluetoothd(ble, bumble, strangers, bluetoothd):
     bluetoothd.daemon.wait_line("unregister_agent")
 
 
+def test_an_adapter_that_is_switched_off_while_a_person_is_asked_is_named(ble, bumble, strangers):
+    bumble.peer.command(f"manner shows {PASSKEY}")
+    run = ble.start_at_terminal("pair", names.NEAR)
+    run.wait_question("shows (")
+    bumble.management.power(bumble.index, False)
+    try:
+        run.end()
+    finally:
+        bumble.management.power(bumble.index, True)
+    assert run.status == 1 and "is switched off" in run.stderr and "peripheral did" not in run.stderr, run
+
+
 def test_numbers_are_compared_beside_bluetoothd(ble, bumble, strangers, bluetoothd):
     bumble.peer.command("manner compares")
     run = ble.start_at_terminal("pair", names.NEAR, "--json")
