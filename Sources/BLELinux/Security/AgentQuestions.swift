@@ -14,7 +14,7 @@ struct AgentQuestions: Hashable, Sendable {
         case refused
         /// bluetoothd no longer needs the answer to its question.
         case withdrawn
-        /// bluetoothd will ask no more.
+        /// bluetoothd will ask no more: it has said so, or is gone.
         case released
         /// It was not a question to the agent, or needs no answer.
         case none

@@ -12,7 +12,8 @@ final class BluetoothdWatch: Sendable {
         var isOver = false
     }
 
-    private static let rule =
+    /// What the bus is asked to report: that bluetoothd's name has another owner, or none.
+    static let rule =
         "type='signal',sender='org.freedesktop.DBus',interface='org.freedesktop.DBus',"
         + "member='NameOwnerChanged',arg0='\(BusMessage.bluetoothd)'"
 
@@ -20,11 +21,21 @@ final class BluetoothdWatch: Sendable {
 
     /// Whether a message says that bluetoothd has appeared, or that another one has replaced it.
     static func tellsOfArrival(_ message: BusMessage) -> Bool {
+        owners(in: message).map { !$0.new.isEmpty } ?? false
+    }
+
+    /// Whether a message says that the bluetoothd with this unique name has left the bus.
+    static func tellsOfDeparture(_ message: BusMessage, of bluetoothd: String) -> Bool {
+        owners(in: message).map { $0.old == bluetoothd && $0.new != bluetoothd } ?? false
+    }
+
+    /// The unique names of the bluetoothd before and after a change; `nil` for any other message.
+    private static func owners(in message: BusMessage) -> (old: String, new: String)? {
         guard message.kind == .signal, message.sender == "org.freedesktop.DBus", message.member == "NameOwnerChanged",
             message.arguments.count == 3, message.arguments[0] == .string(BusMessage.bluetoothd),
-            case .string(let owner) = message.arguments[2]
-        else { return false }
-        return !owner.isEmpty
+            case .string(let old) = message.arguments[1], case .string(let new) = message.arguments[2]
+        else { return nil }
+        return (old, new)
     }
 
     /// Starts, on the loop's thread; a bus that can't be reached is not watched.

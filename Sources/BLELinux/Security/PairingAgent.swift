@@ -125,6 +125,8 @@ final class PairingAgent: Sendable {
     }
 
     private func register(with bus: BusConnection, _ result: @escaping @Sendable (Outcome) -> Void) {
+        // A bluetoothd that leaves with a question open never gets its answer: the kernel must.
+        bus.send(.busCall("AddMatch", [.string(BluetoothdWatch.rule)]))
         let path = BusMessage.Argument.objectPath(AgentQuestions.path)
         let register = BusMessage.agentManagerCall("RegisterAgent", [path, .string(capability.agentName)])
         bus.call(register, deadline: Self.patience) { [self] answer in
@@ -138,6 +140,12 @@ final class PairingAgent: Sendable {
 
     private func received(_ message: BusMessage) -> BusMessage? {
         guard let questions = state.withLock({ $0.questions }) else { return nil }
+        if BluetoothdWatch.tellsOfDeparture(message, of: questions.bluetoothd) {
+            // Nor is there anybody to withdraw from.
+            state.withLock { ($0.questions, $0.waiting) = (nil, [:]) }
+            asked(.released)
+            return nil
+        }
         let (reply, meaning) = questions.answer(to: message)
         switch meaning {
         case .asked(let octets, _): state.withLock { $0.waiting[octets] = message }

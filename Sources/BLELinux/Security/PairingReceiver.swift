@@ -105,6 +105,8 @@ final class PairingReceiver: Sendable {
             return state.agent.take()
         }
         former?.end()
+        // What the bluetoothd before it has asked needs no answer any more; the kernel does.
+        bluetoothdAsked(.released)
         getReady()
     }
 

@@ -37,17 +37,7 @@ struct BluetoothdWatchTests {
     }
 
     private func tell(_ arguments: [String], from sender: String = "org.freedesktop.DBus") {
-        bus.send(
-            WireMessage(
-                type: 4,
-                path: "/org/freedesktop/DBus",
-                interface: "org.freedesktop.DBus",
-                member: "NameOwnerChanged",
-                sender: sender,
-                signature: String(repeating: "s", count: arguments.count),
-                arguments: arguments
-            )
-        )
+        bus.send(.ownerChanged(arguments, from: sender))
     }
 
     @Test func `one that comes is told, and one that takes another's place; not one that goes, nor anybody else`()

@@ -42,6 +42,7 @@ struct PairingAgentTests {
         let owner = try await bus.next("GetNameOwner")
         #expect(owner.arguments == ["org.bluez"])
         bus.send(.reply(to: owner.serial, Self.bluetoothd))
+        #expect(try await bus.next("AddMatch").arguments == [BluetoothdWatch.rule])
         let register = try await bus.next("RegisterAgent")
         #expect(register.destination == "org.bluez" && register.path == "/org/bluez" && register.signature == "os")
         #expect(register.arguments == [AgentQuestions.path, "KeyboardDisplay"])
@@ -106,6 +107,25 @@ struct PairingAgentTests {
         #expect(try await bus.next("UnregisterAgent").arguments == [AgentQuestions.path])
     }
 
+    @Test func `a bluetoothd that leaves the bus with its question open asks no more`() async throws {
+        try await begun()
+        bus.send(.question("RequestPasskey", from: Self.bluetoothd, Self.device))
+        var told = meanings.makeAsyncIterator()
+        #expect(await told.next() == .asked(octets: BluetoothAddress.example.rawValue, isConsent: false))
+        // Another name, another bluetoothd, and one that nobody but the bus may report.
+        bus.send(.ownerChanged(["org.bluez.obex", Self.bluetoothd, ""]))
+        bus.send(.ownerChanged(["org.bluez", ":1.6", ""]))
+        bus.send(.ownerChanged(["org.bluez", Self.bluetoothd, ""], from: ":1.8"))
+        bus.send(.ownerChanged(["org.bluez", Self.bluetoothd, ":1.8"]))
+        #expect(await told.next() == .released)
+        loop.enqueue { [agent] in
+            agent.answer(.passkey(4711), about: .example)
+            agent.end()
+        }
+        // The connection is closed without another call: nobody is there to withdraw from.
+        #expect(await answer() == nil)
+    }
+
     @Test func `it says no for another peer, and to what no agent is asked`() async throws {
         try await begun()
         let stranger = "/org/bluez/hci1/dev_00_11_22_33_44_55"
@@ -129,6 +149,7 @@ struct PairingAgentTests {
         let outcome = begin()
         bus.send(.reply(to: try await bus.next("Hello").serial, ":1.9"))
         bus.send(.reply(to: try await bus.next("GetNameOwner").serial, Self.bluetoothd))
+        _ = try await bus.next("AddMatch")
         bus.send(.failure(of: try await bus.next("RegisterAgent").serial, "org.freedesktop.DBus.Error.AccessDenied"))
         let failure = BusFailure.refused(name: "org.freedesktop.DBus.Error.AccessDenied", text: "Because.")
         #expect(await outcome.next() == .failed(failure))

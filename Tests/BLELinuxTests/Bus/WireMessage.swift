@@ -46,6 +46,19 @@ struct WireMessage: Hashable {
         )
     }
 
+    /// What the bus reports when a name gets another owner: the name, and the unique names before and after.
+    static func ownerChanged(_ arguments: [String], from sender: String = "org.freedesktop.DBus") -> WireMessage {
+        WireMessage(
+            type: 4,
+            path: "/org/freedesktop/DBus",
+            interface: "org.freedesktop.DBus",
+            member: "NameOwnerChanged",
+            sender: sender,
+            signature: String(repeating: "s", count: arguments.count),
+            arguments: arguments
+        )
+    }
+
     // MARK: Writing
 
     func octets(serial: UInt32) -> [UInt8] {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -47,6 +48,14 @@ class Neighbour:
     def restart(self) -> None:
         self.daemon.stop()
         self.start()
+
+    def crash(self) -> None:
+        """Ends it without a chance to clean up; its bus has noticed when this returns."""
+        self.daemon.kill()
+        self.daemon = None
+        call = ["dbus-send", "--system", "--print-reply", "--dest=org.freedesktop.DBus", "/org/freedesktop/DBus"]
+        names = subprocess.run([*call, "org.freedesktop.DBus.ListNames"], check=True, capture_output=True, text=True).stdout
+        assert "org.bluez" not in names, names
 
     def stop(self) -> None:
         if self.daemon and faults.present("close-of-unused-link"):

@@ -310,6 +310,20 @@ def test_an_adapter_that_is_switched_off_while_a_person_is_asked_is_named(ble, b
     assert run.status == 1 and "is switched off" in run.stderr and "peripheral did" not in run.stderr, run
 
 
+@pytest.mark.parametrize("is_replaced", [False, True], ids=["gone", "replaced"])
+def test_a_bluetoothd_that_is_killed_while_a_person_is_asked(ble, bumble, strangers, bluetoothd, is_replaced):
+    """It has passed the question on, and nobody is there for the answer: the kernel gets it."""
+    bumble.peer.command(f"manner shows {PASSKEY}")
+    run = ble.start_at_terminal("pair", names.NEAR, "--json")
+    run.wait_question("shows (")
+    bluetoothd.daemon.wait_line("Calling Agent.RequestPasskey")
+    bluetoothd.crash()
+    if is_replaced:
+        bluetoothd.start()
+    run.type(PASSKEY)
+    assert is_authenticated(run.end())
+
+
 def test_numbers_are_compared_beside_bluetoothd(ble, bumble, strangers, bluetoothd):
     bumble.peer.command("manner compares")
     run = ble.start_at_terminal("pair", names.NEAR, "--json")

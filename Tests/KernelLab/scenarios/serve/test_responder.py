@@ -186,6 +186,27 @@ def test_a_passkey_beside_bluetoothd(bumble_central, ble, strangers, neighbour, 
     neighbour.daemon.wait_line("Calling Agent.RequestPasskey")
 
 
+@pytest.mark.parametrize("is_replaced", [False, True], ids=["gone", "replaced"])
+def test_a_bluetoothd_that_is_killed_while_a_person_is_asked(bumble_central, ble, strangers, neighbour, is_replaced):
+    """It has passed the question on, and nobody is there for the answer: the kernel gets it."""
+    peer = strangers
+    neighbour.start()
+    peer.command(f"manner 0 shows {PASSKEY}")
+    with bumble_central.serving(ble, "--profile", "echo", at_terminal=True) as served:
+        mark = connect(bumble_central)
+        peer.command("pair 0")
+        served.run.wait_question("shows (")
+        neighbour.daemon.wait_line("Calling Agent.RequestPasskey")
+        neighbour.crash()
+        if is_replaced:
+            neighbour.start()
+            neighbour.daemon.wait_line("Default agent set to")
+        served.run.type(PASSKEY)
+        peer.wait("paired", mark)
+        served.wait("paired", authenticated=True)
+        leave(peer, served)
+
+
 def test_numbers_are_compared_beside_bluetoothd(bumble_central, ble, strangers, neighbour):
     peer = strangers
     neighbour.start()
