@@ -5,7 +5,8 @@
 It has an agent that agrees to everything. Says `ready`, then `number value=N` for each number that its subscription
 brings, in order, and `unfollowed` when that ends. Commands:
 
-    bond ADDRESS        looks for it, pairs with it and waits for its services; `again ADDRESS` connects to it once more
+    bond ADDRESS        looks for it, pairs with it and waits for its services; `again ADDRESS` connects to it once more,
+                        `disconnect` ends its link
     follow UUID         subscribes, on a socket of its own: bluetoothd merges property changes
     read UUID           a value of the device
     facts               what bluetoothd says of the device and of the adapter, as JSON
@@ -147,7 +148,7 @@ async def main(socket: str, adapter: str) -> None:
     bus.export(AGENT, Agent())
     neighbour = Neighbour(bus, adapter, control)
     await neighbour.anew()
-    device = (neighbour.bond, neighbour.again, neighbour.follow, neighbour.read, neighbour.facts)
+    device = (neighbour.bond, neighbour.again, neighbour.disconnect, neighbour.follow, neighbour.read, neighbour.facts)
     for command in (*device, neighbour.scan, neighbour.seen, neighbour.advertise, neighbour.active, neighbour.anew):
         control.commands[command.__name__] = command
     await control.serve(socket)

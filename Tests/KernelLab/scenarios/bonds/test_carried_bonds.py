@@ -13,6 +13,7 @@ import pytest
 
 from lab import names
 from lab.leaks import Witness, leaks, secrets
+from lab.neighbour import Neighbour
 from lab.peer import Peer
 from lab.world import RUN, Process, start_bluetoothd
 
@@ -85,6 +86,29 @@ def test_bonds_of_bluetoothd_are_imported_and_encrypt_links_without_it(ble, bumb
     assert not witness.keys, "it was not paired with again"
     witness.close()
     assert contents(THEIRS) == before, "bluetoothd's own files are only read"
+
+
+def test_who_pairs_where_bluetoothd_has_the_bond_is_told_what_is_missing(ble, bumble, strangers):
+    """The kernel has bluetoothd's keys, and pairs with nobody again; the next links need a bond of our own."""
+    neighbour = Neighbour(bumble.management, bumble.index)
+    path = str(RUN / "theirs.sock")
+    try:
+        neighbour.start()
+        program = Process("theirs", sys.executable, "-m", "peers.bluez_neighbour", path, f"hci{bumble.index}")
+        program.wait_line(" ready ")
+        theirs = Peer(path)
+        theirs.command(f"bond {names.NEAR}")
+        theirs.command("disconnect")
+        bumble.wait_silence()
+        run = ble.good("pair", names.NEAR)
+        assert "no bond is stored" in run.stderr and "ble bonds import --bluetoothd" in run.stderr, run
+        ble.bad("read", names.NEAR, names.SECRET, status=1, says=["ble pair"])
+        ble.good("bonds", "import", "--bluetoothd")
+        assert ble.good("read", names.NEAR, names.SECRET, "--json").values == [names.SECRET_BYTES]
+        theirs.close()
+        program.stop()
+    finally:
+        neighbour.stop()
 
 
 def test_bonds_of_bluetoothd_take_root(ble, bumble, bonded_by_bluetoothd):
