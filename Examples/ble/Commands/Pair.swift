@@ -121,9 +121,6 @@ struct Pair: Command {
         let how = outcome?.wasPaired == false ? "already paired" : "paired"
         var text = "\(address)  \(address.kind)  \(how), \(security.isEncrypted ? "encrypted" : "not encrypted")"
         if let identity { text += "; the bond is stored as \(identity.descriptionWithKind)" }
-        if bond == nil, security.isEncrypted {
-            text += "; no bond is stored: the device doesn't bond, or the adapter has another program's keys"
-        }
         try environment.output.print(
             .object(
                 ("address", .string("\(address)")),

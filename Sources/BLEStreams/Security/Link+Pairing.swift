@@ -11,11 +11,8 @@ extension Link {
     /// ``Peripheral/withLink(timeout:parameters:pairing:_:)`` hands them out. If the link is already encrypted, nothing
     /// is done: ``secure(to:answers:timeout:)`` makes it authenticated.
     ///
-    /// If the adapter has the keys of another program's bond, such as bluetoothd's, this link is encrypted with them, but
-    /// no bond is stored: ``Peripheral/bond`` stays `nil`.
-    ///
-    /// Otherwise, when it returns, the bond is on disk. If it can't be written, for example because the disk is full,
-    /// the error states the file, the cause and the remedy, and its ``BLEError/pairingFailure`` is
+    /// When it returns, the bond is on disk. If it can't be written, for example because the disk is full, the error
+    /// states the file, the cause and the remedy, and its ``BLEError/pairingFailure`` is
     /// ``PairingFailure/bondNotKept``. The link stays up and encrypted, and another call tries to write the bond again.
     /// A link that is raised automatically, on demand, continues without a stored bond: then the store's warning
     /// reports it.
