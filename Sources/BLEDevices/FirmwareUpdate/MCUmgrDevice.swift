@@ -40,13 +40,14 @@ struct MCUmgrDevice: Sendable {
         }
     }
 
-    /// Connects to the device once it accepts connections again. Attempts take different times, so the limit is a time
-    /// and not their number.
+    /// Connects to the device once it accepts connections again, or waits for a session that does. Attempts take
+    /// different times, so the limit is a time and not their number.
     func reconnect(in context: CommandContext) async throws {
         let end = context.timeline.now + options.resetPatience
         while true {
             do {
-                return try await context.reconnect(.constant(.zero, attempts: 0))
+                let rest = max(.zero, end - context.timeline.now)
+                return try await context.reconnect(.constant(.zero, attempts: 0), sessionWithin: rest)
             } catch let error as BLEError where !error.isFinal && context.timeline.now + .seconds(1) < end {
                 try await pause(for: .seconds(1), on: context.timeline)
             }

@@ -26,14 +26,19 @@ extension CommandWork {
     /// - Parameters:
     ///   - timeout: how long to try; `nil`: as long as the session takes, or 30 s.
     ///   - limit: how long to wait for an unusable adapter; `nil`: within the timeout.
-    func findLink(timeout: Duration?, adapterWithin limit: Duration? = nil) async throws {
+    ///   - patience: how long to wait for a session if there is no timeout; `nil`: as long as it takes.
+    func findLink(
+        timeout: Duration?,
+        adapterWithin limit: Duration? = nil,
+        sessionWithin patience: Duration? = nil
+    ) async throws {
         state.withLock { $0.requests += 1 }
         if isConnected { return }
         end()
         switch connection.source {
         case .link: throw noLink
         case .session(let reference):
-            let hold = try await reference.standing().hold(timeout: timeout)
+            let hold = try await reference.standing().hold(timeout: timeout ?? patience)
             connection.adopt(hold.link)
             take(hold)
         case .peripheral(let peripheral):

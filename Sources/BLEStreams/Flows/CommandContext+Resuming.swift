@@ -34,6 +34,15 @@ extension CommandContext {
         _ policy: RetryPolicy = .exponential(attempts: 5),
         adapterWithin limit: Duration = .seconds(600)
     ) async throws {
+        try await reconnect(policy, adapterWithin: limit, sessionWithin: nil)
+    }
+
+    /// The same, with a limit for a session, which otherwise makes its next link whenever it can.
+    package func reconnect(
+        _ policy: RetryPolicy,
+        adapterWithin limit: Duration = .seconds(600),
+        sessionWithin patience: Duration?
+    ) async throws {
         scope.listen()
         // Counts even if a link is still up: a retry of the command may then expect another link.
         work.state.withLock { $0.requests += 1 }
@@ -44,7 +53,7 @@ extension CommandContext {
             // If no other link may follow, the error says so.
             if !hasNextLink { throw work.noLink }
             do {
-                try await work.findLink(timeout: nil, adapterWithin: limit)
+                try await work.findLink(timeout: nil, adapterWithin: limit, sessionWithin: patience)
             } catch {
                 failures += 1
                 // The adapter did not return within the limit.

@@ -187,6 +187,40 @@ import Testing
         }
     }
 
+    @Test(arguments: [true, false])
+    func `in the queue of a session such a device is given up too, and the queue goes on`(isUpdate: Bool) async throws {
+        let (device, image) = (UpdateDevice(), try UpdateDevice.firmware(1000))
+        try await device.run { bench in
+            try await bench.central.withSession(Session.Plan(bench.peripheral)) { session in
+                let options = FirmwareUpdateFlow.MCUmgrOptions(
+                    mode: isUpdate ? .testAndConfirm : .test,
+                    resetPatience: .seconds(90)
+                )
+                let update = FirmwareUpdateFlow(image, over: .mcumgr(options))
+                if !isUpdate { try await session.queue.run(update) }
+                let restart = Recorder<Duration>()
+                let leave: @Sendable (CommandProgress) -> Void = { progress in
+                    guard progress.phase == "restart", restart.all.isEmpty else { return }
+                    restart.add(bench.time.now)
+                    bench.air.faults.add(.outOfRange(lasting: .seconds(600)), on: bench.peripheralAdapter)
+                }
+                let error = await bleError {
+                    if isUpdate {
+                        try await session.queue.run(update, replacing: .activeFlow, onProgress: leave)
+                    } else {
+                        let revert = FirmwareRevertFlow(image, options: options)
+                        try await session.queue.run(revert, replacing: .activeFlow, onProgress: leave)
+                    }
+                }
+                #expect(error?.code == .timedOut)
+                let elapsed = try bench.time.now - #require(restart.all.first)
+                #expect(elapsed >= .seconds(90) && elapsed < .seconds(130), "\(elapsed)")
+                let battery = try await session.queue.run(.read(UpdateDevice.battery))
+                #expect(Array(battery) == [87])
+            }
+        }
+    }
+
     // MARK: - Files
 
     @Test func `files that are no firmware are refused, and why is told`() throws {
