@@ -23,11 +23,9 @@ public struct RealTimeline: Timeline {
 
     public func schedule(after delay: Duration, _ body: @escaping @Sendable () -> Void) -> RadioActivity {
         let timer = DispatchSource.makeTimerSource(queue: Self.queue)
-        let parts = max(delay, .zero).components
-        let nanoseconds = parts.seconds.multipliedReportingOverflow(by: 1_000_000_000)
-        let interval =
-            nanoseconds.overflow ? Int.max : Int(nanoseconds.partialValue) + Int(parts.attoseconds / 1_000_000_000)
-        timer.schedule(deadline: .now() + .nanoseconds(interval), leeway: .milliseconds(1))
+        // The longest durations have more nanoseconds, and even more seconds, than an integer holds.
+        let nanoseconds = Int(clamping: max(delay, .zero).attoseconds / 1_000_000_000)
+        timer.schedule(deadline: .now() + .nanoseconds(nanoseconds), leeway: .milliseconds(1))
         timer.setEventHandler(handler: body)
         timer.activate()
         return RadioActivity { timer.cancel() }

@@ -149,7 +149,7 @@ extension SessionState.Kind {
 extension Duration {
     /// Seconds with two decimals: `1.04`.
     fileprivate var inSeconds: String {
-        let hundredths = components.seconds * 100 + components.attoseconds / 10_000_000_000_000_000
+        let hundredths = attoseconds / 10_000_000_000_000_000
         let rest = hundredths % 100
         return "\(hundredths / 100).\(rest < 10 ? "0" : "")\(rest)"
     }

@@ -176,8 +176,6 @@ extension VirtualTime {
 
 extension Duration {
     fileprivate var dispatchInterval: DispatchTimeInterval {
-        let parts = max(self, .zero).components
-        let (milliseconds, overflow) = Int(parts.seconds).multipliedReportingOverflow(by: 1000)
-        return overflow ? .never : .milliseconds(milliseconds + Int(parts.attoseconds / 1_000_000_000_000_000))
+        Int(exactly: max(self, .zero).attoseconds / 1_000_000_000_000_000).map { .milliseconds($0) } ?? .never
     }
 }
