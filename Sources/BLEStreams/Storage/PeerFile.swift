@@ -17,8 +17,12 @@ struct PeerFile: ChecksummedFile {
     /// The fault of a file.
     enum Fault: Error {
         case damaged
+        /// A later version of this library has written it.
         case unknownVersion(Int)
     }
+
+    /// What a file of any version has.
+    private struct Version: Decodable { var version: Int }
 
     /// Makes the file of a peer's record.
     init(_ record: PeerRecord, of peer: BluetoothAddress) {
@@ -29,14 +33,23 @@ struct PeerFile: ChecksummedFile {
 
     /// Reads the file of a peer.
     init(_ octets: Data, of peer: BluetoothAddress) throws(Fault) {
-        guard let file = try? JSONDecoder().decode(Self.self, from: octets) else { throw .damaged }
-        switch file.version {
+        let decoder = JSONDecoder()
+        guard let version = try? decoder.decode(Version.self, from: octets).version else { throw .damaged }
+        let decoded = try? decoder.decode(Self.self, from: octets)
+        guard version == 1 || version == Self.currentVersion else {
+            // One flipped bit makes another version of this one.
+            var file = decoded
+            file?.version = Self.currentVersion
+            let isThisVersion = file.map { $0.checksum == $0.computedChecksum } ?? false
+            throw isThisVersion ? .damaged : .unknownVersion(version)
+        }
+        guard let file = decoded else { throw .damaged }
+        switch version {
         case 1: guard file.checksum == nil else { throw .damaged }
-        case Self.currentVersion:
+        default:
             guard let checksum = file.checksum, checksum == file.computedChecksum else { throw .damaged }
             // The file was copied from another peer.
             guard file.peer == peer.descriptionWithKind else { throw .damaged }
-        default: throw .unknownVersion(file.version)
         }
         self = file
     }

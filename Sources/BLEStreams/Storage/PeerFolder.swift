@@ -75,7 +75,7 @@ struct PeerFolder: Sendable {
     func read(_ peer: BluetoothAddress) throws(BLEError) -> Reading {
         onAccess()
         guard let folder = try TrustedFolder.open(path) else { return (PeerRecord(), nil) }
-        if case .readable(let reading) = try Self.state(of: peer, in: folder) { return reading }
+        if case .readable(let reading) = try Self.usableState(of: peer, in: folder) { return reading }
         // Another program may be replacing it with a good one, which must not be set aside.
         guard let lock = try folder.lock(waiting: false) else {
             throw .store(
@@ -94,17 +94,12 @@ struct PeerFolder: Sendable {
         in folder: borrowing TrustedFolder,
         _ lock: borrowing TrustedFolder.Lock
     ) throws(BLEError) -> Reading {
-        let why: String
-        switch try state(of: peer, in: folder) {
-        case .readable(let reading): return reading
-        case .faulty(.damaged): why = "it is damaged"
-        case .faulty(.unknownVersion(let version)): why = "its version \(version) is not known"
-        }
+        if case .readable(let reading) = try usableState(of: peer, in: folder) { return reading }
         let place = try folder.setAside(name(peer))
         let notice = BLEError.store(
             "read",
             "\(folder.path)/\(name(peer))",
-            cause: "\(why); it was set aside as \(place), and its content is determined again",
+            cause: "it is damaged; it was set aside as \(place), and its content is determined again",
             remedy: "If there was a bond with \(peer), remove it on that device, and pair again."
         )
         return (PeerRecord(), notice)
@@ -112,16 +107,28 @@ struct PeerFolder: Sendable {
 
     private enum FileState {
         case readable(Reading)
-        case faulty(PeerFile.Fault)
+        case damaged
     }
 
-    private static func state(
+    /// - Throws: also if a later version of the library has written the file, to which it still is of use.
+    private static func usableState(
         of peer: BluetoothAddress,
         in folder: borrowing TrustedFolder
     ) throws(BLEError) -> FileState {
         guard let contents = try folder.contents(of: name(peer)) else { return .readable((PeerRecord(), nil)) }
         let file: PeerFile
-        do throws(PeerFile.Fault) { file = try PeerFile(contents.octets, of: peer) } catch { return .faulty(error) }
+        do throws(PeerFile.Fault) {
+            file = try PeerFile(contents.octets, of: peer)
+        } catch {
+            guard case .unknownVersion(let version) = error else { return .damaged }
+            throw .store(
+                "read",
+                "\(folder.path)/\(name(peer))",
+                cause: "its version \(version) is not known to this version of the library",
+                remedy:
+                    "Use the version that has written it; or move it away, and pair again if there was a bond with \(peer)."
+            )
+        }
         guard contents.wasReadable else { return .readable((file.record, nil)) }
         let notice = BLEError.store(
             "read",

@@ -48,7 +48,7 @@ struct PeerStoreTests {
         }
     }
 
-    @Test(arguments: ["", "{", "[]", #"{"version":1}"#, #"{"version":3,"peer":"x","record":{}}"#])
+    @Test(arguments: ["", "{", "[]", #"{"version":1}"#, #"{"version":2,"peer":"x","record":{}}"#])
     func `a file that makes no sense is set aside, and the rest goes on`(contents: String) async throws {
         try await withFolder { folder in
             let name = "\(folder)/C4-F2-17-1A-1D-BB-random.json"
@@ -62,6 +62,31 @@ struct PeerStoreTests {
             let kept = try String(contentsOfFile: "\(name).1", encoding: .utf8)
             #expect(kept == contents)
             store.update(peer, note(try bond()))
+            await store.flush()
+            #expect(PeerStore(folder: folder).record(of: peer).bonds?.count == 1)
+        }
+    }
+
+    @Test(arguments: [#"{"version":3,"peer":"x","record":{}}"#, #"{"version":4,"all":"different"}"#])
+    func `a file that a later version has written stays as it is`(contents: String) async throws {
+        try await withFolder { folder in
+            let name = "\(folder)/C4-F2-17-1A-1D-BB-random.json"
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+            try Data(contents.utf8).write(to: URL(filePath: name))
+            let warnings = Mutex<[BLEError]>([])
+            let store = PeerStore(folder: folder) { error in warnings.withLock { $0.append(error) } }
+            #expect(store.record(of: peer).isEmpty)
+            store.update(peer, isLasting: true, note(try bond()))
+            await store.flush()
+            let told = try #require(warnings.withLock { $0.first })
+            #expect(told.object == name && told.cause.contains("version") && told.remedy.contains("has written it"))
+            #expect(
+                try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasPrefix("C4") }.count == 1
+            )
+            #expect(try String(contentsOfFile: name, encoding: .utf8) == contents)
+            // Until that is settled, the bond is known to this program only.
+            #expect(store.record(of: peer).bonds?.count == 1 && store.failure(of: peer) != nil)
+            try FileManager.default.moveItem(atPath: name, toPath: "\(name).later")
             await store.flush()
             #expect(PeerStore(folder: folder).record(of: peer).bonds?.count == 1)
         }
