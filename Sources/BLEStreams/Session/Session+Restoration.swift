@@ -32,22 +32,38 @@ extension Fleet {
 
 extension Session {
     /// Removes this session from the store, so that later runs of the program don't restore it; the session itself
-    /// continues.
+    /// continues, and is not stored again.
     public func forget() {
-        guard let address = peripheral?.address else { return }
-        for name in storedNames(of: address) { core.store.update(name) { $0.session = nil } }
+        // A peripheral that is being searched for has no address, but the plan is stored under its last one.
+        let names = peripheral.map { storedNames(of: $0.address) } ?? []
+        facts.withLock { facts in
+            facts.isForgotten = true
+            // A file that can't be written now must not bring it back later.
+            for name in names { core.store.update(name, isLasting: true) { $0.session = nil } }
+            if let kept = facts.kept.take() { withdraw(kept, isLasting: true) }
+        }
     }
 
     /// Stores the plan for the next run of the program, if it is to be kept: under the identity, if that is known.
     func keep() {
         guard plan.isKept, let address = peripheral?.address else { return }
         let (record, identity) = (SessionRecord(plan, name: name), core.identities.identity(of: address))
-        // Under a private address, which it was found by before it paired, it would be restored once more.
-        for former in storedNames(of: address) where former != identity {
-            core.store.update(former) { $0.session = nil }
+        let names = storedNames(of: address)
+        // In one step with looking whether it is forgotten: the program may forget it meanwhile.
+        facts.withLock { facts in
+            guard !facts.isForgotten else { return }
+            // Under a private address, which it was found by before it paired, it would be restored once more.
+            for former in names where former != identity { core.store.update(former) { $0.session = nil } }
+            if let kept = facts.kept, kept.address != identity { withdraw(kept) }
+            facts.kept = (identity, record)
+            core.store.update(identity) { $0.session = record }
         }
-        facts.withLock { $0.keptAs = identity }
-        core.store.update(identity) { $0.session = record }
+    }
+
+    /// Removes what this session has stored for an address that its peripheral no longer has, unless another session has
+    /// stored another plan there.
+    private func withdraw(_ kept: (address: BluetoothAddress, record: SessionRecord), isLasting: Bool = false) {
+        core.store.update(kept.address, isLasting: isLasting) { if $0.session == kept.record { $0.session = nil } }
     }
 
     /// Where the plan for the peripheral with this address may be stored: there, under its identity, and under the
@@ -55,7 +71,7 @@ extension Session {
     private func storedNames(of address: BluetoothAddress) -> Set<BluetoothAddress> {
         let identities = core.identities
         let identity = identities.identity(of: address)
-        var known = facts.withLock { $0.keptAs }.map { [$0] } ?? []
+        var known = facts.withLock { $0.kept }.map { [$0.address] } ?? []
         if case .addresses(let planned) = plan.target { known += planned }
         return Set(known.filter { identities.identity(of: $0) == identity }).union([address, identity])
     }

@@ -60,8 +60,10 @@ public final class Session: Sendable {
         var link: Link?
         /// The last link, which may still be closing.
         var lastLink: Link?
-        /// The address under which the plan was stored last.
-        var keptAs: BluetoothAddress?
+        /// What was stored last of the plan, and for which address.
+        var kept: (address: BluetoothAddress, record: SessionRecord)?
+        /// Whether the program wants nothing of it stored any more.
+        var isForgotten = false
         /// When the link was lost; recorded only if there are event handlers.
         var lostSince: Duration?
     }

@@ -13,7 +13,7 @@ import Synchronization
 /// failure either the old or the new one exists. A damaged file is set aside in the same folder and named in a warning,
 /// and its content is determined again; a file that can't be used for another reason stays as it is. A bond that could
 /// not be written, for example to a full disk, is kept in memory while the program runs, and is written with the peer's
-/// next change or by ``flush()``.
+/// next change or by ``flush()``; so is ``Session/forget()``.
 ///
 /// Several programs may share a folder: each change applies to the file's content at that moment.
 ///
@@ -169,7 +169,7 @@ public final class PeerStore: Sendable {
         if isNew { queue.async { self.writePending(peer) } }
     }
 
-    /// Why a bond with a peer is not on disk; `nil` if it is, or none was changed.
+    /// Why a lasting change of a peer, mostly of its bond, is not on disk; `nil` if it is, or there was none.
     func failure(of peer: BluetoothAddress) -> BLEError? { state.withLock { $0.failures[peer] } }
 
     /// Waits until all changes so far are on disk, or have been given up with a warning.

@@ -107,6 +107,106 @@ import Testing
         }
     }
 
+    private static func keptPlan() -> Session.Plan {
+        var plan = Session.Plan(finding: .service(BluetoothUUID(0xA000)))
+        plan.isKept = true
+        return plan
+    }
+
+    @Test(arguments: [true, false])
+    func `a session whose device goes from address to address is stored for the last one, until it is removed`(
+        isReady: Bool
+    ) async throws {
+        try await Bench.run { bench in
+            try await Central.open(.radio(bench.peripheralAdapter)).setPrivacy(true, interrupting: true)
+            let central = try await Central.open(.radio(bench.centralAdapter), store: .inMemory())
+            try await central.withFleet { fleet in
+                let session = fleet.add(Self.keptPlan())
+                for _ in 0..<3 {
+                    try await session.ready()
+                    #expect(central.keptPlans.map(\.target) == [.addresses([bench.peripheralAdapter.addressOnAir])])
+                    bench.peripheralAdapter.renewPrivateAddress()
+                    bench.air.faults.add(.dropLink(after: .zero))
+                    _ = try await session.states.first { !$0.state.isReady }
+                }
+                if isReady {
+                    try await session.ready()
+                } else {
+                    // Then it has no address.
+                    bench.peripheralAdapter.powerOff()
+                    _ = try await session.states.first { $0.state.kind == .scanning }
+                    #expect(session.peripheral == nil)
+                }
+                await fleet.remove(session)
+            }
+            #expect(central.keptPlans.isEmpty)
+        }
+    }
+
+    @Test func `what another session has stored for the former address stays`() async throws {
+        try await Bench.run(centrals: 2) { bench in
+            let central = try await Central.open(.radio(bench.centralAdapter), store: .inMemory())
+            let other = bench.air.adapter()
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                try await central.withFleet { fleet in
+                    let session = fleet.add(Self.keptPlan())
+                    try await session.ready()
+                    var plan = Session.Plan(bench.peripheral)
+                    plan.isKept = true
+                    try await fleet.add(plan).ready()
+                    bench.peripheralAdapter.powerOff()
+                    group.addTask { try await Bench.description.run(on: other) }
+                    await session.disconnect()
+                    try session.search()
+                    try await session.ready()
+                    let targets: Set = [plan.target, .addresses([other.address])]
+                    #expect(Set(central.keptPlans.map(\.target)) == targets)
+                }
+                group.cancelAll()
+                while await group.nextResult() != nil {}
+            }
+        }
+    }
+
+    @Test func `a session that is forgotten stays so on its next link`() async throws {
+        try await Bench.run { bench in
+            let central = try await Central.open(.radio(bench.centralAdapter), store: .inMemory())
+            try await central.withSession(Self.keptPlan()) { session in
+                try await session.ready()
+                #expect(central.keptPlans.count == 1)
+                session.forget()
+                bench.air.faults.add(.dropLink(after: .zero))
+                _ = try await session.states.first { !$0.state.isReady }
+                try await session.ready()
+                #expect(central.keptPlans.isEmpty)
+            }
+        }
+    }
+
+    @Test func `a session that is forgotten while the disk is full is so once there is room`() async throws {
+        try await StoreChild.with { child in
+            let warnings = Recorder<BLEError>()
+            let store = PeerStore(folder: child.folder) { warnings.add($0) }
+            try await Bench.run { bench in
+                let central = try await Central.open(.radio(bench.centralAdapter), store: store)
+                try await central.withSession(Self.keptPlan()) { session in
+                    try await session.ready()
+                    await bench.time.holding { await store.flush() }
+                    // What is in the way of the new file is as good as a full disk.
+                    let obstacle = "\(child.folder)/.new"
+                    try FileManager.default.createDirectory(atPath: obstacle, withIntermediateDirectories: false)
+                    session.forget()
+                    await bench.time.holding { await store.flush() }
+                    #expect(warnings.all.count == 1 && central.keptPlans.isEmpty)
+                    try FileManager.default.removeItem(atPath: obstacle)
+                }
+                await bench.time.holding { await store.flush() }
+                let later = try await Central.open(.radio(bench.centralAdapter), store: PeerStore(folder: child.folder))
+                #expect(later.keptPlans.isEmpty)
+            }
+        }
+    }
+
     @Test func `a session that nobody wants kept is not`() async throws {
         try await Bench.run { bench in
             let store = PeerStore.inMemory()
