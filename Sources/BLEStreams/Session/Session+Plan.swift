@@ -60,8 +60,9 @@ extension Session {
         /// Whether later runs of the program can restore the session with ``Fleet/restore(initialise:)``.
         ///
         /// The plan is stored for the address found; if the session finds its peripheral at another one, for that only.
-        /// Of several sessions with one peripheral, the plan of the last one to become ready is stored. An address that changes by design is useless to a later run, unless there is a
-        /// bond by which the kernel recognises the peripheral.
+        /// Of several sessions with one peripheral, the plan of the last one to become ready is stored. An address that
+        /// changes by design is useless to a later run, unless there is a bond by which the kernel recognises the
+        /// peripheral.
         public var isKept = false
 
         /// A session with the peripheral at this address; pass it with both kinds if the kind is unknown.

@@ -125,8 +125,7 @@ struct PeerFolder: Sendable {
                 "read",
                 "\(folder.path)/\(name(peer))",
                 cause: "its version \(version) is not known to this version of the library",
-                remedy:
-                    "Use the version that has written it; or move it away, and pair again if there was a bond with \(peer)."
+                remedy: "Use the version that has written it, or move the file away and pair with \(peer) again."
             )
         }
         guard contents.wasReadable else { return .readable((file.record, nil)) }
