@@ -5,11 +5,17 @@ extension Central {
     /// The plans stored by earlier runs of the program, in the order of their addresses.
     ///
     /// If its plan says so (``Session/Plan/isKept``), a session is stored from its first link until it is forgotten.
-    /// The cached services and the bond, in the same file, are restored with the plan. This reads files, so don't call
-    /// it on ``executor``.
+    /// The cached services and the bond, in the same file, are restored with the plan. A plan that this version of the
+    /// library can't follow, because a later one has stored it, is left out with a warning. This reads files, so don't
+    /// call it on ``executor``.
     public var keptPlans: [Session.Plan] {
         let store = core.store
-        return store.peers().compactMap { peer in store.record(of: peer).session?.plan(for: peer) }
+        return store.peers().compactMap { peer in
+            guard let session = store.record(of: peer).session else { return nil }
+            let plan = session.plan(for: peer)
+            if plan == nil { store.warn(.cannotRestore(peer)) }
+            return plan
+        }
     }
 }
 
@@ -74,5 +80,16 @@ extension Session {
         var known = facts.withLock { $0.kept }.map { [$0.address] } ?? []
         if case .addresses(let planned) = plan.target { known += planned }
         return Set(known.filter { identities.identity(of: $0) == identity }).union([address, identity])
+    }
+}
+
+extension BLEError {
+    fileprivate static func cannotRestore(_ peer: BluetoothAddress) -> BLEError {
+        .store(
+            "restore",
+            "the session with \(peer)",
+            cause: "its stored plan has what this version of the library doesn't know",
+            remedy: "Use the version that has stored it, or add a session with a new plan."
+        )
     }
 }

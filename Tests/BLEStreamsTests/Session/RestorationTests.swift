@@ -207,6 +207,26 @@ import Testing
         }
     }
 
+    @Test func `a plan that demands what nobody knows is left out with a warning, and the others are restored`()
+        async throws
+    {
+        try await StoreChild.with { child in
+            let warnings = Recorder<BLEError>()
+            let store = PeerStore(folder: child.folder) { warnings.add($0) }
+            for peer in [StoreChild.peer, StoreChild.other] {
+                var record = SessionRecord(Self.plan(peer), name: nil)
+                if peer == StoreChild.peer { record.security = "of the future" }
+                store.update(peer) { [record] in $0.session = record }
+            }
+            try await Bench.run { bench in
+                let central = try await Central.open(.radio(bench.centralAdapter), store: store)
+                #expect(central.keptPlans == [Self.plan(StoreChild.other)])
+                await bench.time.holding { await store.flush() }
+                #expect(warnings.all.map(\.object) == ["the session with \(StoreChild.peer)"])
+            }
+        }
+    }
+
     @Test func `a session that nobody wants kept is not`() async throws {
         try await Bench.run { bench in
             let store = PeerStore.inMemory()
