@@ -10,6 +10,8 @@ final class PairingDialogue: Sendable {
     private struct State {
         var consent = PairingConsent()
         var agent: PairingAgent?
+        /// Until bluetoothd has asked, no other pairing registers an agent.
+        var turn: AgentTurn?
         /// The outcome of the agent's registration.
         var agentOutcome = PairingAgent.Outcome.notNeeded
         /// The timer after which this program answers the kernel because bluetoothd doesn't.
@@ -95,19 +97,26 @@ final class PairingDialogue: Sendable {
         ) { [weak self] meaning in
             self?.bluetoothdAsked(meaning)
         }
+        let turn = AgentTurn(on: bus, loop: loop, timeline: timeline)
         let mayBegin = state.withLock { state in
-            if !state.isOver { state.agent = agent }
+            if !state.isOver { (state.agent, state.turn) = (agent, turn) }
             return !state.isOver
         }
         guard mayBegin else { return }
-        agent.begin(over: bus) { [self] outcome in
-            state.withLock { state in
-                state.agentOutcome = outcome
-                if outcome == .ready { state.consent.agentBegan() }
+        turn.take { [self] in
+            agent.begin(over: bus) { [self] outcome in
+                state.withLock { state in
+                    state.agentOutcome = outcome
+                    if outcome == .ready { state.consent.agentBegan() }
+                }
+                if outcome != .ready { releaseTurn() }
+                ready()
             }
-            ready()
         }
     }
+
+    /// Lets another pairing register its agent.
+    private func releaseTurn() { state.withLock { $0.turn.take() }?.release() }
 
     /// Uses an existing agent to answer bluetoothd; the agent's owner passes on bluetoothd's questions. The agent does
     /// not end with the dialogue.
@@ -139,6 +148,7 @@ final class PairingDialogue: Sendable {
             return state.patience
         }
         patience?.cancel()
+        releaseTurn()
     }
 
     /// Withdraws its questions and the agent.
@@ -184,6 +194,7 @@ final class PairingDialogue: Sendable {
 
 extension PairingDialogue {
     func bluetoothdAsked(_ meaning: AgentQuestions.Meaning) {
+        if meaning != .refused { releaseTurn() }
         switch meaning {
         case .asked(_, let isConsent): take { $0.agentAsked(isConsent: isConsent) }
         case .released, .withdrawn: take { $0.agentEnded() }

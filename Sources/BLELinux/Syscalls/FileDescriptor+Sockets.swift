@@ -80,7 +80,7 @@ extension FileDescriptor {
         try socket(AF_BLUETOOTH, Int32(SOCK_RAW.rawValue), BTPROTO_HCI, of: kernel)
     }
 
-    private static func socket(
+    static func socket(
         _ domain: Int32,
         _ type: Int32,
         _ kind: Int32,
@@ -93,32 +93,6 @@ extension FileDescriptor {
             $0.makeSocket(domain, type, kind)
         }
         return FileDescriptor(owning: number, of: kernel)
-    }
-
-    /// Makes a local socket with a name that no other one has at the same time; the name is not a file. The
-    /// corresponding C functions are `socket` and `bind`.
-    static func namedSocket(
-        _ name: String,
-        of kernel: Kernel = .ofThisMachine
-    ) throws(SystemError) -> FileDescriptor {
-        let descriptor = try socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue), 0, of: kernel)
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        // A name that begins with a zero is not in the file system.
-        let octets = [0] + Array(name.utf8)
-        let offset = MemoryLayout<sockaddr_un>.size - MemoryLayout.size(ofValue: address.sun_path)
-        precondition(octets.count <= MemoryLayout.size(ofValue: address.sun_path), "a socket's name is short")
-        withUnsafeMutableBytes(of: &address) { $0[offset...].copyBytes(from: octets) }
-        try withUnsafePointer(to: &address) { pointer throws(SystemError) in
-            let raw = UnsafeRawPointer(pointer).assumingMemoryBound(to: sockaddr.self)
-            let whole = UnsafeRawBufferPointer(start: pointer, count: offset + octets.count)
-            try kernel.call {
-                Glibc.bind(descriptor.rawValue, raw, socklen_t(whole.count))
-            } orOf: {
-                $0.bind(descriptor.rawValue, to: whole)
-            }
-        }
-        return descriptor
     }
 
     /// Gives the socket its own address. The corresponding C function is `bind`.
