@@ -172,6 +172,20 @@ def test_beside_a_bluetoothd_with_an_agent_of_somebody_else(ble, bumble, strange
     assert not [line for line in other_agent.lines if "asked" in line or "released" in line], other_agent.lines
 
 
+def test_several_pair_at_once_beside_bluetoothd(ble, bumble, strangers, bluetoothd):
+    """bluetoothd asks its newest agent about every pairing: each program waits until the one before it has been asked."""
+    bumble.peer.command("crowd", "3")
+    sensors = [names.crowd(number) for number in range(3)]
+    try:
+        for _ in range(3):
+            runs = [ble.start("pair", sensor + "/random", "--json") for sensor in sensors]
+            assert [run.end().status for run in runs] == [0, 0, 0], [str(run) for run in runs]
+            for sensor in sensors:
+                ble.good("unpair", sensor)
+    finally:
+        bumble.peer.command("leave")
+
+
 def test_a_bond_made_beside_bluetoothd_outlives_it(ble, bumble, strangers, bluetoothd):
     """bluetoothd replaces the kernel's list of keys at each start; those of such a bond are among its own."""
     ble.good("pair", names.NEAR)
