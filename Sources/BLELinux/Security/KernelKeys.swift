@@ -7,8 +7,8 @@ internal import Synchronization
 /// The kernel keeps them while the adapter is plugged in, and forgets them when it is removed. A list that is loaded
 /// replaces the previous one, of any program, and no command adds to it. So, depending on what is known:
 ///
-/// 1. If debugfs shows what the kernel has (to root), ours are added to it: no program loses a key, and keys that
-/// bluetoothd has removed by its own list are put back. Other keys of the same peer stay: the program that gave them
+/// 1. If debugfs shows what the kernel has (to root), ours are added to it: no program loses a key, not even one that is
+/// made meanwhile, and keys that bluetoothd has removed by its own list are put back. Other keys of the same peer stay: the program that gave them
 /// has paired since, or believes so, and only the peer knows which keys are valid.
 /// 2. Otherwise the list is ours only if bluetoothd is known not to run, from the processes or from the system bus, and
 /// no other program of this library has set it, according to ``KeyClaim``.
@@ -25,6 +25,8 @@ final class KernelKeys: Sendable {
         var levels: [BluetoothAddress: LinkSecurity.Level] = [:]
         /// The peers for which the kernel has keys that differ from this program's and were left there.
         var contested: Set<BluetoothAddress> = []
+        /// What the kernel has reported, and a list that was read before may lack.
+        var reported = ReportedKeys()
         /// Tells other programs that the list belongs to this one.
         var claim: KeyClaim?
         var observation: RadioActivity?
@@ -41,6 +43,8 @@ final class KernelKeys: Sendable {
                 case .indexRemoved, .extendedIndexRemoved: self?.forgetAll()
                 case .newLongTermKey(let new):
                     if new.storeHint, let peer = new.key.address.lowEnergy { self?.noteBond(peer, new.key) }
+                case .newIdentityResolvingKey(let new):
+                    if new.storeHint { self?.state.withLock { $0.reported.take(new.key) } }
                 case .deviceUnpaired(let address):
                     if let peer = address.lowEnergy { self?.remove(peer) }
                 default: break
@@ -57,12 +61,14 @@ final class KernelKeys: Sendable {
             state.authenticated = []
             state.levels = [:]
             state.contested = []
+            state.reported = ReportedKeys()
             state.claim = nil
         }
     }
 
     private func noteBond(_ peer: BluetoothAddress, _ key: ManagementLongTermKey) {
         state.withLock { state in
+            state.reported.take(key)
             state.bonded.insert(peer)
             state.levels[peer] = Bond.EncryptionKey(key).level
             state.contested.remove(peer)
@@ -105,6 +111,7 @@ final class KernelKeys: Sendable {
             state.authenticated.remove(peer)
             state.levels[peer] = nil
             state.contested.remove(peer)
+            state.reported.remove(ManagementAddress(peer))
             return state.claim
         }
         claim?.remove(peer)
@@ -157,11 +164,11 @@ final class KernelKeys: Sendable {
     ) {
         let peers = Set(bonds.map(\.peer))
         guard let management else { return result(.success(())) }
-        let current = current?.withoutFormerKeys(of: bonds)
-        let (loaded, bonded) = state.withLock { state in
+        let (loaded, bonded, reported) = state.withLock { state in
             state.authenticated.formUnion(bonds.filter(\.isAuthenticated).map(\.peer))
-            return (state.peers, state.bonded)
+            return (state.peers, state.bonded, state.reported)
         }
+        let current = current.map { reported.completing($0).withoutFormerKeys(of: bonds) }
         // What was loaded before bluetoothd started is gone.
         let lasting = bluetoothd == .absent || current != nil ? loaded : nil
         let areLoaded = peers.isSubset(of: bonded.union(lasting ?? [])) && (lasting != nil || !peers.isEmpty)
@@ -180,24 +187,32 @@ final class KernelKeys: Sendable {
             note(bonds, areThere: false)
             result(.failure(obstacle))
         case .load(let keys):
-            give(keys, peers, management) { [self] outcome in
+            give(keys, peers, management, after: reported.count) { [self] outcome in
                 if case .success = outcome { note(bonds, areThere: true) }
                 result(outcome)
             }
         }
     }
 
+    /// - Parameter count: the number of reports that the keys take into account. What the kernel has made since is given
+    ///   to it again: a pairing, of any program, may have ended between the reading of a list and its loading.
     private func give(
         _ keys: KernelKeyList,
         _ peers: Set<BluetoothAddress>,
         _ management: ManagementSocket,
+        after count: Int,
         _ result: @escaping @Sendable (Result<Void, KeyObstacle>) -> Void
     ) {
         management.submit(ManagementLoadIdentityResolvingKeys(keys.identity)) { [self] answer in
             if case .failure(let failure) = answer { return result(.failure(.management(failure))) }
             management.submit(ManagementLoadLongTermKeys(keys.longTerm)) { [self] answer in
-                if case .success = answer { state.withLock { $0.peers = peers.union($0.peers ?? []) } }
-                result(answer.map { _ in }.mapError { .management($0) })
+                if case .failure(let failure) = answer { return result(.failure(.management(failure))) }
+                let (made, newCount) = state.withLock { state in
+                    state.peers = peers.union(state.peers ?? [])
+                    return (state.reported.after(count), state.reported.count)
+                }
+                if keys.contains(made) { return result(.success(())) }
+                give(keys.replacing(with: made), peers, management, after: newCount, result)
             }
         }
     }

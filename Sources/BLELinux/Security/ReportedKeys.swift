@@ -1,0 +1,62 @@
+internal import BLEProtocol
+
+/// The keys of new bonds that the kernel has reported, of any program, in their order.
+///
+/// A list of keys that was read before one of them was made lacks it, and loading that list would remove it.
+struct ReportedKeys: Sendable {
+    private struct Report<Key: Sendable>: Sendable {
+        let key: Key
+        let number: Int
+    }
+
+    /// As many bonds are not made within one load, nor by programs that run at once.
+    private static let maximum = 64
+
+    private var longTerm: [Report<ManagementLongTermKey>] = []
+    private var identity: [Report<ManagementIdentityResolvingKey>] = []
+
+    /// The number of reports so far.
+    private(set) var count = 0
+
+    /// Takes a key; it replaces those of the same peer that it can't stand beside.
+    mutating func take(_ key: ManagementLongTermKey) {
+        // One key of LE Secure Connections, or one for each role of a legacy pairing.
+        longTerm.removeAll {
+            $0.key.address == key.address && ($0.key.kind != key.kind || $0.key.initiator == key.initiator)
+        }
+        count += 1
+        longTerm.append(Report(key: key, number: count))
+        if longTerm.count > Self.maximum { longTerm.removeFirst() }
+    }
+
+    /// Takes a key.
+    mutating func take(_ key: ManagementIdentityResolvingKey) {
+        identity.removeAll { $0.key.address == key.address }
+        count += 1
+        identity.append(Report(key: key, number: count))
+        if identity.count > Self.maximum { identity.removeFirst() }
+    }
+
+    /// The bond with a peer has been removed.
+    mutating func remove(_ peer: ManagementAddress) {
+        longTerm.removeAll { $0.key.address == peer }
+        identity.removeAll { $0.key.address == peer }
+    }
+
+    /// The keys behind a number of reports.
+    func after(_ number: Int) -> KernelKeyList {
+        KernelKeyList(
+            longTerm: longTerm.filter { $0.number > number }.map(\.key),
+            identity: identity.filter { $0.number > number }.map(\.key)
+        )
+    }
+
+    /// A list, and the keys of peers of which it has none.
+    func completing(_ list: KernelKeyList) -> KernelKeyList {
+        let (peers, identities) = (Set(list.longTerm.map(\.address)), Set(list.identity.map(\.address)))
+        return KernelKeyList(
+            longTerm: list.longTerm + longTerm.map(\.key).filter { !peers.contains($0.address) },
+            identity: list.identity + identity.map(\.key).filter { !identities.contains($0.address) }
+        )
+    }
+}

@@ -1,0 +1,111 @@
+import BLEProtocol
+import BLERadio
+import RadioContract
+import Testing
+
+@testable import BLELinux
+
+/// What the kernel is given, while other programs pair.
+@Suite(.timeLimit(.minutes(10))) struct KernelKeysTests {
+    private let kernel: KernelDouble
+    private let keys: KernelKeys
+    private static let nothing = KernelKeyList(longTerm: [], identity: [])
+
+    init() throws {
+        kernel = try KernelDouble()
+        keys = KernelKeys(management: kernel.management)
+    }
+
+    private static let bond = Bond(
+        peer: BluetoothAddress(rawValue: 0xC0DE_0000_0001, kind: .random),
+        adapter: BluetoothAddress(rawValue: 0xA0, kind: .public),
+        encryptionKeys: SecretKey(octets: [UInt8](repeating: 7, count: 16)).map { key in
+            [Bond.EncryptionKey(kind: 2, initiator: 0, size: 16, diversifier: 0, random: 0, value: key)]
+        } ?? [],
+        identityKey: nil
+    )
+
+    /// Loads the bond, as if the kernel had been seen without any key.
+    private func load() -> Events<Bool> {
+        Events { [kernel, keys] yield in
+            kernel.loop.enqueue {
+                keys.load([Self.bond], on: "hci0", current: Self.nothing, bluetoothd: .here) { outcome in
+                    if case .success = outcome { yield(true) } else { yield(false) }
+                }
+            }
+            return RadioActivity {}
+        }
+    }
+
+    /// The number of long-term keys in a command that loads them.
+    private static func count(in command: KernelDouble.Command?) -> Int? {
+        guard let command, command.opcode == .loadLongTermKeys, command.parameters.count > 1 else { return nil }
+        return Int(command.parameters[0]) | Int(command.parameters[1]) << 8
+    }
+
+    /// Waits until all that the kernel has told is processed.
+    private func settle() async throws {
+        let answered = Events<Void> { [kernel] yield in
+            kernel.loop.enqueue { kernel.management.submit(ManagementReadInformation()) { _ in yield(()) } }
+            return RadioActivity {}
+        }
+        _ = try await kernel.answer(with: KernelDouble.information([.powered]))
+        _ = await answered.next()
+    }
+
+    @Test func `a key that was made since the list was read is not removed with it`() async throws {
+        try kernel.tellKey(kind: 2)
+        try await settle()
+        let end = load()
+        #expect(try await kernel.answer()?.opcode == .loadIdentityResolvingKeys)
+        #expect(Self.count(in: try await kernel.answer()) == 2)
+        #expect(await end.next() == true)
+    }
+
+    @Test func `a key that is made while a list is loaded is given to the kernel again`() async throws {
+        let end = load()
+        #expect(try await kernel.answer()?.opcode == .loadIdentityResolvingKeys)
+        let command = await kernel.next()
+        #expect(Self.count(in: command) == 1)
+        try kernel.tellKey(kind: 2)
+        try kernel.answer(to: .loadLongTermKeys, .success)
+        #expect(try await kernel.answer()?.opcode == .loadIdentityResolvingKeys)
+        #expect(Self.count(in: try await kernel.answer()) == 2)
+        #expect(await end.next() == true)
+    }
+
+    @Test func `a key whose bond was removed since is not put back, nor is one for its link only`() async throws {
+        try kernel.tellKey(kind: 2)
+        try kernel.tellOfPeer(0x16, [])
+        try kernel.tellKey(kind: 2, isKept: false)
+        try await settle()
+        let end = load()
+        #expect(try await kernel.answer()?.opcode == .loadIdentityResolvingKeys)
+        #expect(Self.count(in: try await kernel.answer()) == 1)
+        #expect(await end.next() == true)
+    }
+
+    @Test func `of the keys of one peer the newest counts, and one for each role of a legacy pairing`() throws {
+        var reported = ReportedKeys()
+        let secure = try #require(KernelKeyList([Self.bond]).longTerm.first)
+        func legacy(_ initiator: UInt8) -> ManagementLongTermKey {
+            ManagementLongTermKey(
+                address: secure.address,
+                kind: ManagementLongTermKey.Kind(rawValue: 0),
+                initiator: initiator,
+                size: 16,
+                diversifier: 1,
+                random: 1,
+                value: secure.value
+            )
+        }
+        reported.take(secure)
+        reported.take(legacy(0))
+        reported.take(legacy(1))
+        #expect(reported.completing(Self.nothing).longTerm == [legacy(0), legacy(1)])
+        reported.take(secure)
+        #expect(reported.after(3).longTerm == [secure] && reported.after(0).longTerm == [secure])
+        reported.remove(secure.address)
+        #expect(reported.after(0) == Self.nothing)
+    }
+}
