@@ -32,8 +32,9 @@ final class QueueCore: Sendable {
         let deadline: (limit: Duration, end: Duration)?
     }
 
-    /// The queues whose commands the running task is inside of.
-    @TaskLocal static var inside: [QueueCore] = []
+    /// The commands that the running task is inside of, with their queues. A task that a command has started, and that
+    /// outlives it, has them too.
+    @TaskLocal static var inside: [(queue: QueueCore, command: TurnOrder.ID)] = []
 
     let connection: CommandConnection
     let jobs: QueueJobs
@@ -46,7 +47,7 @@ final class QueueCore: Sendable {
     var timeline: any Timeline { connection.timeline }
 
     /// Whether the running task does the work of a command of this queue.
-    var isInside: Bool { Self.inside.contains { $0 === self } }
+    var isInside: Bool { Self.inside.contains { $0.queue === self && isRunning($0.command) } }
 
     init(_ connection: CommandConnection) {
         self.connection = connection
@@ -98,7 +99,7 @@ final class QueueCore: Sendable {
         let work = try await connection.work { self.report($0, of: id) }
         let result: Result<C.Output, any Error>
         do {
-            let output = try await Self.$inside.withValue(Self.inside + [self]) {
+            let output = try await Self.$inside.withValue(Self.inside + [(self, id)]) {
                 try await work.holds.working { try await work.run(command) }
             }
             result = .success(output)

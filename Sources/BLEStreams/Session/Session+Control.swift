@@ -79,7 +79,7 @@ extension Session {
     }
 
     /// Whether the running task takes this session's first steps on a link: they end before the session disconnects.
-    private var isTakingFirstSteps: Bool { Self.beingInitialised === self }
+    private var isTakingFirstSteps: Bool { Self.firstSteps?.areTaken(by: self) ?? false }
 
     /// Whether the session ends only after the work of the running task.
     var endsAfterThis: Bool { isTakingFirstSteps || queueCore.isInside }

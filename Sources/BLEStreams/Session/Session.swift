@@ -49,9 +49,9 @@ public final class Session: Sendable {
     /// The program's first steps on each link.
     let initialise: @Sendable (Link) async throws -> Void
 
-    /// The session whose first steps the running task takes: they end before the session disconnects, so they can't
+    /// The first steps on a link that the running task takes: they end before their session disconnects, so they can't
     /// wait for that.
-    @TaskLocal static var beingInitialised: Session?
+    @TaskLocal static var firstSteps: FirstSteps?
 
     struct Facts {
         /// The address to connect to, or the two that the peripheral may have.

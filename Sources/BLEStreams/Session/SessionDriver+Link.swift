@@ -113,7 +113,9 @@ extension SessionDriver {
         do {
             try await deadline(plan.limits.initialise) { [session, plan] in
                 if let level = plan.security { try await link.secure(to: level, timeout: plan.limits.initialise) }
-                try await Session.$beingInitialised.withValue(session) { try await session.initialise(link) }
+                let steps = FirstSteps(of: session)
+                defer { steps.end.end() }
+                try await Session.$firstSteps.withValue(steps) { try await session.initialise(link) }
             }
             return true
         } catch let error as BLEError {
