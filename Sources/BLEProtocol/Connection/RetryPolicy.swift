@@ -23,7 +23,7 @@ public struct RetryPolicy: Hashable, Sendable {
     /// subscription is not reconnected several times a second. Zero: any success restarts the count.
     package var stableAfter: Duration
 
-    /// Makes any policy.
+    /// Makes any policy; a factor or a jitter out of its range counts as the nearest one in it, and NaN as the least.
     package init(
         attempts: Int?,
         firstDelay: Duration,
@@ -34,9 +34,10 @@ public struct RetryPolicy: Hashable, Sendable {
     ) {
         self.attempts = attempts
         self.firstDelay = firstDelay
-        self.factor = factor
+        // Finite, and equal to itself: a kept plan is stored, and compared.
+        self.factor = factor > 1 ? min(factor, .greatestFiniteMagnitude) : 1
         self.longestDelay = longestDelay
-        self.jitter = jitter
+        self.jitter = jitter > 0 ? min(jitter, 1) : 0
         self.stableAfter = stableAfter
     }
 
@@ -44,12 +45,12 @@ public struct RetryPolicy: Hashable, Sendable {
     /// unlimited number of retries.
     ///
     /// - Parameters:
-    ///   - firstDelay: the pause before the first retry.
+    ///   - firstDelay: the pause before the first retry; less than zero counts as zero.
     ///   - longestDelay: the longest pause, without jitter.
-    ///   - factor: the ratio of each pause to the previous one; 1 or more.
+    ///   - factor: the ratio of each pause to the previous one; 1 or more. Any other number counts as 1.
     ///   - jitter: the random deviation of a pause, as a fraction of it, 0 to 1, so that many devices don't reconnect
-    ///     at the same time.
-    ///   - attempts: the number of retries in a row; `nil`: unlimited.
+    ///     at the same time. More counts as 1, any other number as 0.
+    ///   - attempts: the number of retries in a row; `nil`: unlimited; zero or less: none.
     ///   - stableAfter: how long an operation must work before the count of failures restarts, and the pauses begin
     ///     with the shortest again: for a session from ready, for a stream from its first element. Zero: any success is
     ///     enough.
@@ -95,7 +96,7 @@ public struct RetryPolicy: Hashable, Sendable {
     /// - Parameter random: 64 random bits, which determine the jitter.
     package func delay(afterFailure failure: Int, random: UInt64) -> Duration? {
         if let attempts, failure > attempts { return nil }
-        let growth = max(1, factor).raised(to: failure - 1)
+        let growth = factor.raised(to: failure - 1)
         var delay = firstDelay
         if delay > .zero {
             // Compared before it is multiplied: after many failures the growth is beyond any duration.

@@ -36,6 +36,21 @@ import Testing
         #expect(RetryPolicy.constant(.seconds(-1)).delay(afterFailure: 1, random: 0) == .zero)
     }
 
+    @Test(arguments: [Double.nan, .infinity, -.infinity, 1e300, -1e300, .greatestFiniteMagnitude])
+    func `a factor or a jitter that is no such number has a meaning`(number: Double) throws {
+        for failure in [1, 2, 100, .max] {
+            for random in [UInt64(0), middle, .max] {
+                let jittery = RetryPolicy.exponential(from: .seconds(10), to: .seconds(10), jitter: number)
+                let pause = try #require(jittery.delay(afterFailure: failure, random: random))
+                // The nearest of 0 to 1: none, or the whole pause.
+                #expect(pause >= (number > 0 ? .zero : .seconds(10)) && pause <= .seconds(number > 0 ? 20 : 10))
+                let growing = RetryPolicy.exponential(from: .seconds(1), factor: number, jitter: 0)
+                let next = try #require(growing.delay(afterFailure: failure, random: random))
+                #expect(next == (number > 1 && failure > 1 ? .seconds(30) : .seconds(1)))
+            }
+        }
+    }
+
     @Test func `after the attempts there is no pause`() {
         let policy = RetryPolicy.immediate(attempts: 2)
         #expect(policy.delay(afterFailure: 2, random: 0) == .zero)

@@ -21,7 +21,9 @@ import Testing
 
     @Test func `a plan comes back from the disk as it was`() throws {
         let address = BluetoothAddress(rawValue: 0xC4F2_171A_1DBB, kind: .random)
-        for var plan in [Self.plan(address), Session.Plan(address)] {
+        var extreme = Session.Plan(address)
+        extreme.reconnecting = .exponential(factor: .infinity, jitter: .nan)
+        for var plan in [Self.plan(address), Session.Plan(address), extreme] {
             plan.isKept = true
             let data = try JSONEncoder().encode(SessionRecord(plan, name: "Sensor"))
             let record = try JSONDecoder().decode(SessionRecord.self, from: data)
