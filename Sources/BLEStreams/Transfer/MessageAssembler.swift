@@ -112,8 +112,9 @@ struct MessageAssembler {
         }
         // Compared before the conversion: a peer may send any number.
         guard length <= UInt64(maximumSize) else { throw TooLong(received: Array(buffer[start...])) }
+        // Compared before the addition: without a maximum, the end is beyond any number.
+        guard buffer.count - start - octets >= Int(length) else { return nil }
         let end = start + octets + Int(length)
-        guard buffer.count >= end else { return nil }
         defer { start = end }
         return Array(buffer[(start + octets)..<end])
     }

@@ -143,6 +143,19 @@ import Testing
         #expect(throws: MessageAssembler.TooLong(received: length)) { try assembler.next() }
     }
 
+    @Test(arguments: [EndMark.ByteOrder.littleEndian, .bigEndian], [UInt64(Int64.max), UInt64(Int64.max) - 7])
+    func `a length that no memory holds is waited for where there is no maximum`(
+        order: EndMark.ByteOrder,
+        length: UInt64
+    ) throws {
+        let octets = (0..<8).map { UInt8(truncatingIfNeeded: length >> (8 * UInt64($0))) }
+        let prefix = order == .bigEndian ? octets.reversed() : octets
+        var assembler = MessageAssembler(.lengthPrefix(octets: 8, order: order), maximumSize: .max)
+        assembler.append(prefix + [1, 2, 3])
+        #expect(try assembler.next() == nil)
+        #expect(assembler.unfinished == prefix + [1, 2, 3])
+    }
+
     @Test func `the maximum itself is a message`() throws {
         var assembler = MessageAssembler(.lengthPrefix(octets: 1), maximumSize: 255)
         assembler.append([255] + [UInt8](repeating: 7, count: 255))
