@@ -69,6 +69,7 @@ extension QueueCore {
         await empty()
         jobs.finish()
         await connection.take()?.close()
+        await state.withLock { $0.idleLink.take() }?.close()
         endWatching()
     }
 
@@ -127,7 +128,10 @@ extension QueueCore {
     private func idled(_ number: Int) {
         let link: Link? = state.withLock { state in
             // Under the lock, so that a command that comes now makes a link of its own.
-            state.idleTimer.number == number && state.items.isEmpty ? connection.take() : nil
+            guard state.idleTimer.number == number, state.items.isEmpty else { return nil }
+            let link = connection.take()
+            state.idleLink = link
+            return link
         }
         link?.beginClosing()
     }

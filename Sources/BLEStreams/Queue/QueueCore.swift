@@ -22,6 +22,8 @@ final class QueueCore: Sendable {
         var whenEmpty: (@Sendable () -> Void)?
         /// Ends an idle link. A timer with an old number does nothing.
         var idleTimer: (number: Int, activity: RadioActivity?) = (0, nil)
+        /// The last link that was idle for too long; it may still be on its way down.
+        var idleLink: Link?
     }
 
     /// A command's place in the queue.

@@ -54,4 +54,32 @@ import Testing
             }
         }
     }
+
+    /// From the moment at which the idle link begins to end, to one at which it is down.
+    private static let moments: [Duration] = [.seconds(10), .milliseconds(10_005), .milliseconds(10_010), .seconds(11)]
+
+    @Test(arguments: moments)
+    func `a queue that ends while its idle link does waits for that`(moment: Duration) async throws {
+        try await Bench.run { bench in
+            try await bench.peripheral.withQueue { queue in
+                try await queue.connecting(then: .disconnectWhenIdle(.seconds(10))).run(Self.read)
+                try await bench.time.sleep(for: moment)
+                #expect(queue.link == nil)
+            }
+            #expect(!Self.isUp(bench))
+        }
+    }
+
+    @Test(arguments: moments)
+    func `a command that comes while the idle link ends gets another one`(moment: Duration) async throws {
+        try await Bench.run { bench in
+            try await bench.peripheral.withQueue { queue in
+                let queue = queue.connecting(then: .disconnectWhenIdle(.seconds(10)))
+                try await queue.run(Self.read)
+                try await bench.time.sleep(for: moment)
+                let value = try await queue.run(Self.read)
+                #expect(value.bytes == [1, 2, 3])
+            }
+        }
+    }
 }
