@@ -14,6 +14,8 @@ struct MCUmgrDevice: Sendable {
         var isActive = false
         var isConfirmed = false
         var isPending = false
+        /// Whether it is pending for good, not for a trial.
+        var isPermanent = false
     }
 
     /// Subscribes to the device's answers: whoever asks for it unsubscribes.
@@ -65,7 +67,8 @@ extension MCUmgrExchange {
                 hash: image["hash"]?.bytes,
                 isActive: image["active"]?.bool ?? false,
                 isConfirmed: image["confirmed"]?.bool ?? false,
-                isPending: image["pending"]?.bool ?? false
+                isPending: image["pending"]?.bool ?? false,
+                isPermanent: image["permanent"]?.bool ?? false
             )
         }
     }

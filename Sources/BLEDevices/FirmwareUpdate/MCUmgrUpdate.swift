@@ -13,7 +13,8 @@ extension FirmwareUpdateFlow {
             case test
             /// Mark it for one trial, reset the device, and confirm the image once it runs.
             case testAndConfirm
-            /// Mark it as permanent and reset the device. A broken image may leave the device unusable.
+            /// Mark it as permanent and reset the device. A broken image may leave the device unusable. An image that
+            /// runs on trial already is confirmed, without a reset.
             case confirm
         }
 
@@ -61,10 +62,13 @@ struct MCUmgrUpdate: Sendable {
         guard let hash = image.bootHash, image.isForMCUboot else { throw BLEError.noImageForMCUboot(context) }
         do {
             let outcome = try await context.resuming(resume) { try await install(hash, in: context) }
-            guard options.mode == .testAndConfirm, outcome != .settled else { return }
-            if outcome == .isRestarting {
+            switch (outcome, options.mode) {
+            case (.settled, _), (_, .upload), (_, .test), (.isRestarting, .confirm): return
+            case (.isRestarting, .testAndConfirm):
                 context.begin("restart")
                 try await device.waitForReset(context)
+            // On trial since an earlier update.
+            case (.isOnTrial, .testAndConfirm), (.isOnTrial, .confirm): break
             }
             try await confirm(hash, in: context)
         } catch let failure as MCUmgrFailure {
@@ -107,7 +111,8 @@ struct MCUmgrUpdate: Sendable {
             )
         }
         guard options.mode != .upload else { return .settled }
-        if !stored.isPending {
+        // An earlier update may have marked it for a trial only.
+        if !stored.isPending || options.mode == .confirm && !stored.isPermanent {
             context.begin(options.mode == .confirm ? "confirm" : "test")
             let state = CBORValue.map(["hash": .bytes(hash), "confirm": .bool(options.mode == .confirm)])
             _ = try await exchange.request(.write, .imageState, state)
