@@ -164,7 +164,7 @@ struct MCUmgrUpdate: Sendable {
         }
         if let size = answer["buf_size"]?.integer, size >= 64 { exchange.limitRequests(to: size) }
         // One buffer is reserved for the answer.
-        return options.window ?? max(1, min(64, (answer["buf_count"]?.integer ?? 2) - 1))
+        return options.window ?? (max(2, min(65, answer["buf_count"]?.integer ?? 2)) - 1)
     }
 
     /// The answer; `nil` if the device does not support the request.

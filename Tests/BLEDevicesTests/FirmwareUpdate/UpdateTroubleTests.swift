@@ -95,6 +95,17 @@ import Testing
         #expect(!garbage.remedy.isEmpty && "\(garbage)".contains("3 octets"))
     }
 
+    @Test(arguments: [Int.min, -1, 0, 1, .max])
+    func `a device that has no such number of buffers is updated all the same`(buffers: Int) async throws {
+        let (device, image) = (UpdateDevice(buffers: buffers), try UpdateDevice.firmware(2000))
+        try await device.run { bench in
+            try await bench.peripheral.withQueue { queue in
+                try await queue.connecting().run(FirmwareUpdateFlow(image, over: .mcumgr()))
+            }
+            #expect(device.mcumgr.runningImage == image.bytes && device.mcumgr.isConfirmed)
+        }
+    }
+
     @Test func `a device that fails says why`() async throws {
         let image = try UpdateDevice.firmware(40_000)
         let failed = try await failure(image, over: .plain()) { bench in
