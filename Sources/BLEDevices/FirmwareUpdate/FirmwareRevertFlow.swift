@@ -11,7 +11,7 @@ public import BLEStreams
 /// With MCUmgr, an image that ``FirmwareUpdateFlow`` has installed in the mode `test` runs until the next reset, unless
 /// it confirms itself: this flow resets the device. If the trial has not begun, a reset begins it and another one ends
 /// it. The flow waits for the device between them, and asks it at the end. A confirmed image stays: update to the
-/// previous one instead.
+/// previous one instead. One that is marked to stay, and has not begun, is not begun: the flow fails.
 ///
 /// The phases of its progress: `prepare`, `reset`, `restart`.
 ///
@@ -92,8 +92,17 @@ public struct FirmwareRevertFlow: Command {
         }
         if running.hash == hash {
             if running.isConfirmed { return .confirmed }
-        } else if !slots.contains(where: { $0.hash == hash && $0.isPending }) {
-            return .reverted
+        } else {
+            guard let next = slots.first(where: { $0.hash == hash && $0.isPending }) else { return .reverted }
+            // A reset would do the opposite.
+            if next.isPermanent {
+                throw BLEError.update(
+                    .updateFailed,
+                    context,
+                    "the image is marked to stay, and the next reset begins it for good",
+                    "Reset the device, and update it to its previous image."
+                )
+            }
         }
         if !isLast { try await device.reset(exchange, context) }
         return nil

@@ -44,6 +44,19 @@ import Testing
         }
     }
 
+    @Test func `an image that is marked to stay is not begun by what is to end its trial`() async throws {
+        let (device, image) = (UpdateDevice(), try UpdateDevice.firmware(5000))
+        try await device.run { bench in
+            try await Self.begin(image, .confirm, until: "reset", on: bench)
+            try await bench.peripheral.withQueue { queue in
+                let error = await bleError { try await queue.connecting().run(FirmwareRevertFlow(image)) }
+                #expect(error?.code == .updateFailed && error?.cause.contains("to stay") == true)
+            }
+            #expect(device.mcumgr.restarts == 0 && device.mcumgr.runningImage != image.bytes)
+            try await bench.peripheral.withLink { try await $0.expectNoSubscriptions() }
+        }
+    }
+
     @Test(arguments: ["prepare", "upload", "verify", "test", "reset", "restart", "confirm"])
     func `an update that ended in any phase is finished by the next one`(phase: String) async throws {
         let (device, image) = (UpdateDevice(), try UpdateDevice.firmware())
