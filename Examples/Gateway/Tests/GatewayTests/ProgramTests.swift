@@ -132,7 +132,8 @@ struct ProgramTests {
         try write(", \"peripherals\": [\(thermometer)], \"images\": \"\(folder)/nowhere\"")
         gateway.signal(SIGHUP)
         let missing = try await gateway.wait { $0.contains("nowhere") }
-        #expect(missing.contains("configuration: images: ") && missing.contains("The old configuration stays in force."))
+        #expect(missing.contains("configuration: images: "))
+        #expect(missing.contains("The old configuration stays in force."))
         while let message = await collector.next(), message.topic != "test/value/Counter/FFF1" {}
         try write(", \"peripherals\": [\(thermometer)]")
         gateway.signal(SIGHUP)
