@@ -8,12 +8,23 @@ extension SpoolCore {
             } else if acknowledged.contains(cursor) {
                 cursor += 1
             } else if let segment = segments.first(where: { $0.first <= cursor && cursor < $0.end }) {
-                if let payload = try read(segment) { return try handOut(payload, segment.epoch) }
+                if let payload = try readIfThere(segment) { return try handOut(payload, segment.epoch) }
             } else {
                 missing(cursor..<(segments.first { $0.first > cursor }?.first ?? position.next))
             }
         }
         return nil
+    }
+
+    /// The same as ``read(_:)``, and the file may be gone: someone has removed it, or the disk has lost it.
+    private mutating func readIfThere(_ segment: Segment) throws(SpoolError) -> [UInt8]? {
+        do {
+            return try read(segment)
+        } catch {
+            guard error.isDamage else { throw error }
+            missing(cursor..<segment.end)
+            return nil
+        }
     }
 
     /// The record at the cursor; `nil` if it can't be read, in which case it and the rest of its segment are lost.

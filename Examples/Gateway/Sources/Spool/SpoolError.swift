@@ -28,6 +28,11 @@ public struct SpoolError: Error, Hashable, Sendable, CustomStringConvertible {
     public var cause: String
     /// What to do about it.
     public var remedy: String
+    /// The number of the system call's error; 0: there was none.
+    var number: Int32 = 0
+
+    /// Whether what was to be read is gone, or can't be read any more: trying again would not bring it back.
+    var isDamage: Bool { [ENOENT, ENOTDIR, ESTALE, EIO].contains(number) }
 
     public var description: String { "\(operation): \(object): \(cause). \(remedy)" }
 }
@@ -43,7 +48,8 @@ extension SpoolError {
             cause: String(cString: strerror(number)),
             remedy: isFull
                 ? "Free some space; until then new records are dropped and counted."
-                : "Check that the folder exists and that this program may write to it."
+                : "Check that the folder exists and that this program may write to it.",
+            number: number
         )
     }
 }

@@ -1,6 +1,7 @@
 import Foundation
 import MQTT
 import Spool
+import Synchronization
 import TestBroker
 import Testing
 
@@ -84,5 +85,23 @@ struct OutboxTests {
         try spool.append(Entry(topic: "p/value", members: .object([])).encoded)
         outbox.connected()
         #expect(text(outbox.next()) == #"{"sequence":5,"epoch":1,"history":true}"#)
+    }
+
+    @Test("says once why it can't read, and goes on when it can")
+    func unreadable() throws {
+        let folder = try temporaryFolder("spool")
+        let reports = Mutex<[String]>([])
+        let spool = try Spool(SpoolSettings(folder: folder))
+        let outbox = Outbox(spool, prefix: "p") { line in reports.withLock { $0.append(line) } }
+        try spool.append(Entry(topic: "p/value", members: .object([])).encoded)
+        outbox.connected()
+        let (segment, files) = ("\(folder)/00000000000000000001.segment", FileManager.default)
+        try files.moveItem(atPath: segment, toPath: "\(folder)/elsewhere")
+        try files.createSymbolicLink(atPath: segment, withDestinationPath: segment)
+        for _ in 0..<3 { #expect(outbox.next() == nil) }
+        #expect(reports.withLock { $0.count } == 1)
+        try files.removeItem(atPath: segment)
+        try files.moveItem(atPath: "\(folder)/elsewhere", toPath: segment)
+        #expect(outbox.next()?.message.topic == "p/value")
     }
 }

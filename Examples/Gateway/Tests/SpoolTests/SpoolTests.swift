@@ -164,6 +164,25 @@ struct SpoolTests {
         #expect(spool.counts.dropped == loss.count)
     }
 
+    @Test("reports the records of a file that was removed while it is open, and goes on behind them")
+    func removed() throws {
+        let folder = try SpoolFolder()
+        let spool = try folder.spool()
+        for number in 0..<200 { try spool.append([UInt8](repeating: UInt8(number), count: 200)) }
+        #expect(folder.segments.count == 3)
+        for _ in 0..<10 { _ = try spool.next() }
+        try spool.acknowledge(1)
+        for file in [folder.segments[0], folder.segments[2]] { try FileManager.default.removeItem(atPath: file) }
+        // The connection is lost.
+        spool.rewind()
+        let (records, losses) = (try spool.drain(), try spool.losses())
+        #expect(losses.first?.first == 2 && losses.last?.last == 200)
+        #expect(losses.reduce(0) { $0 + $1.count } + records.count + 1 == 200)
+        #expect(try spool.append([1]) == 201)
+        #expect(try spool.drain().map(\.sequence) == [201])
+        #expect(spool.counts.spooled == 0 && spool.counts.addUp)
+    }
+
     @Test("is for one program at a time")
     func inUse() throws {
         let folder = try SpoolFolder()

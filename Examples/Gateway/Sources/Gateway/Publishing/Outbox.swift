@@ -18,6 +18,8 @@ final class Outbox: MQTTOutbox {
         var reportedLoss: SpoolLoss?
         /// What has a lower number was not published when it came.
         var liveFrom: UInt64 = 0
+        /// Why the spool couldn't be read last, if that is so still; each reason is reported once.
+        var failure: SpoolError?
         var isConnected = false
         var isOver = false
         var counts = OutboxCounts()
@@ -99,13 +101,18 @@ final class Outbox: MQTTOutbox {
         }
         if isOver { return nil }
         if let loss = nextLoss() { return loss }
-        do {
+        do throws(SpoolError) {
             while let record = try spool.next() {
+                state.withLock { $0.failure = nil }
                 if let item = outgoing(record) { return item }
                 try spool.drop(record.sequence)
             }
         } catch {
-            report("\(error)")
+            let isNew = state.withLock { state in
+                defer { state.failure = error }
+                return state.failure != error
+            }
+            if isNew { report("\(error)") }
         }
         return nil
     }

@@ -53,7 +53,7 @@ extension SparkplugDriver: BrokerDriver {
 
     func next() -> MQTTOutgoing? {
         let now = now()
-        do {
+        do throws(SpoolError) {
             while true {
                 let (loss, dropped) = (spool.loss, spool.counts.dropped)
                 let (message, isReady) = state.withLock { state in
@@ -63,6 +63,7 @@ extension SparkplugDriver: BrokerDriver {
                 if isReady, let loss { try spool.acknowledge(loss) }
                 if let message { return message }
                 guard isReady, let record = try spool.next() else { return nil }
+                state.withLock { $0.failure = nil }
                 let content = EdgeRecord(decoding: record.payload)
                 let isKnown = state.withLock { state in
                     guard let content else { return false }
@@ -72,7 +73,11 @@ extension SparkplugDriver: BrokerDriver {
                 if isKnown { try spool.acknowledge(record.sequence) }
             }
         } catch {
-            report("sparkplug: \(error)")
+            let isNew = state.withLock { state in
+                defer { state.failure = error }
+                return state.failure != error
+            }
+            if isNew { report("sparkplug: \(error)") }
             return nil
         }
     }
