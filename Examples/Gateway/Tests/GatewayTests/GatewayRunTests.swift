@@ -104,6 +104,33 @@ struct GatewayRunTests {
             while let message = await elsewhere.next(), message.topic != "new/value/thermo/2A6E" {}
         }
     }
+
+    @Test("removes the state of a peripheral that leaves the configuration, and what Home Assistant knows of it")
+    func removal() async throws {
+        let world = try await World(losesLinks: false)
+        var configuration = world.configuration
+        configuration.homeAssistantPrefix = "ha"
+        try await world.run(configuration) { [configuration] in
+            while let message = await world.collector.next(), message.topic != "ha/sensor/test-thermo/2A6E/config" {}
+            var configuration = configuration
+            configuration.peripherals[0].label = "renamed"
+            world.control.yield(.reload(configuration))
+            // Those that are there, and those that are gone, in any order.
+            var (gone, there): (Set<String>, Set<String>) = ([], [])
+            let renamed: Set = ["test/state/renamed", "ha/sensor/test-renamed/2A6E/config"]
+            while !there.isSuperset(of: renamed) || gone.count < 2, let message = await world.collector.next() {
+                if message.payload.isEmpty { gone.insert(message.topic) } else { there.insert(message.topic) }
+            }
+            #expect(gone == ["test/state/thermo", "ha/sensor/test-thermo/2A6E/config"])
+            configuration.prefix = "new"
+            world.control.yield(.reload(configuration))
+            gone = []
+            while gone.count < 2, let message = await world.collector.next() {
+                if message.payload.isEmpty { gone.insert(message.topic) }
+            }
+            #expect(gone == renamed)
+        }
+    }
 }
 
 /// A broker, a subscriber, a simulated thermometer, and what a gateway needs.

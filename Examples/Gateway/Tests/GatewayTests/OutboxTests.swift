@@ -42,6 +42,40 @@ struct OutboxTests {
         #expect(outbox.counts.dropped == 1)
     }
 
+    @Test("has room for the states of the largest configuration and for what Home Assistant needs, beside the replies")
+    func largest() throws {
+        let (outbox, _) = try outbox()
+        let topics = (0..<1000).map { "state/\($0)" } + (0..<2000).map { "config/\($0)" }
+        for topic in topics { outbox.retain(.json(topic, [1], isRetained: true)) }
+        outbox.connected()
+        outbox.reply(.json("reply", [3]))
+        for topic in topics + topics { outbox.retain(.json(topic, [2], isRetained: true)) }
+        var sent: [String: [UInt8]] = [:]
+        while let item = outbox.next() { sent[item.message.topic] = item.message.payload }
+        #expect(sent["reply"] == [3])
+        #expect(topics.allSatisfy { sent[$0] == [2] })
+        #expect(outbox.counts.dropped == 0)
+    }
+
+    @Test("removes a state at the broker, and says so again until the broker has it")
+    func removal() throws {
+        let (outbox, _) = try outbox()
+        outbox.remove("state")
+        outbox.retain(.json("state", [1], isRetained: true))
+        outbox.remove("state")
+        for _ in 0..<2 {
+            outbox.connected()
+            #expect(outbox.next()?.message == MQTTMessage("state", [], isRetained: true))
+            #expect(outbox.next() == nil)
+            outbox.interrupted()
+        }
+        outbox.connected()
+        outbox.acknowledged(try #require(outbox.next()).token)
+        outbox.interrupted()
+        outbox.connected()
+        #expect(outbox.next() == nil)
+    }
+
     @Test("marks what is from before the connection, and what was sent before")
     func marks() throws {
         let (outbox, spool) = try outbox()

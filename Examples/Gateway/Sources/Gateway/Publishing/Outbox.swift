@@ -7,12 +7,16 @@ import Synchronization
 /// A retained message is state: the newest of a topic is enough, and all are sent again on each connection. A reply is
 /// for who asked: if the connection is lost, it is dropped. Everything else is in the spool.
 final class Outbox: MQTTOutbox {
-    /// The most retained topics, and the most replies that wait.
-    static let limit = 1024
+    /// The most retained topics: two for each peripheral of the largest configuration, and what Home Assistant needs.
+    private static let retainedLimit = 2 * Configuration.listLimit + HomeAssistant.limit + 96
+    /// The most replies that wait, if all states do.
+    private static let limit = 1024
 
     private struct State {
         var retained: [String: MQTTMessage] = [:]
-        var pending: [MQTTMessage] = []
+        var pending: ArraySlice<MQTTMessage> = []
+        /// The topics of states that are being removed.
+        var removals: [UInt64: String] = [:]
         var flights = 0
         var losses: [UInt64: SpoolLoss] = [:]
         var reportedLoss: SpoolLoss?
@@ -47,21 +51,35 @@ final class Outbox: MQTTOutbox {
     /// Sets the state of a topic.
     func retain(_ message: MQTTMessage) {
         state.withLock { state in
-            guard state.retained[message.topic] != nil || state.retained.count < Self.limit else {
+            guard state.retained[message.topic] != nil || state.retained.count < Self.retainedLimit else {
                 state.counts.dropped += 1
                 return
             }
-            state.retained[message.topic] = message
-            if state.isConnected { state.pending.append(message) }
-            // A topic that changes faster than the broker takes it: the newest is enough.
-            if state.pending.count > Self.limit { state.pending = Array(state.retained.values) }
+            Self.put(message, &state)
         }
+    }
+
+    /// Removes the state of a topic, here and at the broker.
+    func remove(_ topic: String) {
+        state.withLock { state in
+            guard state.retained[topic]?.payload.isEmpty == false else { return }
+            Self.put(MQTTMessage(topic, [], isRetained: true), &state)
+        }
+    }
+
+    private static func put(_ message: MQTTMessage, _ state: inout State) {
+        state.retained[message.topic] = message
+        guard state.isConnected else { return }
+        state.pending.append(message)
+        // A topic that changes faster than the broker takes it: the newest is enough.
+        guard state.pending.count > retainedLimit + limit else { return }
+        state.pending = state.pending.filter { !$0.isRetained } + state.retained.values
     }
 
     /// Sends a reply, unless there is no connection or too many wait.
     func reply(_ message: MQTTMessage) {
         state.withLock { state in
-            if state.isConnected, state.pending.count < Self.limit {
+            if state.isConnected, state.pending.count < Self.retainedLimit + Self.limit {
                 state.pending.append(message)
             } else {
                 state.counts.dropped += 1
@@ -79,7 +97,7 @@ final class Outbox: MQTTOutbox {
         state.withLock { state in
             state.isConnected = true
             state.liveFrom = spool.nextSequence
-            state.pending = Array(state.retained.values)
+            state.pending = ArraySlice(state.retained.values)
         }
     }
 
@@ -87,6 +105,7 @@ final class Outbox: MQTTOutbox {
         state.withLock { state in
             state.isConnected = false
             state.pending = []
+            state.removals = [:]
             state.losses = [:]
             state.reportedLoss = nil
         }
@@ -127,7 +146,9 @@ final class Outbox: MQTTOutbox {
         guard !state.pending.isEmpty else { return state.isOver ? .over : .none }
         state.flights += 1
         // Odd numbers are for these, even ones for the spool.
-        return .send(MQTTOutgoing(UInt64(state.flights) << 1 | 1, state.pending.removeFirst()))
+        let (token, message) = (UInt64(state.flights) << 1 | 1, state.pending.removeFirst())
+        if message.isRetained, message.payload.isEmpty { state.removals[token] = message.topic }
+        return .send(MQTTOutgoing(token, message))
     }
 
     /// Dropped records, as a message of their own.
@@ -163,6 +184,11 @@ final class Outbox: MQTTOutbox {
         do {
             if token & 1 == 0 { return try spool.acknowledge(token >> 1) }
             let loss = state.withLock { state in
+                if let topic = state.removals.removeValue(forKey: token),
+                    state.retained[topic]?.payload.isEmpty == true
+                {
+                    state.retained[topic] = nil
+                }
                 let loss = state.losses.removeValue(forKey: token)
                 if loss != nil { state.reportedLoss = nil }
                 return loss

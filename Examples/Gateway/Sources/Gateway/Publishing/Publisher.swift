@@ -8,7 +8,7 @@ final class Publisher: Sendable {
     let spool: Spool
     let prefix: String
     let report: @Sendable (String) -> Void
-    private let link = Mutex<(outbox: Outbox, client: MQTTClient)?>(nil)
+    private let link = Mutex<(outbox: Outbox?, client: MQTTClient?)>((nil, nil))
     /// Whether the last record was refused; each full disk is reported once.
     private let isRefusing = Mutex(false)
 
@@ -17,6 +17,9 @@ final class Publisher: Sendable {
         self.prefix = prefix
         self.report = report
     }
+
+    /// Where states and replies go.
+    func use(_ outbox: Outbox) { link.withLock { $0.outbox = outbox } }
 
     /// The client in use.
     func use(_ outbox: Outbox, _ client: MQTTClient) { link.withLock { $0 = (outbox, client) } }
@@ -33,23 +36,27 @@ final class Publisher: Sendable {
             }
             if isFirst { report("\(error)") }
         }
-        link.withLock { $0?.client }?.wake()
+        link.withLock { $0.client }?.wake()
     }
 
     /// Sets the state of a topic.
     func retain(_ topic: String, _ octets: [UInt8]) { retain(absolute: "\(prefix)/\(topic)", octets) }
 
     /// Sets the state of a topic that doesn't begin with the prefix.
-    func retain(absolute topic: String, _ octets: [UInt8]) {
-        guard let (outbox, client) = link.withLock({ $0 }) else { return }
-        outbox.retain(.json(topic, octets, isRetained: true))
-        client.wake()
-    }
+    func retain(absolute topic: String, _ octets: [UInt8]) { put { $0.retain(.json(topic, octets, isRetained: true)) } }
+
+    /// Removes the state of a topic, which is then unknown to the broker, too.
+    func remove(_ topic: String) { remove(absolute: "\(prefix)/\(topic)") }
+
+    /// Removes the state of a topic that doesn't begin with the prefix.
+    func remove(absolute topic: String) { put { $0.remove(topic) } }
 
     /// Sends a reply.
-    func reply(_ message: MQTTMessage) {
-        guard let (outbox, client) = link.withLock({ $0 }) else { return }
-        outbox.reply(message)
-        client.wake()
+    func reply(_ message: MQTTMessage) { put { $0.reply(message) } }
+
+    private func put(_ change: (Outbox) -> Void) {
+        let (outbox, client) = link.withLock { $0 }
+        outbox.map(change)
+        client?.wake()
     }
 }

@@ -38,6 +38,7 @@ struct GatewayRun {
         self.report = report
         outbox = Outbox(spool, prefix: configuration.prefix, report: report)
         let publisher = Publisher(spool, prefix: configuration.prefix, report: report)
+        publisher.use(outbox)
         self.publisher = publisher
         sparkplug = try configuration.sparkplug.map {
             try SparkplugDriver($0, beside: configuration.spool, report: report)
@@ -63,6 +64,7 @@ struct GatewayRun {
             group.addTask { await repeatedly(every: Self.healthInterval) { publisher.retain("health", $0) } }
             group.addTask { await flushRepeatedly() }
             let result = await Result { try await follow(orders) }
+            if case .success(let next?) = result { tidyUp(before: next) }
             // The links are down, and what came is in the spool. Now the broker is left; it publishes the last will.
             leases?.stop()
             flush()
@@ -112,8 +114,13 @@ struct GatewayRun {
             switch order {
             case .stop: return nil
             case .reload(let configuration):
-                if configuration.needsNewBeginning(after: settings.current) { return configuration }
+                let old = settings.current
+                if configuration.needsNewBeginning(after: old) { return configuration }
                 settings.set(configuration)
+                // Those that are followed still are tidied up after when that has ended.
+                for peripheral in old.peripherals where !sessions.contains(peripheral.label) {
+                    tidyUp(after: peripheral.label)
+                }
                 report("configuration: applied")
             }
         }
@@ -136,17 +143,41 @@ struct GatewayRun {
                             await runHeld(leases) { tenure in
                                 await follower(tenure.peripheral, Lease(driver: leases, tenure: tenure))
                                     .run(central, fleet)
+                                tidyUp(after: tenure.peripheral.label)
                             }
                         }
                     } else {
                         group.addTask {
                             await runEach(settings.changes.map(\.peripherals)) { peripheral in
                                 await follower(peripheral, nil).run(central, fleet)
+                                tidyUp(after: peripheral.label)
                             }
                         }
                     }
                 }
             }
+        }
+    }
+
+    /// Removes the states of a peripheral that is no longer followed, unless the configuration still has it.
+    private func tidyUp(after label: String) {
+        let peripheral = settings.current.peripherals.first { $0.label == label }
+        discovery?.keep(peripheral?.subscriptions.map(\.characteristic) ?? [], of: label)
+        guard peripheral == nil else { return }
+        for kind in ["state", "update"] { publisher.remove("\(kind)/\(label)") }
+    }
+
+    /// Removes the states that another beginning doesn't have.
+    private func tidyUp(before next: Configuration) {
+        let old = settings.current
+        let labels = next.prefix == old.prefix ? Set(next.peripherals.map(\.label)) : []
+        for peripheral in old.peripherals {
+            let isGone = !labels.contains(peripheral.label)
+            if isGone || next.homeAssistantPrefix != old.homeAssistantPrefix {
+                discovery?.keep([], of: peripheral.label)
+            }
+            guard isGone else { continue }
+            for kind in ["state", "update"] { publisher.remove("\(kind)/\(peripheral.label)") }
         }
     }
 

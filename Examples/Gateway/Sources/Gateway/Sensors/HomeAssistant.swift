@@ -6,27 +6,79 @@ import Synchronization
 /// its objects. Source: Home Assistant, "MQTT", MQTT discovery.
 final class HomeAssistant: Sendable {
     /// The most numbers that are announced.
-    private static let limit = 512
+    static let limit = 2000
+
+    private struct State {
+        /// The paths to the numbers that are announced, by the peripheral's label and the characteristic.
+        var announced: [String: [BluetoothUUID: Set<[String]>]] = [:]
+        var count = 0
+        var isFull = false
+    }
 
     private let prefix: String
     private let publisher: Publisher
-    private let announced = Mutex<Set<String>>([])
+    private let state = Mutex(State())
 
     init(prefix: String, _ publisher: Publisher) {
         self.prefix = prefix
         self.publisher = publisher
     }
 
-    /// Announces the numbers of a value, once.
+    /// Announces the numbers of a value, each once.
     func announce(_ value: DecodedValue, of uuid: BluetoothUUID, from label: String, on topic: String) {
-        let isNew = announced.withLock { $0.count < Self.limit && $0.insert(topic).inserted }
-        guard isNew else { return }
-        for number in value.numbers { announce(number.path, number.unit, uuid, label, topic) }
+        for number in value.numbers where isNew(number.path, uuid, label) {
+            announce(number.path, number.unit, uuid, label, topic)
+        }
+    }
+
+    private func isNew(_ path: [String], _ uuid: BluetoothUUID, _ label: String) -> Bool {
+        let (isNew, isTooMuch) = state.withLock { state in
+            guard state.announced[label]?[uuid]?.contains(path) != true else { return (false, false) }
+            guard state.count < Self.limit else {
+                defer { state.isFull = true }
+                return (false, !state.isFull)
+            }
+            state.announced[label, default: [:]][uuid, default: []].insert(path)
+            state.count += 1
+            return (true, false)
+        }
+        if isTooMuch {
+            publisher.report(
+                "homeAssistant: more than \(Self.limit) numbers are not announced. Use several gateways."
+            )
+        }
+        return isNew
+    }
+
+    /// Takes back what was announced of other characteristics of a peripheral than these; with none, all of it.
+    func keep(_ uuids: [BluetoothUUID], of label: String) {
+        let gone = state.withLock { state in
+            let gone = state.announced[label, default: [:]].filter { !uuids.contains($0.key) }
+            for (uuid, paths) in gone {
+                state.announced[label]?[uuid] = nil
+                state.count -= paths.count
+            }
+            if state.announced[label]?.isEmpty == true { state.announced[label] = nil }
+            return gone
+        }
+        for (uuid, paths) in gone {
+            for path in paths { publisher.remove(absolute: place(of: names(path, uuid, label))) }
+        }
+    }
+
+    private func names(_ path: [String], _ uuid: BluetoothUUID, _ label: String) -> (device: String, object: String) {
+        (
+            Self.identifier("\(publisher.prefix)-\(label)"),
+            Self.identifier(([uuid.description] + path).joined(separator: "-"))
+        )
+    }
+
+    private func place(of names: (device: String, object: String)) -> String {
+        "\(prefix)/sensor/\(names.device)/\(names.object)/config"
     }
 
     private func announce(_ path: [String], _ unit: String, _ uuid: BluetoothUUID, _ label: String, _ topic: String) {
-        let device = Self.identifier("\(publisher.prefix)-\(label)")
-        let object = Self.identifier(([uuid.description] + path).joined(separator: "-"))
+        let (device, object) = names(path, uuid, label)
         let name = (path.isEmpty ? [Self.name(of: uuid)] : path).joined(separator: " ")
         let config = JSONText.object(
             ("name", .string(name)),
@@ -39,11 +91,17 @@ final class HomeAssistant: Sendable {
             ("availability_topic", .string("\(publisher.prefix)/status")),
             ("device", .object(("identifiers", .array([.string(device)])), ("name", .string(label))))
         )
-        publisher.retain(absolute: "\(prefix)/sensor/\(device)/\(object)/config", config.octets)
+        publisher.retain(absolute: place(of: (device, object)), config.octets)
     }
 
+    /// A text in the letters that Home Assistant permits. Others are written as their numbers: labels that differ in
+    /// nothing else stay different.
     private static func identifier(_ text: String) -> String {
-        String(text.map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "-" })
+        text.unicodeScalars.map { scalar in
+            guard scalar.isASCII else { return "_" + String(scalar.value, radix: 16) }
+            let character = Character(scalar)
+            return character.isLetter || character.isNumber ? String(character) : "-"
+        }.joined()
     }
 
     private static func name(of uuid: BluetoothUUID) -> String { uuid.name ?? "\(uuid)" }

@@ -11,6 +11,9 @@ final class Sessions: Sendable {
         return entry.session
     }
 
+    /// Whether there is a session of a peripheral.
+    func contains(_ label: String) -> Bool { sessions.withLock { $0[label] != nil } }
+
     /// Adds the session of a peripheral.
     func add(_ label: String, _ session: Session, _ lease: Lease?) {
         sessions.withLock { $0[label] = (session, lease) }
