@@ -22,8 +22,10 @@ final class MetricsServer: Sendable {
     private let listener: any DispatchSourceRead
     private let text: @Sendable () -> String
     private let open = Mutex(0)
+    /// Ends when the port is free.
+    private let end: AsyncStream<Void>
 
-    /// Listens until the server is released.
+    /// Listens until the server is closed or released.
     init(port: Int, text: @escaping @Sendable () -> String) throws(ListenError) {
         let socket = socket(
             AF_INET,
@@ -43,29 +45,40 @@ final class MetricsServer: Sendable {
             }
         }
         guard result == 0, listen(socket, 8) == 0 else {
-            defer { close(socket) }
+            defer { Glibc.close(socket) }
             throw ListenError(port: port, number: errno)
         }
         self.text = text
         listener = DispatchSource.makeReadSource(fileDescriptor: socket, queue: queue)
-        listener.setCancelHandler { close(socket) }
+        let (end, ended) = AsyncStream<Void>.makeStream()
+        self.end = end
+        listener.setCancelHandler {
+            Glibc.close(socket)
+            ended.finish()
+        }
         listener.setEventHandler { [weak self] in self?.accept(socket) }
         listener.activate()
     }
 
     deinit { listener.cancel() }
 
+    /// Listens no more; another server can have the port when this returns.
+    func close() async {
+        listener.cancel()
+        for await _ in end {}
+    }
+
     private func accept(_ socket: Int32) {
         let connection = Glibc.accept(socket, nil, nil)
         guard connection >= 0 else { return }
         _ = fcntl(connection, F_SETFD, FD_CLOEXEC)
         guard open.withLock({ $0 < Self.limit }) else {
-            close(connection)
+            Glibc.close(connection)
             return
         }
         open.withLock { $0 += 1 }
         let channel = DispatchIO(type: .stream, fileDescriptor: connection, queue: queue) { [weak self] _ in
-            close(connection)
+            Glibc.close(connection)
             self?.open.withLock { $0 -= 1 }
         }
         channel.setLimit(lowWater: 1)

@@ -74,7 +74,7 @@ struct GatewayRun {
             await group.waitForAll()
             return result
         }
-        withExtendedLifetime(server) {}
+        await server?.close()
         for spool in spools { do { try spool.close() } catch { report("\(error)") } }
         return try result.get()
     }
