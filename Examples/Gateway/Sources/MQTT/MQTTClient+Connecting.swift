@@ -1,4 +1,5 @@
 @preconcurrency import Dispatch
+import Synchronization
 
 /// The life of a connection.
 extension MQTTClient {
@@ -23,13 +24,23 @@ extension MQTTClient {
         }
     }
 
+    /// Begins a connection. Looking up the broker's name blocks, for a minute if no name server answers: that has a
+    /// thread of its own, and the client can be asked and ended meanwhile.
     private func connect(_ state: inout ClientState) {
         state.generation += 1
-        do throws(MQTTError) {
-            state.connection = try Connection.open(settings, will: follower?.will())
-        } catch {
-            return lost(&state, error)
+        let (generation, will) = (state.generation, follower?.will())
+        DispatchQueue.global().async { [open, settings] in
+            let opening = Opening { () throws(MQTTError) in try open(settings, will) }
+            self.perform { client, state in
+                // Otherwise the client has ended meanwhile.
+                guard state.generation == generation else { return }
+                client.connected(&state, opening)
+            }
         }
+    }
+
+    private func connected(_ state: inout ClientState, _ opening: Opening) {
+        if let error = opening.take(into: &state.connection) { return lost(&state, error) }
         let broker = "\(settings.host):\(settings.port)"
         let error = MQTTError(
             code: .timedOut,
@@ -80,5 +91,29 @@ extension MQTTClient {
         happened.finish()
         received.finish()
         state.whenEnded.take()?.resume()
+    }
+}
+
+/// A connection on its way to the client's queue, or why there is none.
+private final class Opening: Sendable {
+    private let connection: Mutex<Connection?>
+    private let error: MQTTError?
+
+    init(_ open: () throws(MQTTError) -> sending Connection) {
+        do throws(MQTTError) {
+            connection = Mutex(try open())
+            error = nil
+        } catch {
+            connection = Mutex(nil)
+            self.error = error
+        }
+    }
+
+    /// Hands the connection over, once.
+    ///
+    /// - Returns: why there is none.
+    func take(into place: inout Connection?) -> MQTTError? {
+        place = connection.withLock { $0.take() }
+        return error
     }
 }

@@ -27,6 +27,8 @@ public final class MQTTClient: Sendable {
     let outbox: any MQTTOutbox
     let follower: (any MQTTFollower)?
     let random: @Sendable () -> Double
+    /// Begins a connection; tests replace it.
+    let open: @Sendable (MQTTSettings, MQTTDelayedWill?) throws(MQTTError) -> sending Connection
     let received: AsyncStream<MQTTMessage>.Continuation
     let happened: AsyncStream<MQTTEvent>.Continuation
     let queue = DispatchQueue(label: "MQTT client")
@@ -40,11 +42,23 @@ public final class MQTTClient: Sendable {
     ///   - settings: the broker.
     ///   - outbox: has the messages to send; if it is an ``MQTTFollower``, it also takes those that come.
     ///   - random: numbers from 0 to 1, for the jitter of the pauses.
-    public init(
+    public convenience init(
         _ settings: MQTTSettings,
         outbox: any MQTTOutbox,
         random: @escaping @Sendable () -> Double = { .random(in: 0...1) }
     ) {
+        self.init(settings, outbox: outbox, random: random) { settings, will throws(MQTTError) in
+            try Connection.open(settings, will: will)
+        }
+    }
+
+    init(
+        _ settings: MQTTSettings,
+        outbox: any MQTTOutbox,
+        random: @escaping @Sendable () -> Double = { .random(in: 0...1) },
+        open: @escaping @Sendable (MQTTSettings, MQTTDelayedWill?) throws(MQTTError) -> sending Connection
+    ) {
+        self.open = open
         self.settings = settings
         self.outbox = outbox
         follower = outbox as? any MQTTFollower
