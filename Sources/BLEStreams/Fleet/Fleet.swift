@@ -105,7 +105,15 @@ public final class Fleet: Sendable {
                     self.ended(driver.session)
                 }
             }
+            // A cancelled task takes no more drivers, so from here on nobody may add one.
+            stop()
             for session in self.sessions { session.stop() }
+        }
+        // Those that were added after the task was cancelled have never run, and whoever removes them waits.
+        for session in sessions {
+            session.orders.endDriving()
+            session.stop()
+            ended(session)
         }
         for watcher in state.withLock({ $0.watchers.removeAll() }) { watcher.finish() }
     }

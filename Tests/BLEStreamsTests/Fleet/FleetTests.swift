@@ -59,6 +59,24 @@ import Testing
         Session.Plan(adapter.address).subscribing(to: number)
     }
 
+    @Test("ends and removes a session that was added when the fleet's task had been cancelled already")
+    func cancelledBefore() async throws {
+        try await Site.run(1) { site in
+            await withTaskGroup(of: Void.self) { group in
+                group.cancelAll()
+                group.addTask {
+                    _ = try? await site.central.withFleet { fleet in
+                        // The fleet sees that first.
+                        for _ in 0..<10 { await Task.yield() }
+                        let session = fleet.add(Self.plan(site.sensors[0]))
+                        await fleet.remove(session)
+                        #expect(fleet.sessions.isEmpty)
+                    }
+                }
+            }
+        }
+    }
+
     @Test func `the values of fifty peripherals with faults come as one stream, each in its order`() async throws {
         for seed in 1...2 as ClosedRange<UInt64> {
             try await Site.run(50, seed: seed) { site in
