@@ -40,6 +40,8 @@ let (orders, control) = AsyncStream<Order>.makeStream(bufferingPolicy: .bufferin
 let signals = Signals { number in
     guard number == SIGHUP else {
         control.yield(.stop)
+        // No later order takes its place in the buffer.
+        control.finish()
         return
     }
     do {
