@@ -20,7 +20,7 @@ struct ConnectFailure {
                 cause: "the attribute channel to it is in use: \(holder)",
                 remedy: mayBeBluetoothds
                     ? "Disconnect it there first: \"bluetoothctl disconnect \(peer)\"."
-                    : "Close that link first, or end the program that has it."
+                    : "Disconnect it there first, or end the program that has the link."
             )
         case .connectionRefused:
             failure = BLEError(

@@ -15,7 +15,7 @@ import Testing
     @Test func `where no bluetoothd runs, bluetoothctl is no remedy`() throws {
         let error = try busy()
         #expect(error.code == .busy && !error.description.contains("bluetooth"))
-        #expect(error.remedy.contains("end the program that has it"))
+        #expect(error.remedy.contains("end the program that has the link"))
     }
 
     @Test func `a bluetoothd may have it, also one that is not to be seen`() throws {

@@ -20,7 +20,7 @@ import Testing
 
     /// What `connect` itself refuses: the code, and a word of what to do.
     @Test(arguments: [
-        (EBUSY, BLEError.Code.busy, "Close that link first"), (ECONNREFUSED, .notSupported, "le on"),
+        (EBUSY, BLEError.Code.busy, "Disconnect it there"), (ECONNREFUSED, .notSupported, "le on"),
         (EOPNOTSUPP, .notSupported, "Bluetooth 4.0"), (EPERM, .permissionDenied, ""), (ENOMEM, .systemFailure, ""),
     ])
     func `an attempt that the kernel refuses at once says why`(

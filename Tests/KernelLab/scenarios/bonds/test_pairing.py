@@ -174,14 +174,14 @@ def test_beside_a_bluetoothd_with_an_agent_of_somebody_else(ble, bumble, strange
 
 def test_several_pair_at_once_beside_bluetoothd(ble, bumble, strangers, bluetoothd):
     """bluetoothd asks its newest agent about every pairing: each program waits until the one before it has been asked."""
-    bumble.peer.command("crowd", "3")
-    sensors = [names.crowd(number) for number in range(3)]
+    bumble.peer.command("crowd", "9")
+    sensors = [names.crowd(number) for number in range(9)]
     try:
-        for _ in range(3):
-            runs = [ble.start("pair", sensor + "/random", "--json") for sensor in sensors]
+        for first in range(0, 9, 3):
+            runs = [ble.start("pair", sensor + "/random", "--json") for sensor in sensors[first : first + 3]]
             assert [run.end().status for run in runs] == [0, 0, 0], [str(run) for run in runs]
-            for sensor in sensors:
-                ble.good("unpair", sensor)
+        for sensor in sensors:
+            ble.good("unpair", sensor)
     finally:
         bumble.peer.command("leave")
 
