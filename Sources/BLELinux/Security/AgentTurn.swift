@@ -128,13 +128,15 @@ final class AgentTurn: Sendable {
         loop.enqueue { [weak self] in self?.attempt() }
     }
 
+    /// Gives the turn, once: a limit that passes behind that changes nothing any more.
     private func succeed(with turn: SharedDescriptor?) {
-        let (taken, former) = state.withLock { state in
+        let (taken, former) = state.withLock { state -> ((@Sendable () -> Void)?, Former?) in
+            guard let taken = state.taken.take() else { return (nil, nil) }
             let former = Self.empty(&state)
-            if !state.isOver { state.socket = turn }
-            return (state.taken.take(), former)
+            state.socket = turn
+            return (taken, former)
         }
-        end(former)
+        if let former { end(former) }
         taken?()
     }
 
