@@ -13,12 +13,15 @@ struct ConnectFailure {
         var failure: BLEError
         switch error {
         case .busy:
+            let bluetoothd = Bluetoothd.presenceByProcesses(on: adapter.kernel)
+            let others = "this program or another one is already connected to it"
             failure = BLEError(
                 .busy,
                 operation: "connect",
                 object: object,
-                cause: "the attribute channel to it is in use: \(holder)",
-                remedy: mayBeBluetoothds
+                cause: "the attribute channel to it is in use: "
+                    + (bluetoothd == .here ? "bluetoothd, or " + others : others),
+                remedy: bluetoothd != .absent
                     ? "Disconnect it there first: \"bluetoothctl disconnect \(peer)\"."
                     : "Disconnect it there first, or end the program that has the link."
             )
@@ -90,25 +93,6 @@ struct ConnectFailure {
             ("the controller is busy", "Try again in a moment.")
         default:
             ("the kernel gave up: \(error)", "Try again.")
-        }
-    }
-
-    /// Whether a bluetoothd may run, which holds the channel then.
-    private var mayBeBluetoothds: Bool { Bluetoothd.presenceByProcesses(on: adapter.kernel) != .absent }
-
-    /// The program that probably holds the channel that the kernel says is in use.
-    private var holder: String {
-        let others = "this program or another one is already connected to it"
-        return RunningPrograms.include("bluetoothd", on: adapter.kernel) ? "bluetoothd, or " + others : others
-    }
-}
-
-/// The programs that run on this machine.
-enum RunningPrograms {
-    /// Whether a program with this name runs, as far as this user may see.
-    static func include(_ name: String, on kernel: Kernel) -> Bool {
-        namesInFolder("/proc", of: kernel).contains { entry in
-            entry.first?.isNumber == true && textFile("/proc/\(entry)/comm", of: kernel) == name
         }
     }
 }

@@ -208,14 +208,15 @@ extension LinkListener {
 extension BLEError {
     /// The error for a central that another program has accepted.
     fileprivate static func taken(_ central: BluetoothAddress, _ adapter: LinuxAdapter) -> BLEError {
-        let holder = RunningPrograms.include("bluetoothd", on: adapter.kernel) ? "bluetoothd" : "another program"
+        let bluetoothd = Bluetoothd.presenceByProcesses(on: adapter.kernel)
+        let holder = bluetoothd == .here ? "bluetoothd" : "another program"
         return BLEError(
             .busy,
             operation: "listen",
             object: adapter.name,
             cause: "the central \(central) was given to \(holder), which began to listen later; "
                 + "the next ones come to this program again",
-            remedy: Bluetoothd.presenceByProcesses(on: adapter.kernel) != .absent
+            remedy: bluetoothd != .absent
                 ? "Connect it again, or drop its link: \"bluetoothctl disconnect \(central)\"."
                 : "Connect it again."
         )
