@@ -1,4 +1,4 @@
-import Glibc
+import Dispatch
 import TestBroker
 import Testing
 
@@ -12,15 +12,17 @@ struct MetricsServerTests {
         var answers: [Task<String, Never>] = []
         for number in 0..<5 {
             let (asked, ask) = AsyncStream<Void>.makeStream()
+            let isClosing = DispatchSemaphore(value: 0)
             let server = try MetricsServer(port: port) {
                 ask.yield()
-                // As long as a page of many peripherals takes.
-                usleep(50_000)
+                isClosing.wait()
                 return "page \(number)"
             }
             let answer = Task.detached { page(port: port) }
             for await _ in asked { break }
-            await server.close()
+            async let closed: Void = server.close()
+            isClosing.signal()
+            await closed
             answers.append(answer)
         }
         for answer in answers { _ = await answer.value }
