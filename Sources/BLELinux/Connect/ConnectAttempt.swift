@@ -25,8 +25,9 @@ final class ConnectAttempt: Sendable {
 
     /// How often an attempt is repeated that ended in one of these ways before the link was up. When the kernel cleans
     /// up a connection to the same peer that any program dropped or cancelled a moment ago, the next one fails with it.
+    /// The controller is busy while it makes another program's connection.
     private static let maximumResets = 2
-    private static let mayPass: [SystemError] = [.connectionReset, .connectionAborted, .connectionRefused]
+    private static let mayPass: [SystemError] = [.connectionReset, .connectionAborted, .connectionRefused, .busy]
     /// The shortest time after which such an end means that the kernel has waited for the peer's answer.
     private static let shortestSilence = Duration.seconds(1)
     private static let silent: [SystemError] = [.timedOut, .hostDown]

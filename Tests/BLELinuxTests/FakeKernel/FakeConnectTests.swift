@@ -60,6 +60,24 @@ import Testing
         attempt.cancel()
     }
 
+    @Test func `who finds the controller busy with another program's connection tries again`() async throws {
+        run.kernel.with { $0.peers[.example]?.isHere = false }
+        let radio = try run.radio()
+        let outcome = FakeRun.Collector<Result<any ATTLink, BLEError>>()
+        let attempt = radio.connect(to: .example) { outcome.add($0) }
+        await run.kernel.idle()
+        run.kernel.fail(attemptsOf: run.kernel.central, EBUSY)
+        await run.kernel.idle()
+        #expect(outcome.all.isEmpty)
+        run.kernel.with { state in
+            state.peers[.example]?.isHere = true
+            state.lookForLinks()
+        }
+        await run.kernel.idle()
+        try #require(try outcome.all.first?.get()).disconnect()
+        attempt.cancel()
+    }
+
     @Test func `a peer that is heard and does not answer is tried again for as long as it is wanted`() async throws {
         run.kernel.with { $0.peers[.example]?.isHere = false }
         let radio = try run.radio()
