@@ -82,7 +82,14 @@ package final class TerminationSignals: Sendable {
         _ work: @escaping @Sendable () async throws -> Output
     ) async throws -> Output {
         try await withThrowingTaskGroup(of: Output?.self) { group in
-            group.addTask { try await work() }
+            group.addTask {
+                do {
+                    return try await work()
+                } catch is CancellationError where self.hasCome {
+                    // The notice has ended it, before the listener was told.
+                    return nil
+                }
+            }
             group.addTask {
                 _ = try await self.stream.first()
                 return nil
@@ -102,6 +109,8 @@ package final class TerminationSignals: Sendable {
             throw Interrupted()
         }
     }
+
+    private var hasCome: Bool { state.withLock { $0.hasCome } }
 
     /// The first signal.
     private var stream: BLEStream<Void> {
