@@ -199,11 +199,22 @@ if hasKernelRadio { package.targets += kernelTargets }
 
 // `Tests/Sanitizers/run thread --concurrent` builds only the tests that have threads of their own, and what they need.
 if Context.environment["BLESTREAMS_TESTS"] == "concurrent" {
-    let needed = ["BLELinuxTests", "BLESimulatorTests", "BLEStreamsTests", "Crasher", "StoreWriter"]
+    let threaded = [
+        "BLELinuxTests": ["EventLoop", "Support"],
+        "BLESimulatorTests": ["Support", "Time"],
+        "BLEStreamsTests": [
+            "Concurrency", "Connecting/ConnectorStressTests.swift", "Connecting/SharedLinkStressTests.swift",
+            "Link/BearerStressTests.swift", "Link/SendingTurnTests.swift", "Queue/QueueStressTests.swift",
+            "Queue/QueueThreadTests.swift", "Server/PresentFirstTests.swift", "Storage/StoreThreadTests.swift",
+            "Stream/InboxStressTests.swift", "Stream/IsolationTests.swift", "Stream/StressTests.swift", "Support",
+        ],
+    ]
+    let needed = ["Crasher", "StoreWriter"] + threaded.keys
     let others = ["CBenchmarks", "FuzzedProcedures", "HeapInUse", "Interruption", "SimulatedWorlds"]
     package.targets.removeAll { target in
         others.contains(target.name) || [.test, .executable].contains(target.type) && !needed.contains(target.name)
     }
+    for target in package.targets where target.type == .test { target.sources = threaded[target.name] }
 }
 
 if hasKernelRadio {

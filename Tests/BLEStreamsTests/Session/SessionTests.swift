@@ -194,15 +194,3 @@ import Testing
         }
     }
 }
-
-extension Bench {
-    /// Sends a number each second to whoever has subscribed, on from the last one.
-    static let sendForEver: @Sendable (PeripheralServer, Bench) async throws -> Void = { server, bench in
-        var number: UInt32 = 0
-        while true {
-            try await server.notify(number.octets, of: notifying)
-            number += 1
-            try await bench.time.sleep(for: .seconds(1))
-        }
-    }
-}

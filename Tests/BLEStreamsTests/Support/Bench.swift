@@ -97,6 +97,16 @@ struct Bench {
         }
     }
 
+    /// Sends a number each second to whoever has subscribed, on from the last one.
+    static let sendForEver: @Sendable (PeripheralServer, Bench) async throws -> Void = { server, bench in
+        var number: UInt32 = 0
+        while true {
+            try await server.notify(number.octets, of: notifying)
+            number += 1
+            try await bench.time.sleep(for: .seconds(1))
+        }
+    }
+
     /// What the central wrote to attributes of the bench's own service, oldest first: not what the library itself writes to
     /// the mandatory services, which lie in front.
     var writes: [[UInt8]] {
