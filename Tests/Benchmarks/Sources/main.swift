@@ -1,12 +1,12 @@
 // Compares streams with plain C loops that do the same work over the same kind of socket, in the same run.
 //
 //   swift run -c release Benchmarks [--only SUITE]… [--runs N] [--json FILE]
-//   swift run -c release Benchmarks --check [--accept]
+//   Tests/Benchmarks/counts [--accept]
 //
 // SUITE: notifications, requests, operators, advertising, links, memory, instructions; all unless told otherwise. The
 // table goes to stdout, the same as JSON to FILE; `--json -` puts the JSON to stdout in place of the table.
 //
-// --check compares what a value costs on each path, in instructions and allocations, with Counts.txt, and fails where
+// The second compares what a value costs on each path, in instructions and allocations, with Counts.txt, and fails where
 // something differs; with --accept it writes them there.
 //
 // What runs in the kernel lab is called with --kernel; see Suites/Kernel.swift.

@@ -23,15 +23,15 @@ struct CountCheck {
 
     private static let heading = """
         # What one value costs on each path: processor instructions, and blocks of memory.
-        # Compared by: swift run -c release Benchmarks --check
-        # Written by:  swift run -c release Benchmarks --check --accept
+        # Compared by: Tests/Benchmarks/counts
+        # Written by:  Tests/Benchmarks/counts --accept
 
         """
 
     private static let advice = """
 
         Where a change is meant to cost this, or saves it, accept the new counts and have them in the same commit:
-            swift run -c release Benchmarks --check --accept
+            Tests/Benchmarks/counts --accept
         Where nothing was changed, the compiler, the C library or valgrind is another one than that of the counts: check
         them at the commit before, on this machine, and compare with that.
         """
