@@ -30,6 +30,7 @@ final class TCPListener: Sendable {
     /// - Throws: a `BLEError` with the system's reason.
     init(host: String?, port: UInt16, _ log: Log) throws {
         self.log = log
+        Self.prepareTimers()
         let (descriptor, failure) = Self.open(host, port)
         guard descriptor >= 0 else { throw BLEError.cannotListen("\(host ?? "*"):\(port)", failure) }
         self.descriptor = descriptor
@@ -94,6 +95,13 @@ final class TCPListener: Sendable {
     private static func pause(_ source: any DispatchSourceRead) {
         source.suspend()
         DispatchQueue.global().asyncAfter(deadline: .now() + 1) { source.resume() }
+    }
+
+    /// Has Dispatch open what it counts the pause with: a descriptor, which it can't open any more once none is left.
+    private static func prepareTimers() {
+        let passed = DispatchSemaphore(value: 0)
+        DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(1)) { passed.signal() }
+        passed.wait()
     }
 
     private static func openSpare() -> Int32 { Glibc.open("/dev/null", O_RDONLY | O_CLOEXEC) }

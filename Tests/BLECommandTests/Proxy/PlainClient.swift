@@ -55,7 +55,7 @@ final class PlainClient: Sendable {
 
     private func send(_ octets: [UInt8]) throws {
         let count = Glibc.send(descriptor, octets, octets.count, Int32(MSG_NOSIGNAL))
-        guard count == octets.count else { throw POSIXError(.EPIPE) }
+        guard count == octets.count else { throw Self.failure(count) }
     }
 
     private static func varint(_ number: UInt64) -> [UInt8] {
@@ -98,14 +98,27 @@ final class PlainClient: Sendable {
     func hasLeft() async throws -> Bool {
         try await onThread { [self] in
             var octet: UInt8 = 0
-            return Glibc.read(descriptor, &octet, 1) == 0
+            return read(into: &octet) == 0
         }
     }
 
     private func octet() throws -> UInt8 {
         var octet: UInt8 = 0
-        guard Glibc.read(descriptor, &octet, 1) == 1 else { throw POSIXError(.EPIPE) }
+        let count = read(into: &octet)
+        guard count == 1 else { throw Self.failure(count) }
         return octet
+    }
+
+    /// A socket with a time limit is not read on by itself after a signal, whatever the signal's handler says.
+    private func read(into octet: inout UInt8) -> Int {
+        while true {
+            let count = Glibc.read(descriptor, &octet, 1)
+            if count >= 0 || errno != EINTR { return count }
+        }
+    }
+
+    private static func failure(_ count: Int) -> POSIXError {
+        count < 0 ? POSIXError(.init(rawValue: errno) ?? .EIO) : POSIXError(.EPIPE)
     }
 
     private func number() throws -> UInt64 {
