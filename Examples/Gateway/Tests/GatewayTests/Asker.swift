@@ -15,13 +15,19 @@ final class Asker: Sendable {
         client = MQTTClient(settings, outbox: questions)
     }
 
+    /// Sends a command that gets no reply.
+    func tell(_ text: String) {
+        questions.add(text, isAnswered: false)
+        client.wake()
+    }
+
     /// Is connected while the closure runs, which is given what asks.
     func run(_ body: (_ ask: @escaping @Sendable (String) async -> String) async -> Void) async {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { [client] in await client.run() }
             defer { group.cancelAll() }
-            await body { [client, questions] text in
-                questions.ask(text)
+            await body { [self] text in
+                questions.add(text, isAnswered: true)
                 client.wake()
                 let reply = await client.messages.first { _ in true }
                 #expect(reply?.correlationData == Array(text.utf8.prefix(8)))
@@ -41,10 +47,12 @@ private final class Questions: MQTTOutbox {
         self.replies = replies
     }
 
-    func ask(_ text: String) {
+    func add(_ text: String, isAnswered: Bool) {
         var message = MQTTMessage(topic, Array(text.utf8))
-        message.responseTopic = replies
-        message.correlationData = Array(text.utf8.prefix(8))
+        if isAnswered {
+            message.responseTopic = replies
+            message.correlationData = Array(text.utf8.prefix(8))
+        }
         waiting.withLock { $0.append(message) }
     }
 

@@ -14,6 +14,10 @@ struct CommandTests {
         #expect(command.request == .write([0, 255], to: BluetoothUUID(0x2A6E), .withResponse))
         let connect = try Command(Array(#"{ "peripheral": "p", "op": "connect" }"#.utf8))
         #expect(connect.request == .connect && connect.id == nil)
+        // Beyond what a Double has exactly.
+        for id in ["9007199254740993", "-9223372036854775808", "0.5", #""a""#] {
+            #expect(try Command(Array(#"{"id":\#(id),"peripheral":"p","op":"connect"}"#.utf8)).id?.text == id)
+        }
     }
 
     @Test(

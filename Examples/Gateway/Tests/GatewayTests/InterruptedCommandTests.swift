@@ -49,6 +49,32 @@ struct InterruptedCommandTests {
         }
     }
 
+    @Test("waits for none of another peripheral, however many wait for one that isn't there")
+    func absence() async throws {
+        let permissions = ["s0", "s1"].map {
+            Configuration.Permission(peripheral: $0, operations: ["connect"], characteristics: [])
+        }
+        let world = try await SharedWorld(gateways: 1, sensors: 2, permissions: permissions)
+        world.air.faults.add(.neverEstablish(), between: world.adapters[0], and: world.sensors[0])
+        let (operator0, operator1) = (
+            Asker(world.broker, "g0/command", name: "operator0"), Asker(world.broker, "g0/command", name: "operator1")
+        )
+        try await world.run(isSharing: false) {
+            while let message = await world.collector.next() {
+                if message.topic == "g0/state/s1", message.payload.contains(#""ready":true"#) { break }
+            }
+            await operator0.run { ask in
+                // More than may wait, so that the reply to the last one says that they all have come.
+                for id in 0..<300 { operator0.tell(#"{"id":\#(id),"peripheral":"s0","op":"connect"}"#) }
+                let refusal = await ask(#"{"id":300,"peripheral":"s0","op":"connect"}"#)
+                #expect(refusal.contains("too many commands wait"), "\(refusal)")
+                await operator1.run { ask in
+                    #expect(await ask(#"{"id":1,"peripheral":"s1","op":"connect"}"#) == #"{"id":1,"ok":true}"#)
+                }
+            }
+        }
+    }
+
     @Test("is told that a campaign updates the peripheral")
     func besideACampaign() async throws {
         let device = MCUmgrFirmwareReceiver(running: old)

@@ -63,6 +63,7 @@ private struct Fields {
     var id: JSONText? {
         switch members["id"] {
         case .string(let text)?: .string(text)
+        case .integer(let number)?: .number(number)
         case .number(let number)?: .plain(number)
         default: nil
         }

@@ -1,13 +1,35 @@
 import BLEDevices
 import BLEStreams
 import MQTT
+import Synchronization
 
 /// Carries out commands from the broker, as far as the configuration permits them.
 struct Commands {
-    /// The most commands at once; more wait.
-    private static let limit = 8
-    /// How long a command waits for the peripheral.
+    /// How long a command has from its arrival on, with its wait for those before it.
     private static let timeout = Duration.seconds(30)
+
+    private typealias Lanes = CommandLanes<Received>
+
+    private final class SharedLanes: Sendable {
+        private let lanes = Mutex(Lanes())
+
+        func admit(_ received: Received, to lane: Lanes.Lane) -> Lanes.Admission {
+            lanes.withLock { $0.admit(received, to: lane) }
+        }
+
+        func next(in lane: Lanes.Lane) -> Received? { lanes.withLock { $0.next(in: lane) } }
+    }
+
+    /// A command that has arrived.
+    private struct Received: Sendable {
+        let message: MQTTMessage
+        let command: Command
+        let deadline: ContinuousClock.Instant
+
+        var lane: Lanes.Lane {
+            .init(peripheral: command.peripheral, isOfUpdates: command.operation == .update)
+        }
+    }
 
     let settings: Settings
     let sessions: Sessions
@@ -15,34 +37,59 @@ struct Commands {
 
     /// Carries out the commands that come, until the stream ends.
     func run(_ messages: AsyncStream<MQTTMessage>) async {
-        await withTaskGroup(of: Void.self) { group in
-            var running = 0
+        let lanes = SharedLanes()
+        await withDiscardingTaskGroup { group in
             for await message in messages {
-                // Waits for the oldest only when there is no place left; the client's inbox is bounded.
-                if running == Self.limit {
-                    await group.next()
-                    running -= 1
+                guard let received = receive(message) else { continue }
+                let lane = received.lane
+                switch lanes.admit(received, to: lane) {
+                case .waits: break
+                case .isRefused:
+                    answer(
+                        received,
+                        Self.failure(
+                            "busy",
+                            "too many commands wait: \(Lanes.maximumInLane) for one peripheral, or \(Lanes.maximum)",
+                            "Wait for replies before you send more."
+                        )
+                    )
+                case .runs:
+                    group.addTask {
+                        var next = Optional(received)
+                        while let received = next {
+                            answer(received, await result(of: received))
+                            next = lanes.next(in: lane)
+                        }
+                    }
                 }
-                running += 1
-                group.addTask { await answer(message) }
             }
         }
     }
 
-    private func answer(_ message: MQTTMessage) async {
-        var reply: [(String, JSONText)]
+    /// The command that a message is; `nil` if it is none, which its sender is told.
+    private func receive(_ message: MQTTMessage) -> Received? {
         // A command that was retained is of an earlier time, perhaps of one in which it made sense.
-        guard !message.isRetained else { return publisher.report("command: a retained command was ignored") }
+        guard !message.isRetained else {
+            publisher.report("command: a retained command was ignored")
+            return nil
+        }
         do {
             let command = try Command(message.payload)
-            reply = command.id.map { [("id", $0)] } ?? []
-            reply += await result(of: command)
+            return Received(message: message, command: command, deadline: .now + Self.timeout)
         } catch {
-            reply = error.id.map { [("id", $0)] } ?? []
-            reply += Self.failure("refused", error.cause, error.remedy)
+            answer(message, error.id, Self.failure("refused", error.cause, error.remedy))
+            return nil
         }
+    }
+
+    private func answer(_ received: Received, _ result: [(String, JSONText)]) {
+        answer(received.message, received.command.id, result)
+    }
+
+    private func answer(_ message: MQTTMessage, _ id: JSONText?, _ result: [(String, JSONText)]) {
         guard let topic = message.responseTopic, !topic.contains(where: { $0 == "+" || $0 == "#" }) else { return }
-        var answer = MQTTMessage.json(topic, JSONText.object(reply).octets)
+        let members = (id.map { [("id", $0)] } ?? []) + result
+        var answer = MQTTMessage.json(topic, JSONText.object(members).octets)
         answer.correlationData = message.correlationData
         publisher.reply(answer)
     }
@@ -54,7 +101,8 @@ struct Commands {
         ]
     }
 
-    private func result(of command: Command) async -> [(String, JSONText)] {
+    private func result(of received: Received) async -> [(String, JSONText)] {
+        let command = received.command
         let isPermitted = settings.current.permissions.contains { permission in
             permission.peripheral == command.peripheral
                 && permission.operations.contains(command.operation.rawValue)
@@ -70,8 +118,16 @@ struct Commands {
         guard let session = sessions[command.peripheral] else {
             return Self.failure("notFound", "the peripheral is not followed at present", "Try again later.")
         }
+        let left = ContinuousClock.now.duration(to: received.deadline)
+        guard left > .zero || command.operation == .update else {
+            return Self.failure(
+                "timedOut",
+                "the commands before it took all of its \(Self.timeout.components.seconds) s",
+                "Send it again when \(publisher.prefix)/state/\(command.peripheral) says that the peripheral is ready."
+            )
+        }
         do {
-            return [("ok", .bool(true))] + (try await perform(command, session))
+            return [("ok", .bool(true))] + (try await perform(command, session, within: left))
         } catch let error as BLEError {
             let ending = error.code == .ended ? ending(command, session) : nil
             let (cause, remedy) = ending ?? ("\(error.operation): \(error.cause)", error.remedy)
@@ -84,6 +140,8 @@ struct Commands {
                 "the peripheral is being updated",
                 "Wait until \(publisher.prefix)/update/\(command.peripheral) or the campaign says that this is over."
             )
+        } catch is CancellationError {
+            return Self.failure("ended", "the gateway ends, or begins anew", "Send it again later.")
         } catch {
             return Self.failure("failed", "\(error)", "Try again later.")
         }
@@ -105,22 +163,26 @@ struct Commands {
         )
     }
 
-    private func perform(_ command: Command, _ session: Session) async throws -> [(String, JSONText)] {
+    private func perform(
+        _ command: Command,
+        _ session: Session,
+        within timeout: Duration
+    ) async throws -> [(String, JSONText)] {
         switch command.request {
         case .read(let characteristic):
-            let value = try await session.read(characteristic, timeout: Self.timeout)
+            let value = try await session.read(characteristic, timeout: timeout)
             var members: [(String, JSONText)] = [("value", .hex(value))]
             if let decoded = Decoders.decode(value, of: characteristic) {
                 members.append(("decoded", decoded.json))
             }
             return members + value.time.members
         case .write(let value, to: let characteristic, let kind):
-            try await session.write(value, to: characteristic, kind, timeout: Self.timeout)
+            try await session.write(value, to: characteristic, kind, timeout: timeout)
         case .connect:
             // A link that is there already, or is being made, is what was asked for.
             try? session.reset()
             try? session.connect()
-            try await session.ready(timeout: Self.timeout)
+            try await session.ready(timeout: timeout)
         case .update(let image):
             try await update(command.peripheral, session, image)
         }

@@ -53,13 +53,12 @@ struct ConfigurationFields: ~Copyable {
     ) throws(ConfigurationError) -> Double {
         let remedy =
             "Write a number from \(JSONText.plain(range.lowerBound).text) to \(JSONText.plain(range.upperBound).text)."
-        switch take(field) {
-        case nil: return standard
-        case .number(let number) where range.contains(number): return number
-        case .number(let number):
+        guard let value = take(field) else { return standard }
+        guard let number = value.number else { throw wrong(field, value, remedy) }
+        guard range.contains(number) else {
             throw ConfigurationError(field: name(field), cause: "it is \(JSONText.plain(number).text)", remedy: remedy)
-        case .some(let value): throw wrong(field, value, remedy)
         }
+        return number
     }
 
     mutating func whole(

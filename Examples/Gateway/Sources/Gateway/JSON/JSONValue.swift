@@ -4,6 +4,9 @@ import Foundation
 enum JSONValue: Hashable, Sendable {
     case null
     case bool(Bool)
+    /// A whole number, exactly.
+    case integer(Int)
+    /// Any other number.
     case number(Double)
     case string(String)
     case array([JSONValue])
@@ -14,10 +17,19 @@ enum JSONValue: Hashable, Sendable {
         switch self {
         case .null: "null"
         case .bool: "true or false"
-        case .number: "a number"
+        case .integer, .number: "a number"
         case .string: "a string"
         case .array: "a list"
         case .object: "an object"
+        }
+    }
+
+    /// The number that it is, to the precision of a Double.
+    var number: Double? {
+        switch self {
+        case .integer(let number): Double(number)
+        case .number(let number): number
+        case .null, .bool, .string, .array, .object: nil
         }
     }
 
@@ -34,6 +46,8 @@ extension JSONValue: Decodable {
             self = .null
         } else if let truth = try? value.decode(Bool.self) {
             self = .bool(truth)
+        } else if let number = try? value.decode(Int.self) {
+            self = .integer(number)
         } else if let number = try? value.decode(Double.self) {
             self = .number(number)
         } else if let text = try? value.decode(String.self) {
