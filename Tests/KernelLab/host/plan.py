@@ -108,7 +108,7 @@ def benches(only: str | None, self_test: bool, mark: str) -> list[Bench]:
         its_mark = mark_of(folder, only, mark)
         if tests := collect(folder, only, its_mark):
             chosen.append(Bench(folder, its_mark, tests))
-    if not only and not self_test and mark in ("", KERNEL_TAKES_PART):
+    if not only and not self_test and mark in ("", KERNEL_TAKES_PART) and not os.environ.get("LAB_SCENARIOS"):
         chosen.append(Bench(KERNEL_TESTS, ""))
     return chosen
 

@@ -232,7 +232,7 @@ class Ble:
 
     def program(self, name: str, *arguments) -> Run:
         """Starts another of the package's programs, which uses the default adapter."""
-        run = Run(arguments, self.prefix, PRODUCTS / name)
+        run = Run(arguments, self.prefix, PROGRAM.parent / name)
         self.runs.append(run)
         return run
 
