@@ -103,6 +103,9 @@ struct GatewayRunTests {
             while let message = await elsewhere.next(), message.payload != "offline" {}
             while let message = await elsewhere.next(), message.topic != "new/value/thermo/2A6E" {}
         }
+        let said = world.said.withLock { $0.filter { $0.hasPrefix("configuration:") } }
+        let ends = ["applied", "made again", "applied", "made again", "stays in force."]
+        #expect(said.count == ends.count && zip(said, ends).allSatisfy { $0.hasSuffix($1) }, "\(said)")
     }
 
     @Test("removes the state of a peripheral that leaves the configuration, and what Home Assistant knows of it")
@@ -139,6 +142,8 @@ private final class World: Sendable {
     let collector: Collector
     let control: AsyncStream<Order>.Continuation
     let configuration: Configuration
+    /// What a person was told.
+    let said = Mutex<[String]>([])
     private let orders: AsyncStream<Order>
     private let air = SimulatedAir()
     private let folder: String
@@ -172,7 +177,7 @@ private final class World: Sendable {
             configuration,
             orders: orders,
             radio: { [air] in .radio(air.adapter()) },
-            report: { _ in }
+            report: { line in self.said.withLock { $0.append(line) } }
         )
         try await withThrowingTaskGroup(of: Void.self) { sensors in
             sensors.addTask { try await self.thermometer() }

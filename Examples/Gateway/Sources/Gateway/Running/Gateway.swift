@@ -50,6 +50,7 @@ public struct Gateway: Sendable {
                 (next, old) = (last, nil)
                 continue
             }
+            if old != nil { report("configuration: applied") }
             (next, old) = (try await run.run(orders), run.inForce)
         }
     }

@@ -115,7 +115,10 @@ struct GatewayRun {
             case .stop: return nil
             case .reload(let configuration):
                 let old = settings.current
-                if configuration.needsNewBeginning(after: old) { return configuration }
+                if configuration.needsNewBeginning(after: old) {
+                    report("configuration: it needs a new beginning, so all links end and are made again")
+                    return configuration
+                }
                 settings.set(configuration)
                 // Those that are followed still are tidied up after when that has ended.
                 for peripheral in old.peripherals where !sessions.contains(peripheral.label) {
