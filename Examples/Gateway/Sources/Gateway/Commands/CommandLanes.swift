@@ -1,21 +1,21 @@
-/// Which commands run, and which wait: one peripheral after the other would let one that is absent, or takes an image,
-/// hold up all others.
+/// Which commands run, and which wait: in one queue, a peripheral that is absent, or takes an image, would hold up all
+/// others.
 ///
-/// The commands of one peripheral run one at a time, in the order in which they came. Updates have a lane of their own,
-/// since they take long: what is asked for meanwhile passes them, and a second update learns that there is one.
+/// The commands of one peripheral run one at a time, in the order in which they came. An update has a lane of its own,
+/// since it takes long: what is asked for meanwhile passes it, and another update doesn't wait for it.
 struct CommandLanes<Item> {
     /// The commands that wait for one another.
     struct Lane: Hashable, Sendable {
         let peripheral: String
         let isOfUpdates: Bool
 
-        fileprivate var width: Int { isOfUpdates ? 2 : 1 }
+        fileprivate var room: Int { isOfUpdates ? 0 : CommandLanes.maximumInLane }
     }
 
     enum Admission: Hashable, Sendable {
         case runs
         case waits
-        /// Too many wait already.
+        /// No more may wait.
         case isRefused
     }
 
@@ -23,12 +23,8 @@ struct CommandLanes<Item> {
     static var maximumInLane: Int { 256 }
     static var maximum: Int { 1024 }
 
-    private struct State {
-        var running = 0
-        var waiting: [Item] = []
-    }
-
-    private var lanes: [Lane: State] = [:]
+    /// What waits behind the one that runs, for each lane that has one.
+    private var lanes: [Lane: [Item]] = [:]
     private var waiting = 0
 
     /// How many lanes have something to do.
@@ -36,25 +32,23 @@ struct CommandLanes<Item> {
 
     /// Takes a command, which the caller carries out if it `runs`.
     mutating func admit(_ item: Item, to lane: Lane) -> Admission {
-        let (running, inLane) = lanes[lane].map { ($0.running, $0.waiting.count) } ?? (0, 0)
-        if running < lane.width {
-            lanes[lane, default: State()].running += 1
+        guard let inLane = lanes[lane]?.count else {
+            lanes[lane] = []
             return .runs
         }
-        guard inLane < Self.maximumInLane, waiting < Self.maximum else { return .isRefused }
-        lanes[lane, default: State()].waiting.append(item)
+        guard inLane < lane.room, waiting < Self.maximum else { return .isRefused }
+        lanes[lane]?.append(item)
         waiting += 1
         return .waits
     }
 
-    /// Takes note that a command of a lane has ended; returns the next one, which runs in its place.
+    /// Takes note that the command of a lane has ended; returns the next one, which runs in its place.
     mutating func next(in lane: Lane) -> Item? {
-        guard let state = lanes[lane] else { return nil }
-        guard state.waiting.isEmpty else {
-            waiting -= 1
-            return lanes[lane]?.waiting.removeFirst()
+        guard lanes[lane]?.isEmpty == false else {
+            lanes[lane] = nil
+            return nil
         }
-        lanes[lane] = state.running > 1 ? State(running: state.running - 1) : nil
-        return nil
+        waiting -= 1
+        return lanes[lane]?.removeFirst()
     }
 }

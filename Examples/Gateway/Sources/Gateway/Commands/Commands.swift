@@ -44,15 +44,7 @@ struct Commands {
                 let lane = received.lane
                 switch lanes.admit(received, to: lane) {
                 case .waits: break
-                case .isRefused:
-                    answer(
-                        received,
-                        Self.failure(
-                            "busy",
-                            "too many commands wait: \(Lanes.maximumInLane) for one peripheral, or \(Lanes.maximum)",
-                            "Wait for replies before you send more."
-                        )
-                    )
+                case .isRefused: answer(received, lane.isOfUpdates ? isBeingUpdated(lane.peripheral) : Self.tooMany)
                 case .runs:
                     group.addTask {
                         var next = Optional(received)
@@ -66,7 +58,8 @@ struct Commands {
         }
     }
 
-    /// The command that a message is; `nil` if it is none, which its sender is told.
+    /// The permitted command that a message is; `nil` if it is none, which its sender is told: it takes no place of
+    /// those that are permitted.
     private func receive(_ message: MQTTMessage) -> Received? {
         // A command that was retained is of an earlier time, perhaps of one in which it made sense.
         guard !message.isRetained else {
@@ -75,7 +68,12 @@ struct Commands {
         }
         do {
             let command = try Command(message.payload)
-            return Received(message: message, command: command, deadline: .now + Self.timeout)
+            let received = Received(message: message, command: command, deadline: .now + Self.timeout)
+            guard isPermitted(command) else {
+                answer(received, Self.notPermitted)
+                return nil
+            }
+            return received
         } catch {
             answer(message, error.id, Self.failure("refused", error.cause, error.remedy))
             return nil
@@ -101,20 +99,38 @@ struct Commands {
         ]
     }
 
-    private func result(of received: Received) async -> [(String, JSONText)] {
-        let command = received.command
-        let isPermitted = settings.current.permissions.contains { permission in
+    private static let notPermitted = failure(
+        "notPermitted",
+        "the configuration doesn't permit this operation",
+        "Add the peripheral, the operation and the characteristic to 'commands' in the configuration."
+    )
+
+    private static let tooMany = failure(
+        "busy",
+        "too many commands wait: at most \(Lanes.maximumInLane) may for one peripheral, and \(Lanes.maximum) in all",
+        "Wait for replies before you send more."
+    )
+
+    private func isBeingUpdated(_ label: String) -> [(String, JSONText)] {
+        Self.failure(
+            "busy",
+            "the peripheral is being updated",
+            "Wait until \(publisher.prefix)/update/\(label) or the campaign says that this is over."
+        )
+    }
+
+    private func isPermitted(_ command: Command) -> Bool {
+        settings.current.permissions.contains { permission in
             permission.peripheral == command.peripheral
                 && permission.operations.contains(command.operation.rawValue)
                 && command.request.characteristic.map(permission.characteristics.contains) ?? true
         }
-        guard isPermitted else {
-            return Self.failure(
-                "notPermitted",
-                "the configuration doesn't permit this operation",
-                "Add the peripheral, the operation and the characteristic to 'commands' in the configuration."
-            )
-        }
+    }
+
+    private func result(of received: Received) async -> [(String, JSONText)] {
+        let command = received.command
+        // The configuration may have changed meanwhile.
+        guard isPermitted(command) else { return Self.notPermitted }
         guard let session = sessions[command.peripheral] else {
             return Self.failure("notFound", "the peripheral is not followed at present", "Try again later.")
         }
@@ -135,11 +151,7 @@ struct Commands {
         } catch let error as ImageFolder.ImageError {
             return Self.failure("refused", error.cause, error.remedy)
         } catch is Busy {
-            return Self.failure(
-                "busy",
-                "the peripheral is being updated",
-                "Wait until \(publisher.prefix)/update/\(command.peripheral) or the campaign says that this is over."
-            )
+            return isBeingUpdated(command.peripheral)
         } catch is CancellationError {
             return Self.failure("ended", "the gateway ends, or begins anew", "Send it again later.")
         } catch {
