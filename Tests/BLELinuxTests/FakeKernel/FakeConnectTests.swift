@@ -18,6 +18,15 @@ import Testing
         return nil
     }
 
+    /// The peer comes into range, and the kernel connects.
+    private func peerAppears() async {
+        run.kernel.with { state in
+            state.peers[.example]?.isHere = true
+            state.lookForLinks()
+        }
+        await run.kernel.idle()
+    }
+
     /// What `connect` itself refuses: the code, and a word of what to do.
     @Test(arguments: [
         (EBUSY, BLEError.Code.busy, "Disconnect it there"), (ECONNREFUSED, .notSupported, "le on"),
@@ -69,11 +78,7 @@ import Testing
         run.kernel.fail(attemptsOf: run.kernel.central, EBUSY)
         await run.kernel.idle()
         #expect(outcome.all.isEmpty)
-        run.kernel.with { state in
-            state.peers[.example]?.isHere = true
-            state.lookForLinks()
-        }
-        await run.kernel.idle()
+        await peerAppears()
         try #require(try outcome.all.first?.get()).disconnect()
         attempt.cancel()
     }
@@ -94,11 +99,7 @@ import Testing
         }
         await run.kernel.idle()
         #expect(outcome.all.isEmpty)
-        run.kernel.with { state in
-            state.peers[.example]?.isHere = true
-            state.lookForLinks()
-        }
-        await run.kernel.idle()
+        await peerAppears()
         let link = try #require(try outcome.all.first?.get())
         link.disconnect()
         attempt.cancel()

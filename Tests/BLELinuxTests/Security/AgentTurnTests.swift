@@ -75,7 +75,7 @@ import Testing
         var order = taken.makeAsyncIterator()
         let first = turn(0)
         #expect(await order.next() == 0)
-        let late = LateTimeline()
+        let late = HandTimeline(cancels: false)
         let second = AgentTurn(on: bus, loop: loops[1], timeline: late)
         loops[1].enqueue { [take] in second.take { take.yield(1) } }
         await settle(1)
@@ -87,23 +87,5 @@ import Testing
         await settle(2)
         #expect(timeline.delays == [AgentTurn.patience], "the third one waits for the second one")
         withExtendedLifetime((first, second, third)) {}
-    }
-
-    /// One whose timers can't be cancelled any more: they have just passed.
-    private final class LateTimeline: Timeline {
-        private let bodies = Mutex<[@Sendable () -> Void]>([])
-        private let real = RealTimeline()
-
-        var now: Duration { real.now }
-        var wallTime: ReceptionTime { real.wallTime }
-        var clock: any Clock<Duration> { real.clock }
-        func randomBits() -> UInt64 { real.randomBits() }
-
-        func schedule(after delay: Duration, _ body: @escaping @Sendable () -> Void) -> RadioActivity {
-            bodies.withLock { $0.append(body) }
-            return RadioActivity {}
-        }
-
-        func fire() { for body in bodies.withLock({ $0 }) { body() } }
     }
 }

@@ -13,9 +13,12 @@ final class HandTimeline: Timeline {
     private let timers = Mutex<(next: Int, all: [Timer])>((0, []))
     private let moment = Mutex(Duration.zero)
     private let step: Duration
+    private let cancels: Bool
 
-    /// - Parameter step: how much time passes between two looks at the clock.
-    init(step: Duration = .zero) { self.step = step }
+    /// - Parameters:
+    ///   - step: how much time passes between two looks at the clock.
+    ///   - cancels: whether timers can be cancelled; otherwise they count as just passed when that is tried.
+    init(step: Duration = .zero, cancels: Bool = true) { (self.step, self.cancels) = (step, cancels) }
 
     /// The delays of the timers that run.
     var delays: [Duration] { timers.withLock { $0.all.map(\.delay) } }
@@ -37,6 +40,7 @@ final class HandTimeline: Timeline {
             timers.all.append(Timer(number: timers.next, delay: delay, body: body))
             return timers.next
         }
+        guard cancels else { return RadioActivity {} }
         return RadioActivity { [self] in timers.withLock { $0.all.removeAll { $0.number == number } } }
     }
 
