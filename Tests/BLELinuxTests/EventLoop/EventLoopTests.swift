@@ -60,20 +60,39 @@ struct EventLoopTests {
         async throws
     {
         let loop = try EventLoop(name: "test")
+        let scheduled = Mutex<[RadioActivity]>([])
         let fired = Events<(Int, pthread_t)> { yield in
-            loop.enqueue { yield((0, pthread_self())) }
-            let timers = [3, 1, 2].map { number in
-                loop.scheduleReceiving(after: .milliseconds(5 * number), RealTimeline()) { _ in
-                    yield((number, pthread_self()))
-                }
+            // The loop's thread is here: no timer fires before all have been scheduled.
+            loop.enqueue {
+                yield((0, pthread_self()))
+                let timers = Self.schedule([3, 1, 2], on: loop) { yield(($0, pthread_self())) }
+                timers[1].cancel()
+                scheduled.withLock { $0 = timers }
             }
-            timers[1].cancel()
-            return RadioActivity { for timer in timers { timer.cancel() } }
+            return RadioActivity { for timer in scheduled.withLock({ $0 }) { timer.cancel() } }
         }
         let order = [await fired.next(), await fired.next(), await fired.next()]
         #expect(order.map { $0?.0 } == [0, 2, 3])
         #expect(Set(order.map { $0?.1 }).count == 1)
         withExtendedLifetime(loop) {}
+    }
+
+    /// Timers that fire in the order of their numbers.
+    private static func schedule(
+        _ numbers: [Int],
+        on loop: EventLoop,
+        _ fire: @escaping @Sendable (Int) -> Void
+    ) -> [RadioActivity] {
+        let time = RealTimeline()
+        while true {
+            let start = time.now
+            let timers = numbers.map { number in
+                loop.scheduleReceiving(after: .milliseconds(5 * number), time) { _ in fire(number) }
+            }
+            if time.now - start < .milliseconds(5) { return timers }
+            // The thread was held up amid them, and the times are in another order.
+            for timer in timers { timer.cancel() }
+        }
     }
 
     @Test func `the timers of another time are its own`() async throws {
