@@ -42,6 +42,7 @@ def guest_script(cache: Path, guest: Guest, only: str | None) -> str:
         "LAB_PRODUCTS": os.environ.get("LAB_PRODUCTS") or str(PACKAGE / ".build" / "debug"),
         "LAB_BLUETOOTHD": os.environ.get("LAB_BLUETOOTHD", "") or guest.bluetoothd,
         "LAB_PART": guest.part,
+        "LAB_SHARE": guest.share,
         "LAB_PROFILE": os.environ.get("LAB_PROFILE", ""),
         "LAB_HOUR": os.environ.get("LAB_HOUR", ""),
         "LAB_HARDSHIPS": os.environ.get("LAB_HARDSHIPS", ""),

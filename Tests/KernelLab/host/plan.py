@@ -54,13 +54,15 @@ class Guest:
     benches: tuple[Bench, ...]
     bluetoothd: str = ""  # the release, if it isn't this machine's
     part: str = ""  # I/N: of the zoo's profiles, or the matrix's parts, every Nth from the Ith on
+    share: str = ""  # I/N: beside the main job, the Ith of N shares of the scenarios
 
     @property
     def title(self) -> str:
         """The benches, and what distinguishes this guest."""
         part = f" {self.part.replace('/', ' of ')}" if self.part else ""
         daemon = f" with bluetoothd {self.bluetoothd}" if self.bluetoothd else ""
-        return ", ".join(bench.name for bench in self.benches) + part + daemon
+        share = f" share {self.share.replace('/', ' of ')}" if self.share else ""
+        return ", ".join(bench.name for bench in self.benches) + part + daemon + share
 
     @property
     def folder(self) -> str:
@@ -77,11 +79,12 @@ def guests_of(line: str, only: str | None, self_test: bool) -> list[Guest]:
     line, _, mark = line.partition(":")
     if only or self_test:
         mark = ""
-    chosen = benches(only, self_test, mark)
-    # What was chosen by hand runs in one.
-    parts = [(True, False)] if only else [(True,), (False,)]
-    shares = [tuple(bench for bench in chosen if bench.is_first in part) for part in parts]
-    guests = [Guest(line, share) for share in shares if share]
+    share = os.environ.get("LAB_SHARE", "") if mark == KERNEL_TAKES_PART else ""
+    chosen = benches(only, self_test, mark, share)
+    # What was chosen by hand runs in one, and so does a share.
+    parts = [(True, False)] if only or share else [(True,), (False,)]
+    groups = [tuple(bench for bench in chosen if bench.is_first in part) for part in parts]
+    guests = [Guest(line, group, share=share) for group in groups if group]
     if line == LINE_OF_NEWER_BLUETOOTHD and not (only or self_test or mark or os.environ.get("LAB_BLUETOOTHD")):
         guests.append(Guest(line, tuple(benches(None, False, BLUETOOTHD_MARK)), NEWER_BLUETOOTHD))
     return guests
@@ -95,7 +98,7 @@ def whole_of(bench: str, line: str, only: str | None) -> list[Guest]:
     return [guest for guest in guests if guest.benches[0].expected]
 
 
-def benches(only: str | None, self_test: bool, mark: str) -> list[Bench]:
+def benches(only: str | None, self_test: bool, mark: str, share: str = "") -> list[Bench]:
     """The benches to run. The names of the kernel tests are not known beforehand."""
     if only and only.split("/")[0] == KERNEL_TESTS:
         return [Bench(only, "")]
@@ -106,7 +109,7 @@ def benches(only: str | None, self_test: bool, mark: str) -> list[Bench]:
         if folder in ON_REQUEST and not os.environ.get(ON_REQUEST[folder]):
             continue
         its_mark = mark_of(folder, only, mark)
-        if tests := collect(folder, only, its_mark):
+        if tests := collect(folder, only, its_mark, share=share):
             chosen.append(Bench(folder, its_mark, tests))
     if not only and not self_test and mark in ("", KERNEL_TAKES_PART) and not os.environ.get("LAB_SCENARIOS"):
         chosen.append(Bench(KERNEL_TESTS, ""))
@@ -119,17 +122,17 @@ def mark_of(folder: str, only: str | None, mark: str) -> str:
     return " and ".join(filter(None, [ESSENTIAL if is_part else "", mark]))
 
 
-def collect(folder: str, only: str | None, mark: str, part: str = "") -> tuple[str, ...]:
+def collect(folder: str, only: str | None, mark: str, part: str = "", share: str = "") -> tuple[str, ...]:
     """The tests of a bench to run."""
-    return tuple(test for test in collect_all(only, mark, part) if test.startswith(f"scenarios/{folder}/"))
+    return tuple(test for test in collect_all(only, mark, part, share) if test.startswith(f"scenarios/{folder}/"))
 
 
 @functools.cache
-def collect_all(only: str | None, mark: str, part: str) -> list[str]:
+def collect_all(only: str | None, mark: str, part: str, share: str) -> list[str]:
     """The tests of all benches: collecting one bench at a time takes longer than running some of them."""
     command = [sys.executable, "-B", "-m", "pytest", "--collect-only", "-q", "scenarios"]
     command += (["-k", only] if only else []) + (["-m", mark] if mark else [])
-    environment = os.environ | {"LAB_PART": part}
+    environment = os.environ | {"LAB_PART": part, "LAB_SHARE": share}
     result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=environment)
     if result.returncode not in (0, 5):  # 5: nothing collected
         sys.exit(f"lab: the scenarios can't be read\n{result.stdout}{result.stderr}")

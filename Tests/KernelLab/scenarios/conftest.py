@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import zlib
 from pathlib import Path
 
 import pytest
@@ -79,11 +80,22 @@ def ble(request):
     witness.close()
 
 
-def pytest_collection_modifyitems(items):
-    """Names the scenarios that meet a bluetoothd, for those who have another one."""
+def pytest_collection_modifyitems(config, items):
+    """Names the scenarios that meet a bluetoothd, for those who have another one. Of a run's share, those are left out
+    that belong to other shares, by their names, so that a new scenario moves no other one; the main job is in each."""
     for item in items:
         if {"bluetoothd", "bluetoothd_central"} & set(item.fixturenames):
             item.add_marker("bluetoothd")
+    if share := os.environ.get("LAB_SHARE"):
+        number, count = map(int, share.split("/"))
+        others = [item for item in items if not item.get_closest_marker("main_job") and its_share(item, count) != number]
+        config.hook.pytest_deselected(items=others)
+        items[:] = [item for item in items if item not in others]
+
+
+def its_share(item, count: int) -> int:
+    """The number of the share, of so many, that a scenario belongs to."""
+    return zlib.crc32(item.nodeid.encode()) % count
 
 
 def busy() -> float:
