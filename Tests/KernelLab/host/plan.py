@@ -54,7 +54,7 @@ class Guest:
     benches: tuple[Bench, ...]
     bluetoothd: str = ""  # the release, if it isn't this machine's
     part: str = ""  # I/N: of the zoo's profiles, or the matrix's parts, every Nth from the Ith on
-    share: str = ""  # I/N: beside the main job, the Ith of N shares of the scenarios
+    share: str = ""  # I/N: the Ith of N shares of the scenarios, beside the main job
 
     @property
     def title(self) -> str:
@@ -79,14 +79,16 @@ def guests_of(line: str, only: str | None, self_test: bool) -> list[Guest]:
     line, _, mark = line.partition(":")
     if only or self_test:
         mark = ""
-    share = os.environ.get("LAB_SHARE", "") if mark == KERNEL_TAKES_PART else ""
+    wanted = os.environ.get("LAB_SHARE", "")
+    share = wanted if mark == KERNEL_TAKES_PART else ""
     chosen = benches(only, self_test, mark, share)
     # What was chosen by hand runs in one, and so does a share.
     parts = [(True, False)] if only or share else [(True,), (False,)]
     groups = [tuple(bench for bench in chosen if bench.is_first in part) for part in parts]
     guests = [Guest(line, group, share=share) for group in groups if group]
     if line == LINE_OF_NEWER_BLUETOOTHD and not (only or self_test or mark or os.environ.get("LAB_BLUETOOTHD")):
-        guests.append(Guest(line, tuple(benches(None, False, BLUETOOTHD_MARK)), NEWER_BLUETOOTHD))
+        again = tuple(benches(None, False, BLUETOOTHD_MARK, wanted))
+        guests.append(Guest(line, again, NEWER_BLUETOOTHD, share=wanted))
     return guests
 
 
