@@ -99,58 +99,15 @@ package final class Examination: Sendable {
     }
 
     private func askBluetoothd(on loop: EventLoop, then next: @escaping @Sendable () -> Void) {
-        guard bus.isThere else { return next() }
-        BusConnection.open(
-            bus,
-            on: loop,
-            timeline: timeline,
-            deadline: PairingAgent.patience,
-            received: { _ in nil },
-            ended: {},
-            opened: { [self] opened in
-                guard let connection = try? opened.get() else { return next() }
-                let names = facts.withLock { $0.adapters.map(\.name) }
-                askWhetherItScans(names[...], connection) {
-                    connection.close()
-                    next()
+        let names = facts.withLock { $0.adapters.map(\.name) }
+        Bluetoothd.findWhetherItScans(with: names, over: bus, loop: loop, timeline: timeline) { [self] answers in
+            facts.withLock { facts in
+                if !answers.isEmpty { facts.bluetoothd = .here }
+                for place in facts.adapters.indices {
+                    facts.adapters[place].isScannedByBluetoothd = answers[facts.adapters[place].name]
                 }
             }
-        )
-    }
-
-    private func askWhetherItScans(
-        _ names: ArraySlice<String>,
-        _ connection: BusConnection,
-        then next: @escaping @Sendable () -> Void
-    ) {
-        guard let name = names.first else { return next() }
-        connection.call(Bluetoothd.question(.discovering, of: name), deadline: PairingAgent.patience) { [self] answer in
-            if case .success(let reply) = answer, case .boolean(let value)? = reply.arguments.first {
-                facts.withLock { facts in
-                    facts.bluetoothd = .here
-                    guard let place = facts.adapters.firstIndex(where: { $0.name == name }) else { return }
-                    facts.adapters[place].isScannedByBluetoothd = value
-                }
-            }
-            askWhetherItScans(names.dropFirst(), connection, then: next)
+            next()
         }
-    }
-}
-
-extension Bluetoothd {
-    /// The properties of an adapter that bluetoothd can be asked for.
-    fileprivate enum Property: String {
-        case discovering = "Discovering"
-    }
-
-    /// The call that asks for a property of an adapter. Source: BlueZ, `doc/adapter-api.txt`.
-    fileprivate static func question(_ property: Property, of adapter: String) -> BusMessage {
-        .call(
-            "Get",
-            of: "org.freedesktop.DBus.Properties",
-            at: "/org/bluez/\(adapter)",
-            in: BusMessage.bluetoothd,
-            [.string("org.bluez.Adapter1"), .string(property.rawValue)]
-        )
     }
 }

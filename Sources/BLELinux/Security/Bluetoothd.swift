@@ -121,5 +121,5 @@ enum Bluetoothd {
         return octets
     }
 
-    private static func path(of adapter: String) -> String { "/org/bluez/\(adapter)" }
+    static func path(of adapter: String) -> String { "/org/bluez/\(adapter)" }
 }

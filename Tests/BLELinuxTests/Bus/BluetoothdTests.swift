@@ -93,6 +93,49 @@ struct BluetoothdTests {
         #expect(await skipped.next() != nil)
     }
 
+    /// Its answers to the question with which of two adapters it scans.
+    private func scanning(over bus: SystemBus) -> Events<[String: Bool]> {
+        Events { [loop] yield in
+            let adapters = ["hci0", "hci1"]
+            Bluetoothd.findWhetherItScans(with: adapters, over: bus, loop: loop, timeline: HandTimeline(), yield)
+            return RadioActivity {}
+        }
+    }
+
+    @Test func `it is asked of each adapter whether it scans with it`() async throws {
+        let scanning = scanning(over: bus.bus)
+        try await letIn()
+        for (adapter, isScanning) in [("hci0", false), ("hci1", true)] {
+            let question = try await bus.next("Get")
+            #expect(question.destination == "org.bluez" && question.path == "/org/bluez/\(adapter)")
+            #expect(question.arguments == ["org.bluez.Adapter1", "Discovering"])
+            bus.send(.reply(to: question.serial, property: isScanning))
+        }
+        #expect(await scanning.next() == ["hci0": false, "hci1": true])
+    }
+
+    @Test func `an adapter that it doesn't know is not in its answers, and neither is any where it is not there`()
+        async throws
+    {
+        let scanning = scanning(over: bus.bus)
+        try await letIn()
+        let refusal = "org.freedesktop.DBus.Error.UnknownObject"
+        bus.send(.failure(of: try await bus.next("Get").serial, refusal))
+        bus.send(.reply(to: try await bus.next("Get").serial, property: true))
+        #expect(await scanning.next() == ["hci1": true])
+        let nowhere = self.scanning(over: SystemBus(address: "unix:path=/nowhere"))
+        #expect(await nowhere.next() == [:])
+    }
+
+    @Test func `what it has said until the bus ends is known`() async throws {
+        let scanning = scanning(over: bus.bus)
+        try await letIn()
+        bus.send(.reply(to: try await bus.next("Get").serial, property: true))
+        _ = try await bus.next("Get")
+        bus.disconnect()
+        #expect(await scanning.next() == ["hci0": true])
+    }
+
     @Test func `the system's bus is where the environment or the standard says`() {
         #expect(SystemBus.standard.address.hasPrefix("unix:"))
     }

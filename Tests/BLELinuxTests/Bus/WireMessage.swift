@@ -7,10 +7,10 @@ struct WireMessage: Hashable {
     var serial: UInt32 = 0
     var replySerial: UInt32?
     var path, interface, member, errorName, destination, sender: String?
-    /// Types of the arguments: `s` and `o`.
+    /// Types of the arguments: `s` and `o`, and others where the body is made by hand.
     var signature = ""
     var arguments: [String] = []
-    /// What was read of the arguments, as it came.
+    /// What was read of the arguments, as it came; what is written in front of them.
     var body: [UInt8] = []
 
     static func reply(to serial: UInt32, _ arguments: String...) -> WireMessage {
@@ -21,6 +21,13 @@ struct WireMessage: Hashable {
             signature: String(repeating: "s", count: arguments.count),
             arguments: arguments
         )
+    }
+
+    /// The answer to a question for a property that is true or false.
+    static func reply(to serial: UInt32, property: Bool) -> WireMessage {
+        var message = WireMessage(type: 2, replySerial: serial, sender: "org.bluez", signature: "v")
+        message.body = [1, UInt8(ascii: "b"), 0, 0, property ? 1 : 0, 0, 0, 0]
+        return message
     }
 
     static func failure(of serial: UInt32, _ name: String) -> WireMessage {
@@ -62,7 +69,7 @@ struct WireMessage: Hashable {
     // MARK: Writing
 
     func octets(serial: UInt32) -> [UInt8] {
-        var body: [UInt8] = []
+        var body = body
         for argument in arguments { Self.append(argument, to: &body) }
         var fields: [UInt8] = []
         func field(_ code: UInt8, _ type: String, _ value: (inout [UInt8]) -> Void) {
