@@ -56,7 +56,41 @@ final class FakeEnvironment: LinkEnvironment {
         return RadioActivity { [self] in securityWatchers.withLock { $0[peer] = nil } }
     }
 
+    // MARK: - What it knows nothing of
+
+    func readConditions(
+        of peer: BluetoothAddress,
+        handle: UInt16?,
+        _ result: @escaping @Sendable (LinkConditions) -> Void
+    ) { result(LinkConditions()) }
+
+    func observeConditions(handle: UInt16, _ changed: @escaping @Sendable () -> Void) -> RadioActivity {
+        RadioActivity {}
+    }
+
+    func readEnd(
+        ofLinkTo peer: BluetoothAddress,
+        _ result: @escaping @Sendable (ManagementDisconnectReason?) -> Void
+    ) { result(nil) }
+
+    func request(
+        _ parameters: ConnectionParameters,
+        for peer: BluetoothAddress,
+        handle: UInt16?,
+        _ result: @escaping @Sendable (Result<Void, BLEError>) -> Void
+    ) { result(.failure(.parametersNotChanged(peer))) }
+
     func hasKey(of peer: BluetoothAddress) -> Bool { false }
+
+    func keyLevel(of peer: BluetoothAddress) -> LinkSecurity.Level? { nil }
+
+    func hasForeignKey(of peer: BluetoothAddress) -> Bool { false }
+
+    func observeKeys(of peer: BluetoothAddress, _ made: @escaping @Sendable () -> Void) -> RadioActivity {
+        RadioActivity {}
+    }
+
+    // MARK: - Better keys
 
     func pairAnew(
         with peer: BluetoothAddress,
