@@ -23,7 +23,15 @@ import Testing
         let address = BluetoothAddress(rawValue: 0xC4F2_171A_1DBB, kind: .random)
         var extreme = Session.Plan(address)
         extreme.reconnecting = .exponential(factor: .infinity, jitter: .nan)
-        for var plan in [Self.plan(address), Session.Plan(address), extreme] {
+        var limited = Self.plan(address)
+        let limits = try ConnectionParameters.Limits(
+            interval: .milliseconds(15) ... .milliseconds(500),
+            latency: 4,
+            supervisionTimeout: .seconds(2) ... .seconds(20),
+            corrections: 2
+        )
+        limited.parameters = try ConnectionParameters.balanced.limited(to: limits)
+        for var plan in [Self.plan(address), Session.Plan(address), extreme, limited] {
             plan.isKept = true
             let data = try JSONEncoder().encode(SessionRecord(plan, name: "Sensor"))
             let record = try JSONDecoder().decode(SessionRecord.self, from: data)
@@ -39,6 +47,21 @@ import Testing
         var damaged = SessionRecord(Self.plan(address), name: nil)
         damaged.requiredServices = ["nonsense"]
         #expect(damaged.plan(for: address) == nil)
+    }
+
+    @Test func `limits of the connection that somebody has made impossible are none`() throws {
+        let address = BluetoothAddress(rawValue: 0xC4F2_171A_1DBB, kind: .random)
+        var plan = Self.plan(address)
+        plan.parameters = try ConnectionParameters.fast.limited(to: ConnectionParameters.Limits(latency: 4))
+        let record = SessionRecord(plan, name: nil)
+        #expect(record.plan(for: address)?.parameters == plan.parameters)
+        for impossible in [
+            \SessionRecord.ParameterLimits.shortestInterval, \.shortestTimeout,
+        ] {
+            var edited = record
+            edited.parameters?.limits?[keyPath: impossible] = 1000
+            #expect(edited.plan(for: address)?.parameters == .fast)
+        }
     }
 
     @Test(arguments: [1e19, 1e300, -1e300])
