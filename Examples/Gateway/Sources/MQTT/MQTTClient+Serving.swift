@@ -100,15 +100,7 @@ extension MQTTClient {
     }
 
     private func accepted(_ state: inout ClientState, _ reason: Int32, _ receiveMaximum: Int) throws(MQTTError) {
-        guard reason == 0 else {
-            throw MQTTError(
-                code: .refused(reason: Int(reason)),
-                operation: "connect",
-                object: "\(settings.host):\(settings.port)",
-                cause: Self.words(reason),
-                remedy: "Check the name, the password and the certificate; the client tries again."
-            )
-        }
+        guard reason == 0 else { throw .refused(reason, by: "\(settings.host):\(settings.port)") }
         state.isAccepted = true
         state.window = SendWindow(limit: max(1, min(settings.inFlight, receiveMaximum)))
         state.counts.connections += 1
