@@ -23,6 +23,6 @@ public struct Backoff: Hashable, Sendable {
         return full * (0.5 + 0.5 * min(max(random, 0), 1))
     }
 
-    /// An attempt has succeeded.
+    /// An attempt has succeeded, and its connection has held.
     public mutating func reset() { attempts = 0 }
 }

@@ -104,6 +104,9 @@ extension MQTTClient {
         state.isAccepted = true
         state.window = SendWindow(limit: max(1, min(settings.inFlight, receiveMaximum)))
         state.counts.connections += 1
+        // One that ends sooner counts as an attempt that has failed, even if the broker took messages: otherwise two
+        // clients of one name would push each other out several times a second.
+        perform(after: settings.backoff.most, during: state.generation) { $1.backoff.reset() }
         for topic in settings.subscriptions { try state.connection?.subscribe(to: topic) }
         outbox.connected()
         happened.yield(.connected(inFlight: state.window.limit))
@@ -113,7 +116,6 @@ extension MQTTClient {
         guard let token = state.window.settle(identifier) else { return }
         guard reason >= 0x80 else {
             state.counts.acknowledged += 1
-            state.backoff.reset()
             return outbox.acknowledged(token)
         }
         let error = MQTTError(

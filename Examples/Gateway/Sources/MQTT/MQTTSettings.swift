@@ -30,7 +30,7 @@ public struct MQTTSettings: Hashable, Sendable {
     public var connectTimeout: Duration = .seconds(10)
     /// Until the last messages must be acknowledged when the client ends.
     public var farewellTimeout: Duration = .seconds(5)
-    /// The pauses between attempts to connect.
+    /// The pauses between attempts to connect. They begin anew when a connection has held for as long as the longest.
     public var backoff = Backoff()
 
     /// Settings for a broker.
