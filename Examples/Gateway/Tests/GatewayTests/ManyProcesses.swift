@@ -15,7 +15,7 @@ final class ManyProcesses {
     /// - Parameter terms: members of the section `leases`.
     init(_ count: Int, counters: Int, terms: String) async throws {
         (self.count, self.counters, self.terms) = (count, counters, terms)
-        broker = try await Broker("allow_anonymous true\nmax_queued_messages 0")
+        broker = try await Broker("allow_anonymous true\nmax_queued_messages 1000000")
         collector = try await Collector(on: broker)
         folder = try temporaryFolder("processes")
     }

@@ -43,7 +43,7 @@ final class SharedWorld: Sendable {
         self.patience = patience
         self.firmware = firmware
         self.permissions = permissions
-        let broker = try await Broker("allow_anonymous true\nmax_queued_messages 0")
+        let broker = try await Broker("allow_anonymous true\nmax_queued_messages 1000000")
         self.broker = broker
         ports = (0..<gateways).map { _ in freePort() }
         relays = try (0..<gateways).map { _ in try Relay(to: broker.port) }

@@ -42,7 +42,7 @@ public final class Broker: Sendable {
             listener \(port) 127.0.0.1
             persistence true
             persistence_location \(folder)/
-            max_queued_messages 0
+            max_queued_messages 1000000
             log_dest stderr
             log_type error
             log_type warning
