@@ -113,22 +113,22 @@ extension MQTTClient {
     }
 
     private func settled(_ state: inout ClientState, _ identifier: Int32, _ reason: Int32) throws(MQTTError) {
-        guard let token = state.window.settle(identifier) else { return }
+        guard let flight = state.window.settle(identifier) else { return }
         guard reason >= 0x80 else {
             state.counts.acknowledged += 1
-            return outbox.acknowledged(token)
+            return outbox.acknowledged(flight.token)
         }
         let error = MQTTError(
             code: .rejected(reason: Int(reason)),
             operation: "publish",
-            object: "message \(token)",
+            object: flight.topic,
             cause: Self.words(reason),
             remedy: "Check what the broker allows this client."
         )
         // Not authorised, topic name invalid, packet too large, payload format invalid: nothing that passes.
         guard [0x87, 0x90, 0x95, 0x99].contains(reason) else { throw error }
         state.counts.refused += 1
-        outbox.refused(token, error)
+        outbox.refused(flight.token, error)
     }
 
     private func subscribed(_ state: inout ClientState, _ identifier: Int32, _ reasons: [Int32]) {
@@ -165,7 +165,7 @@ extension MQTTClient {
         while state.window.hasRoom, let item = outbox.next() {
             do throws(MQTTError) {
                 guard let identifier = try state.connection?.publish(item.message) else { return }
-                state.window.sent(item.token, as: identifier)
+                state.window.sent(item, as: identifier)
                 state.counts.sent += 1
             } catch {
                 guard error.code == .invalidMessage else { throw error }

@@ -159,6 +159,7 @@ struct ClientTests {
         try await running(client) { await outbox.wait { $0.acknowledged.count + $0.refused.count == 4 } }
         #expect(outbox.now.acknowledged.map(\.payload) == [[2]])
         #expect(Set(outbox.now.refused.map(\.code)) == [.rejected(reason: 135), .invalidMessage])
+        #expect(Set(outbox.now.refused.map(\.object)) == ["forbidden", "allowed", "not/+/allowed"])
         #expect(client.counts.connections == 1, "a refused message has ended the connection")
     }
 

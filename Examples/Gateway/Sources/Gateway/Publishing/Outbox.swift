@@ -24,6 +24,7 @@ final class Outbox: MQTTOutbox {
         var liveFrom: UInt64 = 0
         /// Why the spool couldn't be read last, if that is so still; each reason is reported once.
         var failure: SpoolError?
+        var refusals = Refusals()
         var isConnected = false
         var isOver = false
         var counts = OutboxCounts()
@@ -96,6 +97,7 @@ final class Outbox: MQTTOutbox {
         spool.rewind()
         state.withLock { state in
             state.isConnected = true
+            state.refusals.begin()
             state.liveFrom = spool.nextSequence
             state.pending = ArraySlice(state.retained.values)
         }
@@ -200,8 +202,11 @@ final class Outbox: MQTTOutbox {
     }
 
     func refused(_ token: UInt64, _ error: MQTTError) {
-        report("\(error)")
-        state.withLock { $0.counts.refused += 1 }
+        let news = state.withLock { state in
+            state.counts.refused += 1
+            return state.refusals.news(error)
+        }
+        if let news { report(news) }
         if token & 1 == 1 { return acknowledged(token) }
         do { try spool.drop(token >> 1) } catch { report("\(error)") }
     }

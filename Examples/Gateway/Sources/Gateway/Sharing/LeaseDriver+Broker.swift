@@ -32,6 +32,7 @@ extension LeaseDriver: BrokerDriver {
         state.withLock { state in
             state.changes = []
             state.publications = []
+            state.refusals.begin()
             // Brokers may forget the will of a session that is replaced; and this gateway acts on nothing by it.
             if let session = state.gone {
                 state.publications.append(Publication(peripheral: nil, message: gone(session)))
@@ -97,7 +98,9 @@ extension LeaseDriver: BrokerDriver {
 
     func acknowledged(_ token: UInt64) {}
 
-    func refused(_ token: UInt64, _ error: MQTTError) { report("leases: \(error)") }
+    func refused(_ token: UInt64, _ error: MQTTError) {
+        if let news = state.withLock({ $0.refusals.news(error) }) { report("leases: \(news)") }
+    }
 
     // MARK: - Topics
 

@@ -24,6 +24,7 @@ final class LeaseDriver: Sendable {
         var publications: [Publication] = []
         var tokens: UInt64 = 0
         var isConnected = false
+        var refusals = Refusals()
 
         // The radio.
         /// The peripherals of the configuration, by each address that they may have, and by name.

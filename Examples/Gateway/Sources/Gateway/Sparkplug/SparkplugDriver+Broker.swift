@@ -27,6 +27,7 @@ extension SparkplugDriver: BrokerDriver {
         let next = spool.nextSequence
         state.withLock { state in
             state.node.connected()
+            state.refusals.begin()
             state.liveFrom = next
         }
     }
@@ -88,7 +89,7 @@ extension SparkplugDriver: BrokerDriver {
     }
 
     func refused(_ token: UInt64, _ error: MQTTError) {
-        report("sparkplug: \(error)")
+        if let news = state.withLock({ $0.refusals.news(error) }) { report("sparkplug: \(news)") }
         guard token & 1 == 0 else { return }
         do { try spool.drop(token >> 1) } catch { report("sparkplug: \(error)") }
     }

@@ -21,6 +21,7 @@ final class SparkplugDriver: Sendable {
         var client: MQTTClient?
         var isOver = false
         var isRefusing = false
+        var refusals = Refusals()
         /// Why the spool couldn't be read last, if that is so still; each reason is reported once.
         var failure: SpoolError?
     }

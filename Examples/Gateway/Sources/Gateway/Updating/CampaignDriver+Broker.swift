@@ -26,6 +26,7 @@ extension CampaignDriver: BrokerDriver {
     func connected() {
         state.withLock { state in
             (state.changes, state.publications, state.isConnected) = ([], [], true)
+            state.refusals.begin()
             for name in state.campaigns.keys { state.campaigns[name]?.isPlanned = false }
             state.changes = state.campaigns.keys.map { .subscribe(records($0)) }
             state.changes += state.missingImages.map { .subscribe(topic(ofImage: $0)) }
@@ -131,5 +132,7 @@ extension CampaignDriver: BrokerDriver {
 
     func acknowledged(_ token: UInt64) {}
 
-    func refused(_ token: UInt64, _ error: MQTTError) { publisher.report("campaigns: \(error)") }
+    func refused(_ token: UInt64, _ error: MQTTError) {
+        if let news = state.withLock({ $0.refusals.news(error) }) { publisher.report("campaigns: \(news)") }
+    }
 }

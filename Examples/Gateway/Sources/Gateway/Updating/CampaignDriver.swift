@@ -27,6 +27,7 @@ final class CampaignDriver: Sendable {
         var publications: [MQTTMessage] = []
         var tokens: UInt64 = 0
         var isConnected = false
+        var refusals = Refusals()
         /// The devices that the gateway holds, and where their orders go.
         var devices: [PeripheralID: AsyncStream<Order>.Continuation] = [:]
     }
