@@ -33,6 +33,8 @@ final class Outbox: MQTTOutbox {
     let spool: Spool
     private let prefix: String
     private let report: @Sendable (String) -> Void
+    /// What is settled can't be written to the spool.
+    private let settling: LastingError
     private let state = Mutex(State())
 
     /// - Parameters:
@@ -42,6 +44,7 @@ final class Outbox: MQTTOutbox {
         self.spool = spool
         self.prefix = prefix
         self.report = report
+        settling = LastingError(report)
     }
 
     var counts: OutboxCounts { state.withLock { $0.counts } }
@@ -183,22 +186,18 @@ final class Outbox: MQTTOutbox {
     }
 
     func acknowledged(_ token: UInt64) {
-        do {
-            if token & 1 == 0 { return try spool.acknowledge(token >> 1) }
-            let loss = state.withLock { state in
-                if let topic = state.removals.removeValue(forKey: token),
-                    state.retained[topic]?.payload.isEmpty == true
-                {
-                    state.retained[topic] = nil
-                }
-                let loss = state.losses.removeValue(forKey: token)
-                if loss != nil { state.reportedLoss = nil }
-                return loss
+        if token & 1 == 0 { return settling.watch { try spool.acknowledge(token >> 1) } }
+        let loss = state.withLock { state in
+            if let topic = state.removals.removeValue(forKey: token),
+                state.retained[topic]?.payload.isEmpty == true
+            {
+                state.retained[topic] = nil
             }
-            if let loss { try spool.acknowledge(loss) }
-        } catch {
-            report("\(error)")
+            let loss = state.losses.removeValue(forKey: token)
+            if loss != nil { state.reportedLoss = nil }
+            return loss
         }
+        if let loss { settling.watch { try spool.acknowledge(loss) } }
     }
 
     func refused(_ token: UInt64, _ error: MQTTError) {
@@ -208,7 +207,7 @@ final class Outbox: MQTTOutbox {
         }
         if let news { report(news) }
         if token & 1 == 1 { return acknowledged(token) }
-        do { try spool.drop(token >> 1) } catch { report("\(error)") }
+        settling.watch { try spool.drop(token >> 1) }
     }
 }
 

@@ -12,6 +12,8 @@ struct GatewayRun {
     private let adapter: AdapterChoice
     private let report: @Sendable (String) -> Void
     private let spool: Spool
+    /// One for each of ``spools``.
+    private let flushErrors: [LastingError]
     private let outbox: Outbox
     private let publisher: Publisher
     private let sessions = Sessions()
@@ -36,6 +38,7 @@ struct GatewayRun {
             )
         )
         self.report = report
+        flushErrors = (0..<2).map { _ in LastingError(report) }
         outbox = Outbox(spool, prefix: configuration.prefix, report: report)
         let publisher = Publisher(spool, prefix: configuration.prefix, report: report)
         publisher.use(outbox)
@@ -257,7 +260,7 @@ struct GatewayRun {
     }
 
     private func flush() {
-        for spool in spools { do { try spool.flush() } catch { report("\(error)") } }
+        for (spool, error) in zip(spools, flushErrors) { error.watch { try spool.flush() } }
     }
 
     private var spools: [Spool] { [spool] + [sparkplug?.spool].compactMap(\.self) }

@@ -85,13 +85,13 @@ extension SparkplugDriver: BrokerDriver {
 
     func acknowledged(_ token: UInt64) {
         guard token & 1 == 0 else { return }
-        do { try spool.acknowledge(token >> 1) } catch { report("sparkplug: \(error)") }
+        settling.watch { try spool.acknowledge(token >> 1) }
     }
 
     func refused(_ token: UInt64, _ error: MQTTError) {
         if let news = state.withLock({ $0.refusals.news(error) }) { report("sparkplug: \(news)") }
         guard token & 1 == 0 else { return }
-        do { try spool.drop(token >> 1) } catch { report("sparkplug: \(error)") }
+        settling.watch { try spool.drop(token >> 1) }
     }
 }
 

@@ -30,6 +30,8 @@ final class SparkplugDriver: Sendable {
     let spool: Spool
     let births: BirthNumber
     let report: @Sendable (String) -> Void
+    /// What is settled can't be written to the spool.
+    let settling: LastingError
     let now: @Sendable () -> UInt64
     let state: Mutex<State>
 
@@ -54,6 +56,7 @@ final class SparkplugDriver: Sendable {
         )
         births = BirthNumber(beside: main.folder)
         self.report = report
+        settling = LastingError { report("sparkplug: \($0)") }
         self.now = now
         state = Mutex(State(node: EdgeNode(names, birth: births.next)))
         state.withLock { record(.started, &$0) }
