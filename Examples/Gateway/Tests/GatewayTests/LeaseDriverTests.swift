@@ -57,6 +57,28 @@ struct LeaseDriverTests {
         }
     }
 
+    @Test("says that nothing comes back from a broker that doesn't let it read")
+    func unread() async throws {
+        let folder = try temporaryFolder("leases")
+        try "topic write #\n".write(toFile: "\(folder)/acl", atomically: true, encoding: .utf8)
+        let broker = try await Broker("allow_anonymous true\nacl_file \(folder)/acl", in: folder)
+        var terms = Configuration.Sharing()
+        (terms.terms.confirmation, terms.terms.pulse, terms.terms.parting) = (200, 20, 0)
+        let (reports, told) = AsyncStream<String>.makeStream()
+        let driver = try LeaseDriver(terms, spool: "\(folder)/spool") { told.yield($0) }
+        let settings = MQTTSettings(host: "127.0.0.1", port: broker.port, clientID: "g")
+        let client = MQTTClient(driver.settings(settings), outbox: driver)
+        driver.use(client)
+        driver.hear(address, -60)
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { await client.run() }
+            defer { group.cancelAll() }
+            let report = await reports.first { _ in true }
+            #expect(report?.contains(driver.topics.pulse(of: driver.gateway)) == true)
+            #expect(report?.contains("read") == true, "\(report ?? "")")
+        }
+    }
+
     @Test("keeps its identifier and its reservation beside the spool, and draws another identifier without them")
     func store() throws {
         let folder = try temporaryFolder("leases")

@@ -32,7 +32,7 @@ extension LeaseDriver: BrokerDriver {
         state.withLock { state in
             state.changes = []
             state.publications = []
-            state.refusals.begin()
+            (state.refusals, state.echo) = (Refusals(), Echo())
             // Brokers may forget the will of a session that is replaced; and this gateway acts on nothing by it.
             if let session = state.gone {
                 state.publications.append(Publication(peripheral: nil, message: gone(session)))
@@ -59,6 +59,7 @@ extension LeaseDriver: BrokerDriver {
                 state.counts.isConnected = true
                 return state.session
             }
+            expectEcho(during: session)
             give(.connected(session))
         } else if let id = peripheral(of: topic) {
             give(.subscribed(id))
@@ -70,6 +71,7 @@ extension LeaseDriver: BrokerDriver {
         guard isHere else { return }
         let data = Data(message.payload)
         if message.topic == topics.pulse(of: gateway) {
+            state.withLock { $0.echo.hasCome = true }
             if let number = UInt64(String(decoding: message.payload, as: UTF8.self)) { give(.pulsed(number)) }
         } else if let id = peripheral(of: message.topic) {
             // What can't be read is dropped: a record after it names an unknown predecessor, and is judged so.
@@ -96,7 +98,7 @@ extension LeaseDriver: BrokerDriver {
         }
     }
 
-    func acknowledged(_ token: UInt64) {}
+    func acknowledged(_ token: UInt64) { state.withLock { $0.echo.isTaken = true } }
 
     func refused(_ token: UInt64, _ error: MQTTError) {
         if let news = state.withLock({ $0.refusals.news(error) }) { report("leases: \(news)") }

@@ -25,6 +25,8 @@ final class LeaseDriver: Sendable {
         var tokens: UInt64 = 0
         var isConnected = false
         var refusals = Refusals()
+        /// Whether what is published comes back.
+        var echo = Echo()
 
         // The radio.
         /// The peripherals of the configuration, by each address that they may have, and by name.
@@ -66,7 +68,7 @@ final class LeaseDriver: Sendable {
     private let store: EpochStore
     private let client = Mutex<MQTTClient?>(nil)
     private let disk = DispatchQueue(label: "leases: disk")
-    private let clock = DispatchQueue(label: "leases: clock")
+    let clock = DispatchQueue(label: "leases: clock")
     private let changed: AsyncStream<Void>.Continuation
 
     /// Says that ``tenures`` may have changed; for one consumer.
