@@ -3,6 +3,11 @@ import Testing
 
 @testable import Gateway
 
+/// Lists in lists.
+private func nested(_ depth: Int) -> String {
+    String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
+}
+
 @Suite("A command")
 struct CommandTests {
     @Test("is read from JSON")
@@ -23,7 +28,7 @@ struct CommandTests {
     @Test(
         "is refused with the reason",
         arguments: [
-            ("x", "JSON"), ("[]", "JSON"), (#"{"peripheral":"p"}"#, "'op'"),
+            ("x", "JSON"), ("[]", "JSON"), (#"{"op":\#(nested(33))}"#, "nested"), (#"{"peripheral":"p"}"#, "'op'"),
             (#"{"peripheral":"p","op":"erase"}"#, "operation"),
             (#"{"peripheral":"p","op":"read","characteristic":"?"}"#, "UUID"),
             (#"{"peripheral":"p","op":"write","characteristic":"2A6E","value":"0"}"#, "hexadecimal"),

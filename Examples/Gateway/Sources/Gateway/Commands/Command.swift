@@ -33,10 +33,7 @@ struct Command: Sendable {
 
     /// Reads `{ "id": …, "peripheral": "kitchen", "op": "read", "characteristic": "2A6E", "value": "00ff" }`.
     init(_ payload: [UInt8]) throws(Refusal) {
-        guard payload.count <= 8192, let json = try? JSONValue.reading(payload), case .object(let members) = json else {
-            throw Refusal(cause: "the command is not a JSON object of at most 8192 octets", remedy: "Correct it.")
-        }
-        let fields = Fields(members: members)
+        let fields = Fields(members: try Self.members(payload))
         id = fields.id
         peripheral = try fields.text("peripheral")
         let word = try fields.text("op")
@@ -53,6 +50,17 @@ struct Command: Sendable {
             case .connect: .connect
             case .update: .update(image: try fields.image())
             }
+    }
+
+    private static func members(_ payload: [UInt8]) throws(Refusal) -> [String: JSONValue] {
+        do {
+            if payload.count <= 8192, case .object(let members) = try JSONValue.reading(payload) { return members }
+        } catch is JSONValue.TooDeep {
+            throw Refusal(cause: "the command is nested more than \(JSONValue.deepest) deep", remedy: "Correct it.")
+        } catch {
+            // It isn't JSON.
+        }
+        throw Refusal(cause: "the command is not a JSON object of at most 8192 octets", remedy: "Correct it.")
     }
 }
 

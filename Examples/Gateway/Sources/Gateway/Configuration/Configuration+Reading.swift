@@ -29,6 +29,8 @@ extension Configuration {
         let value: JSONValue
         do {
             value = try .reading(octets)
+        } catch let error as JSONValue.TooDeep {
+            throw ConfigurationError(field: "", cause: "\(error)", remedy: "Correct it.")
         } catch {
             throw ConfigurationError(
                 field: "",

@@ -33,9 +33,39 @@ enum JSONValue: Hashable, Sendable {
         }
     }
 
+    /// The most lists and objects in one another: the time that Foundation's decoder takes grows with the cube.
+    static let deepest = 32
+
+    /// The octets have more lists and objects in one another than ``deepest``.
+    struct TooDeep: Error, CustomStringConvertible {
+        var description: String { "it is nested more than \(JSONValue.deepest) deep" }
+    }
+
     /// Reads octets.
+    ///
+    /// - Throws: ``TooDeep``, or an error of the decoder.
     static func reading(_ octets: [UInt8]) throws -> JSONValue {
-        try JSONDecoder().decode(JSONValue.self, from: Data(octets))
+        guard depth(of: octets) <= deepest else { throw TooDeep() }
+        return try JSONDecoder().decode(JSONValue.self, from: Data(octets))
+    }
+
+    /// How many lists and objects are open at once at most.
+    private static func depth(of octets: [UInt8]) -> Int {
+        var (depth, most, isInString, isEscaped) = (0, 0, false, false)
+        for octet in octets {
+            switch octet {
+            case _ where isEscaped: isEscaped = false
+            case UInt8(ascii: "\\"): isEscaped = isInString
+            case UInt8(ascii: "\""): isInString.toggle()
+            case _ where isInString: break
+            case UInt8(ascii: "["), UInt8(ascii: "{"):
+                depth += 1
+                most = max(most, depth)
+            case UInt8(ascii: "]"), UInt8(ascii: "}"): depth -= 1
+            default: break
+            }
+        }
+        return most
     }
 }
 
