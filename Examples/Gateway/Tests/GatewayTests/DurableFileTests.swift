@@ -1,0 +1,22 @@
+import Foundation
+import TestBroker
+import Testing
+
+@testable import Gateway
+
+@Suite("A file that is replaced as a whole")
+struct DurableFileTests {
+    @Test("says that the disk is full, keeps the old content, and leaves nothing half-written")
+    func full() throws {
+        let folder = try temporaryFolder("file")
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        try DurableFile.write(Array("old".utf8), to: "\(folder)/a")
+        try FileManager.default.createSymbolicLink(atPath: "\(folder)/a.new", withDestinationPath: "/dev/full")
+        let error = #expect(throws: DurableFile.WriteError.self) {
+            try DurableFile.write(Array("new".utf8), to: "\(folder)/a")
+        }
+        #expect(error?.number == ENOSPC)
+        #expect(try String(contentsOfFile: "\(folder)/a", encoding: .utf8) == "old")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["a"])
+    }
+}
