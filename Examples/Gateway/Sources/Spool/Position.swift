@@ -36,14 +36,14 @@ struct Position: Hashable {
 }
 
 extension Position {
-    private static let magic: UInt64 = 0x3130_5350_454C_4231
+    static let format = FormatName(number: 0x3130_5350_454C_4231)
     static let size = 8 * (10 + 3 * lossLimit) + 4
 
     /// The position as octets with a checksum.
     func encoded(generation: UInt64) -> [UInt8] {
         var writer = OctetWriter()
         let numbers = [head, dropped, refused, next, offered, epoch, tailHole, UInt64(losses.count)]
-        for number in [Self.magic, generation] + numbers { writer.add(number) }
+        for number in [Self.format.number, generation] + numbers { writer.add(number) }
         for index in 0..<Self.lossLimit {
             let loss = index < losses.count ? losses[index] : SpoolLoss(first: 0, last: 0, count: 0)
             writer.add(loss.first)
@@ -59,7 +59,7 @@ extension Position {
         guard octets.count == size else { return nil }
         return octets.withUnsafeBytes { octets in
             let body = UnsafeRawBufferPointer(rebasing: octets[..<(size - 4)])
-            guard CRC32C.checksum(body) == octets.uint32(at: size - 4), octets.uint64(at: 0) == magic else {
+            guard CRC32C.checksum(body) == octets.uint32(at: size - 4), octets.uint64(at: 0) == format.number else {
                 return nil
             }
             let numbers = (0..<10).map { octets.uint64(at: 8 * $0) }
@@ -101,6 +101,7 @@ struct PositionFile {
         var newest: (generation: UInt64, position: Position)?
         for place in 0..<2 {
             let octets = try result.file.read(Position.size, at: place * distance)
+            if Position.format.isNewer(in: octets, size: Position.size) { throw .newerVersion(result.file.path) }
             guard let found = Position.decoded(octets), found.generation > newest?.generation ?? 0 else { continue }
             newest = found
         }

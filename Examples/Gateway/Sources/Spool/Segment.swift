@@ -6,7 +6,7 @@ struct Segment: Hashable {
     static let recordHeaderSize = 8
     /// What a small file occupies on most file systems.
     static let smallestFile = 4096
-    private static let magic: UInt64 = 0x3130_4745_5345_4C42
+    private static let format = FormatName(number: 0x3130_4745_5345_4C42)
 
     /// The number of the first record.
     var first: UInt64
@@ -41,9 +41,15 @@ struct Segment: Hashable {
     /// The header as octets.
     var header: [UInt8] {
         var writer = OctetWriter()
-        for number in [Self.magic, first, epoch, dropped, hole] { writer.add(number) }
+        for number in [Self.format.number, first, epoch, dropped, hole] { writer.add(number) }
         writer.add(CRC32C.checksum(writer.octets))
         return writer.octets
+    }
+
+    /// Checks that no newer version has written a file.
+    static func check(_ file: File) throws(SpoolError) {
+        let octets = try file.read(headerSize, at: 0)
+        if format.isNewer(in: octets, size: headerSize) { throw .newerVersion(file.path) }
     }
 
     /// Reads the header of a file; `nil` if it is not whole.
@@ -55,7 +61,7 @@ struct Segment: Hashable {
             guard CRC32C.checksum(body) == octets.uint32(at: Self.headerSize - 4) else { return nil }
             return (0..<5).map { octets.uint64(at: 8 * $0) }
         }
-        guard let numbers, numbers[0] == Self.magic, numbers[1] == first else { return nil }
+        guard let numbers, numbers[0] == Self.format.number, numbers[1] == first else { return nil }
         self.init(
             first: first,
             end: first,

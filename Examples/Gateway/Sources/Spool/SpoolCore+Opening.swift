@@ -35,7 +35,10 @@ extension SpoolCore {
 
     /// Finds the segments, and counts what is missing.
     private mutating func recoverSegments(isPositionLost: Bool) throws(SpoolError) {
-        for first in try settings.segmentNumbers() {
+        let numbers = try settings.segmentNumbers()
+        // Before anything is removed.
+        for first in numbers { try Segment.check(try File("\(settings.folder)/\(Segment.name(first))", O_RDONLY)) }
+        for first in numbers {
             let path = "\(settings.folder)/\(Segment.name(first))"
             if let segment = try Segment(reading: try File(path, O_RDONLY), first: first) {
                 // The records of a file end where the next file begins.

@@ -14,6 +14,8 @@ public struct SpoolError: Error, Hashable, Sendable, CustomStringConvertible {
         case recordTooLarge
         /// The settings make no sense.
         case invalidSettings
+        /// A newer version of the program has written the files; they are left as they are.
+        case newerVersion
         /// The spool is closed.
         case closed
     }
@@ -38,6 +40,17 @@ public struct SpoolError: Error, Hashable, Sendable, CustomStringConvertible {
 }
 
 extension SpoolError {
+    /// The error of a file that a newer version has written.
+    static func newerVersion(_ path: String) -> SpoolError {
+        SpoolError(
+            code: .newerVersion,
+            operation: "open",
+            object: path,
+            cause: "a newer version of this program has written it",
+            remedy: "Run that version until nothing is spooled, or move the folder away: its records are not sent then."
+        )
+    }
+
     /// The error of a system call.
     init(_ operation: String, _ object: String, errno number: Int32) {
         let isFull = number == ENOSPC || number == EDQUOT
