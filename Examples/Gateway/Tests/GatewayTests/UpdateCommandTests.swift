@@ -49,6 +49,32 @@ struct UpdateCommandTests {
         #expect(device.runningImage == new && device.isConfirmed && device.restarts == 1)
     }
 
+    @Test("an update that an earlier run of the gateway left in the middle is told as failed")
+    func interrupted() async throws {
+        let device = MCUmgrFirmwareReceiver(running: TestImage.octets(1, size: 2000))
+        let world = try await Self.world(of: device)
+        for (label, phase) in [("s0", "upload"), ("s1", "done")] {
+            let words = ["-h", "127.0.0.1", "-p", "\(world.broker.port)", "-V", "5", "-q", "1", "-r"]
+            let text = #"{"image":"00","phase":"\#(phase)","percent":40}"#
+            let message = ["-t", "g0/update/\(label)", "-m", text]
+            #expect(try RunningProgram("/usr/bin/mosquitto_pub", words + message).waitForEnd() == 0)
+        }
+        let asker = Asker(world.broker, "g0/command")
+        try await world.run(isSharing: false) {
+            var seen: [String] = []
+            while let message = await world.collector.next(), message.payload != "offline" {
+                if message.topic.hasPrefix("g0/update/") { seen.append("\(message.topic) \(message.payload)") }
+                guard message.topic == "g0/state/s0", message.payload.contains(#""ready":true"#) else { continue }
+                await asker.run { ask in
+                    #expect(await ask(#"{"id":1,"peripheral":"s0","op":"connect"}"#) == #"{"id":1,"ok":true}"#)
+                }
+                // Its end comes behind what was said before the command was answered.
+                world.stop(0)
+            }
+            #expect(seen.dropFirst(2) == [#"g0/update/s0 {"image":"00","phase":"failed"}"#])
+        }
+    }
+
     @Test("an image that isn't there is refused with what to do, and the peripheral is left alone")
     func missing() async throws {
         let old = TestImage.octets(1, size: 2000)

@@ -37,10 +37,10 @@ struct Commands {
 
     /// Carries out the commands that come, until the stream ends.
     func run(_ messages: AsyncStream<MQTTMessage>) async {
-        let lanes = SharedLanes()
+        let (lanes, formerUpdates) = (SharedLanes(), FormerUpdates(settings: settings, publisher: publisher))
         await withDiscardingTaskGroup { group in
             for await message in messages {
-                guard let received = receive(message) else { continue }
+                guard !formerUpdates.take(message), let received = receive(message) else { continue }
                 let lane = received.lane
                 switch lanes.admit(received, to: lane) {
                 case .waits: break
@@ -221,9 +221,9 @@ struct Commands {
             try await session.queue.run(FirmwareUpdateFlow(image), replacing: .activeFlow) { progress in
                 news.tell(progress.phase, progress.fraction)
             }
-            news.tell("done")
+            news.tell(UpdateNews.done)
         } catch {
-            news.tell("failed")
+            news.tell(UpdateNews.failed)
             throw error
         }
     }

@@ -2,6 +2,11 @@ import Synchronization
 
 /// Publishes how far the update of a peripheral is; each percent once.
 final class UpdateNews: Sendable {
+    /// The phases with which it ends.
+    static let done = "done"
+    static let failed = "failed"
+    static let ends = [done, failed]
+
     private let publisher: Publisher
     private let label: String
     private let image: String

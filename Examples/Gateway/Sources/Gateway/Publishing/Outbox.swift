@@ -63,6 +63,9 @@ final class Outbox: MQTTOutbox {
         }
     }
 
+    /// Whether a topic has a state.
+    func hasState(_ topic: String) -> Bool { state.withLock { $0.retained[topic] != nil } }
+
     /// Removes the state of a topic, here and at the broker.
     func remove(_ topic: String) {
         state.withLock { state in

@@ -45,6 +45,9 @@ final class Publisher: Sendable {
     /// Sets the state of a topic that doesn't begin with the prefix.
     func retain(absolute topic: String, _ octets: [UInt8]) { put { $0.retain(.json(topic, octets, isRetained: true)) } }
 
+    /// Whether a topic has a state by this run of the gateway.
+    func hasState(_ topic: String) -> Bool { link.withLock { $0.outbox }?.hasState("\(prefix)/\(topic)") ?? false }
+
     /// Removes the state of a topic, which is then unknown to the broker, too.
     func remove(_ topic: String) { remove(absolute: "\(prefix)/\(topic)") }
 

@@ -211,7 +211,7 @@ struct GatewayRun {
         var settings = MQTTSettings(broker)
         settings.will = status("offline")
         settings.farewellPublishesWill = true
-        settings.subscriptions = ["\(publisher.prefix)/command"]
+        settings.subscriptions = ["\(publisher.prefix)/command"] + FormerUpdates.subscriptions(self.settings.current)
         let client = MQTTClient(settings, outbox: outbox)
         publisher.use(outbox, client)
         health.use(client)
