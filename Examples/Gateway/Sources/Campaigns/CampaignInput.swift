@@ -11,6 +11,8 @@ public enum CampaignInput: Hashable, Sendable {
     case disconnected
     /// The record of a device has come, from whatever gateway.
     case record(PeripheralID, CampaignRecord)
+    /// The record of a device was removed from the broker.
+    case erased(PeripheralID)
     /// The gateway holds a device, by this epoch, and can act on it.
     case held(PeripheralID, Epoch)
     /// It doesn't hold it any more; the order, if there is one, is cancelled.

@@ -6,7 +6,8 @@ extension CampaignMachine {
     // MARK: - Records
 
     mutating func take(_ record: CampaignRecord, _ device: PeripheralID, _ effects: inout CampaignEffects) {
-        guard let place = places[device] else { return }
+        // One of another image is of an earlier campaign of this name.
+        guard let place = places[device], record.image ?? plan.image == plan.image else { return }
         if let own = unconfirmed[device], !own.isNewer(than: record) {
             unconfirmed[device] = nil
             if own == record { carryOut(device, &effects) }
@@ -18,6 +19,13 @@ extension CampaignMachine {
         }
         if let known = records[device], !record.isNewer(than: known), rules.comparesEpochs { return }
         put(record, device, place)
+    }
+
+    /// Publishes the record of a device again, if it is this gateway's: a late removal of an earlier campaign of this name
+    /// has taken it away.
+    mutating func repeatRecord(of device: PeripheralID, _ effects: inout CampaignEffects) {
+        guard let mine = held[device], let own = records[device], own.epoch == mine.epoch else { return }
+        publish(own.stage, own.failures, own.percent, own.reason, device, &effects)
     }
 
     private mutating func put(_ record: CampaignRecord, _ device: PeripheralID, _ place: Int) {
@@ -51,7 +59,8 @@ extension CampaignMachine {
             stage: stage,
             failures: failures,
             percent: percent,
-            reason: reason
+            reason: reason,
+            image: plan.image
         )
         put(record, device, place)
         unconfirmed[device] = record

@@ -88,6 +88,9 @@ public struct CampaignMachine: Hashable, Sendable {
             take(record, device, &effects)
             // The progress of others' devices changes nothing.
             guard before != (updated, failed) || held[device] != nil else { return effects }
+        case .erased(let device):
+            repeatRecord(of: device, &effects)
+            return effects
         case .held(let device, let epoch): hold(device, epoch, &effects)
         case .lost(let device):
             if let old = held.removeValue(forKey: device), old.order != nil { running -= 1 }
@@ -137,9 +140,7 @@ public struct CampaignMachine: Hashable, Sendable {
 
     private mutating func change(_ new: CampaignPlan, _ effects: inout CampaignEffects) {
         // The devices and the image of a campaign don't change; another one has another name.
-        guard new.image == plan.image, new.devices == plan.devices, new.canaries == plan.canaries,
-            new.wave == plan.wave
-        else { return }
+        guard new.isSameCampaign(as: plan) else { return }
         plan = new
     }
 }

@@ -51,6 +51,12 @@ public struct CampaignPlan: Hashable, Sendable, Codable {
             && (1...100).contains(settled) && (0...Self.deviceLimit).contains(failures) && (1...100).contains(attempts)
     }
 
+    /// Whether it differs from another plan in nothing but what an operator may change: the devices, the waves and the
+    /// image of a campaign stay.
+    public func isSameCampaign(as other: CampaignPlan) -> Bool {
+        image == other.image && devices == other.devices && canaries == other.canaries && wave == other.wave
+    }
+
     /// The wave of the device at this place in the list: 0 is that of the canaries.
     public func wave(at place: Int) -> Int { place < canaries ? 0 : 1 + (place - canaries) / max(1, wave) }
 

@@ -24,6 +24,8 @@ public struct CampaignRecord: Hashable, Sendable, Codable {
     public var percent: Int
     /// Why the last attempt failed.
     public var reason: String?
+    /// The image of the campaign, by its SHA-256: one of the same name had another, perhaps. `nil`: it isn't said.
+    public var image: String?
 
     /// Makes a record.
     public init(
@@ -32,7 +34,8 @@ public struct CampaignRecord: Hashable, Sendable, Codable {
         stage: Stage,
         failures: Int = 0,
         percent: Int = 0,
-        reason: String? = nil
+        reason: String? = nil,
+        image: String? = nil
     ) {
         self.epoch = epoch
         self.revision = revision
@@ -40,6 +43,7 @@ public struct CampaignRecord: Hashable, Sendable, Codable {
         self.failures = failures
         self.percent = percent
         self.reason = reason
+        self.image = image
     }
 
     /// Whether the device needs nothing more.
@@ -49,7 +53,7 @@ public struct CampaignRecord: Hashable, Sendable, Codable {
     public func isNewer(than other: CampaignRecord) -> Bool { (epoch, revision) > (other.epoch, other.revision) }
 
     private enum CodingKeys: String, CodingKey {
-        case epoch, gateway, revision, stage, failures, percent, reason
+        case epoch, gateway, revision, stage, failures, percent, reason, image
     }
 
     public init(from decoder: any Decoder) throws {
@@ -71,6 +75,7 @@ public struct CampaignRecord: Hashable, Sendable, Codable {
         failures = min(max(try values.decodeIfPresent(Int.self, forKey: .failures) ?? 0, 0), 1000)
         percent = min(max(try values.decodeIfPresent(Int.self, forKey: .percent) ?? 0, 0), 100)
         reason = try values.decodeIfPresent(String.self, forKey: .reason).map { String($0.prefix(200)) }
+        image = try values.decodeIfPresent(String.self, forKey: .image).map { String($0.prefix(64)) }
     }
 
     public func encode(to encoder: any Encoder) throws {
@@ -82,5 +87,6 @@ public struct CampaignRecord: Hashable, Sendable, Codable {
         try values.encode(failures, forKey: .failures)
         try values.encode(percent, forKey: .percent)
         try values.encodeIfPresent(reason, forKey: .reason)
+        try values.encodeIfPresent(image, forKey: .image)
     }
 }

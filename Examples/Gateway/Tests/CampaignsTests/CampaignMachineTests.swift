@@ -50,6 +50,20 @@ struct CampaignMachineTests {
         #expect(third.publish.map(\.device) == [devices[2], devices[3]])
     }
 
+    @Test("A record of another image, of an earlier campaign of the same name, doesn't count")
+    func otherImage() throws {
+        var machine = machine(holding: [0])
+        let text = #"{"epoch":9,"gateway":"000000000002","revision":2,"stage":"updated","image":"\#(plan.image)"}"#
+        let own = try JSONDecoder().decode(CampaignRecord.self, from: Data(text.utf8))
+        let other = try JSONDecoder()
+            .decode(CampaignRecord.self, from: Data(text.replacing("0a0a", with: "0b0b").utf8))
+        _ = machine.handle(.record(devices[0], other))
+        #expect(machine.counts.updated == 0)
+        #expect(machine.handle(.synchronized).publish.map(\.device) == [devices[0]])
+        _ = machine.handle(.record(devices[1], own))
+        #expect(machine.counts.updated == 1)
+    }
+
     @Test("A canary that fails stops the campaign; another device may fail")
     func stops() {
         var machine = machine(holding: [1])

@@ -56,11 +56,13 @@ extension CampaignDriver: BrokerDriver {
         let start = "\(prefix)/campaigns/"
         guard message.topic.hasPrefix(start) else { return }
         let parts = message.topic.dropFirst(start.count).split(separator: "/", omittingEmptySubsequences: false)
-        if parts.count == 2, parts[1] == "plan" { return take(plan: message.payload, String(parts[0])) }
-        guard parts.count == 3, parts[1] == "devices", let device = PeripheralID(String(parts[2])),
-            let record = try? JSONDecoder().decode(CampaignRecord.self, from: Data(message.payload))
-        else { return }
-        give(.record(device, record), to: String(parts[0]))
+        let name = String(parts[0])
+        if parts.count == 2, parts[1] == "plan" { return take(plan: message.payload, name) }
+        guard parts.count == 3, parts[1] == "devices", let device = PeripheralID(String(parts[2])) else { return }
+        guard !message.payload.isEmpty else { return give(.erased(device), to: name) }
+        state.withLock { _ = $0.campaigns[name]?.recorded.insert(device) }
+        guard let record = try? JSONDecoder().decode(CampaignRecord.self, from: Data(message.payload)) else { return }
+        give(.record(device, record), to: name)
     }
 
     /// All that the broker retains about a campaign has come, and before it all plans.
@@ -75,6 +77,7 @@ extension CampaignDriver: BrokerDriver {
         guard let plan = try? JSONDecoder().decode(CampaignPlan.self, from: Data(payload)), plan.isUsable else {
             return publisher.report("campaign \(name): the plan can't be used. Correct it, and publish it again.")
         }
+        guard canTake(plan, name) else { return }
         let hasImage = hasImage(plan.image)
         let isNew = state.withLock { state -> Bool? in
             guard state.campaigns[name] == nil else {
@@ -100,6 +103,23 @@ extension CampaignDriver: BrokerDriver {
         }
     }
 
+    /// Whether a plan is one of a new campaign, or changes what may change of one that there is.
+    private func canTake(_ plan: CampaignPlan, _ name: String) -> Bool {
+        let known = state.withLock { $0.campaigns[name] }
+        guard let known, !plan.isSameCampaign(as: known.machine.plan) else { return true }
+        guard known.isPlanned else {
+            publisher.report("campaign \(name): its plan was replaced while there was no connection")
+            // What is retained is of the new one.
+            forget(name, removesRecords: false)
+            return true
+        }
+        publisher.report(
+            "campaign \(name): the image, the devices and the waves of a campaign don't change; the plan that came first "
+                + "goes on. Publish that one again, and the other one under another name, or remove the plan before."
+        )
+        return false
+    }
+
     /// Tells a campaign which devices the gateway holds.
     func hold(_ name: String) {
         let devices = state.withLock { $0.campaigns[name]?.hasImage == true ? Array($0.devices.keys) : [] }
@@ -110,9 +130,20 @@ extension CampaignDriver: BrokerDriver {
 
     /// The plan was removed: what runs ends, and nothing more begins.
     private func end(_ name: String) {
+        forget(name, removesRecords: true)
+        publisher.remove("campaign/\(name)")
+    }
+
+    private func forget(_ name: String, removesRecords: Bool) {
         state.withLock { state in
             let missing = state.missingImages
-            guard state.campaigns.removeValue(forKey: name) != nil else { return }
+            guard let old = state.campaigns.removeValue(forKey: name) else { return }
+            if removesRecords {
+                let topics = old.recorded.sorted { $0.rawValue < $1.rawValue }.map { record(of: $0, name) }
+                let gone = Set(topics)
+                state.publications.removeAll { gone.contains($0.topic) }
+                state.publications += topics.map { MQTTMessage($0, [], isRetained: true) }
+            }
             state.changes.append(.unsubscribe(records(name)))
             state.changes += missing.subtracting(state.missingImages).map { .unsubscribe(topic(ofImage: $0)) }
         }

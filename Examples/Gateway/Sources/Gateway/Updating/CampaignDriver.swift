@@ -19,12 +19,14 @@ final class CampaignDriver: Sendable {
         /// Whether the broker has sent the plan on this connection: it may have been removed before.
         var isPlanned = true
         var report = ""
+        /// The devices of which the broker retains a record, or will.
+        var recorded: Set<PeripheralID> = []
     }
 
     struct State {
         var campaigns: [String: Campaign] = [:]
         var changes: [MQTTSubscriptionChange] = []
-        var publications: [MQTTMessage] = []
+        var publications: ArraySlice<MQTTMessage> = []
         var tokens: UInt64 = 0
         var isConnected = false
         var refusals = Refusals()
@@ -61,10 +63,15 @@ final class CampaignDriver: Sendable {
     // MARK: - The machines
 
     /// Gives something to the machine of one campaign, or of all.
-    func give(_ input: CampaignInput, to name: String? = nil) {
+    ///
+    /// - Parameter image: what the campaign must have: if another one has its name by now, it isn't concerned.
+    func give(_ input: CampaignInput, to name: String? = nil, of image: String? = nil) {
         let summaries = state.withLock { state in
             let names = name.map { [$0] } ?? Array(state.campaigns.keys)
-            return names.compactMap { handle(input, $0, &state) }
+            return names.compactMap { name -> (String, [UInt8])? in
+                guard image == nil || state.campaigns[name]?.machine.plan.image == image else { return nil }
+                return handle(input, name, &state)
+            }
         }
         for (name, counts) in summaries { publisher.retain("campaign/\(name)", counts) }
         client.withLock { $0 }?.wake()
@@ -78,8 +85,8 @@ final class CampaignDriver: Sendable {
         if case .progress = input, effects.publish.isEmpty { return nil }
         for publication in effects.publish {
             guard let payload = try? JSONEncoder().encode(publication.record) else { continue }
-            let topic = "\(prefix)/campaigns/\(name)/devices/\(publication.device)"
-            state.publications.append(.json(topic, Array(payload), isRetained: true))
+            state.campaigns[name]?.recorded.insert(publication.device)
+            state.publications.append(.json(record(of: publication.device, name), Array(payload), isRetained: true))
         }
         for begin in effects.begin {
             let order = Order(campaign: name, image: state.campaigns[name]?.machine.plan.image ?? "", begin: begin)
@@ -91,6 +98,9 @@ final class CampaignDriver: Sendable {
         state.campaigns[name]?.report = counts
         return (name, Array(counts.utf8))
     }
+
+    /// The topic of the record of a device.
+    func record(of device: PeripheralID, _ name: String) -> String { "\(prefix)/campaigns/\(name)/devices/\(device)" }
 
     // MARK: - Devices
 
@@ -113,7 +123,7 @@ final class CampaignDriver: Sendable {
             } catch let error as ImageFolder.ImageError {
                 // That is not the device's failure: another gateway may have the image.
                 publisher.report("campaigns: \(error)")
-                give(.lost(device), to: order.campaign)
+                give(.lost(device), to: order.campaign, of: order.image)
                 continue
             } catch {
                 outcome = .failed("\((error as? BLEError).map { "\($0.code)" } ?? "\(error)")")
@@ -121,7 +131,7 @@ final class CampaignDriver: Sendable {
             }
             guard !Task.isCancelled, lease.isHeld else { break }
             refresh(device)
-            give(.ended(device, outcome), to: order.campaign)
+            give(.ended(device, outcome), to: order.campaign, of: order.image)
         }
         state.withLock { $0.devices[device] = nil }
         give(.lost(device))
@@ -147,7 +157,7 @@ final class CampaignDriver: Sendable {
             let flow = FirmwareUpdateFlow(image, over: .mcumgr())
             try await session.queue.run(flow, replacing: .activeFlow) { [weak self] progress in
                 guard progress.phase == "upload", let fraction = progress.fraction else { return }
-                self?.give(.progress(device, Int(fraction * 100)), to: order.campaign)
+                self?.give(.progress(device, Int(fraction * 100)), to: order.campaign, of: order.image)
             }
             return .updated
         }

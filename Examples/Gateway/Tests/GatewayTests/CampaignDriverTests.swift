@@ -1,0 +1,87 @@
+import Campaigns
+import Foundation
+import Leases
+import MQTT
+import Spool
+import Synchronization
+import TestBroker
+import Testing
+
+@testable import Gateway
+
+@Suite("The driver of the campaigns")
+final class CampaignDriverTests: Sendable {
+    private let devices = (1...3).map { PeripheralID(rawValue: $0) }
+    private let image = String(repeating: "0a", count: 32)
+    private let reports = Mutex<[String]>([])
+
+    private func plan(_ image: String, _ devices: [PeripheralID]) throws -> [UInt8] {
+        Array(try JSONEncoder().encode(CampaignPlan(image: image, devices: devices)))
+    }
+
+    private func record(_ number: UInt64, of gateway: GatewayID) throws -> [UInt8] {
+        let epoch = Epoch(number: number, gateway: gateway)
+        return Array(try JSONEncoder().encode(CampaignRecord(epoch: epoch, revision: 1, stage: .updated)))
+    }
+
+    private func driver() throws -> (CampaignDriver, Outbox) {
+        let folder = try temporaryFolder("campaigns")
+        let spool = try Spool(SpoolSettings(folder: "\(folder)/spool"))
+        let report: @Sendable (String) -> Void = { [self] line in reports.withLock { $0.append(line) } }
+        let outbox = Outbox(spool, prefix: "p", report: report)
+        let publisher = Publisher(spool, prefix: "p", report: report)
+        publisher.use(outbox)
+        let leases = try LeaseDriver(.init(), spool: "\(folder)/spool", report: report)
+        return (CampaignDriver(.init(images: folder), leases, publisher), outbox)
+    }
+
+    private func messages(_ next: () -> MQTTOutgoing?) -> [MQTTMessage] {
+        var messages: [MQTTMessage] = []
+        while let item = next() { messages.append(item.message) }
+        return messages
+    }
+
+    @Test("a campaign that is removed takes its records with it, and what this gateway said of it")
+    func removed() throws {
+        let (driver, outbox) = try driver()
+        outbox.connected()
+        driver.connected()
+        driver.received(MQTTMessage("blestreams/campaigns/c/plan", try plan(image, devices)))
+        let other = GatewayID(rawValue: 7)
+        for device in devices[..<2] {
+            let octets = try record(1, of: device == devices[0] ? driver.leases.gateway : other)
+            driver.received(MQTTMessage("blestreams/campaigns/c/devices/\(device)", octets))
+        }
+        #expect(messages(outbox.next).contains { $0.topic == "p/campaign/c" && !$0.payload.isEmpty })
+        _ = messages(driver.next)
+        driver.received(MQTTMessage("blestreams/campaigns/c/plan", []))
+        let gone = messages(driver.next)
+        #expect(Set(gone.map(\.topic)) == Set(devices[..<2].map { "blestreams/campaigns/c/devices/\($0)" }))
+        #expect(gone.allSatisfy { $0.isRetained && $0.payload.isEmpty })
+        #expect(messages(outbox.next).contains(MQTTMessage("p/campaign/c", [], isRetained: true)))
+    }
+
+    @Test("a plan with other devices or another image is no change of the campaign, and the operator is told")
+    func changed() throws {
+        let (driver, _) = try driver()
+        driver.connected()
+        driver.received(MQTTMessage("blestreams/campaigns/c/plan", try plan(image, devices)))
+        let before = reports.withLock { $0.count }
+        driver.received(MQTTMessage("blestreams/campaigns/c/plan", try plan(image, Array(devices.dropLast()))))
+        #expect(reports.withLock { $0.last }?.contains("another name") == true)
+        #expect(reports.withLock { $0.count } == before + 1)
+        #expect(driver.state.withLock { $0.campaigns["c"]?.machine.plan.devices } == devices)
+    }
+
+    @Test("a campaign that was replaced while there was no connection is the new one")
+    func replaced() throws {
+        let (driver, _) = try driver()
+        driver.connected()
+        driver.received(MQTTMessage("blestreams/campaigns/c/plan", try plan(image, devices)))
+        driver.interrupted()
+        driver.connected()
+        let next = String(repeating: "0b", count: 32)
+        driver.received(MQTTMessage("blestreams/campaigns/c/plan", try plan(next, devices), isRetained: true))
+        #expect(driver.state.withLock { $0.campaigns["c"]?.machine.plan.image } == next)
+    }
+}
