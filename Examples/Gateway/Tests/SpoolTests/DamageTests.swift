@@ -1,0 +1,65 @@
+import Foundation
+import Testing
+
+@testable import Spool
+
+@Suite("A spool of which any octets are damaged", .serialized)
+struct DamageTests {
+    @Test("hands out nothing that is wrong, counts everything, and goes on", arguments: seeds)
+    func anywhere(_ seed: UInt64) throws {
+        var random = Seeded(seed)
+        let folder = try SpoolFolder()
+        var next: UInt64 = 1
+        for _ in 0..<3 {
+            let spool = try folder.spool()
+            for _ in 0..<Int.random(in: 0...90, using: &random) { next = try spool.append(payload(next)) + 1 }
+            for _ in 0..<Int.random(in: 0...40, using: &random) {
+                guard let record = try spool.next() else { break }
+                if Bool.random(using: &random) { try spool.acknowledge(record.sequence) }
+            }
+            if Bool.random(using: &random) { try spool.close() }
+        }
+        for _ in 0..<Int.random(in: 1...6, using: &random) { try damage(folder, &random) }
+        let spool = try folder.spool()
+        #expect(spool.counts.addUp)
+        var last: UInt64 = 0
+        while let record = try spool.next() {
+            #expect(record.payload == payload(record.sequence))
+            #expect(record.sequence > last)
+            last = record.sequence
+            try spool.acknowledge(record.sequence)
+            #expect(spool.counts.addUp)
+        }
+        #expect(spool.counts.spooled == 0)
+        let fresh = try spool.append([1])
+        #expect(fresh > last)
+        #expect(try spool.drain().map(\.sequence) == [fresh])
+        #expect(spool.counts.addUp)
+    }
+
+    static let seeds = Array(0..<(ProcessInfo.processInfo.environment["SPOOL_SEEDS"].flatMap(UInt64.init) ?? 50))
+
+    /// Some octets that tell which record they are of; four segments hold about 80 of them.
+    private func payload(_ sequence: UInt64) -> [UInt8] {
+        withUnsafeBytes(of: sequence) { Array($0) } + [UInt8](repeating: UInt8(sequence % 251), count: 800)
+    }
+
+    /// Changes octets of a file, cuts it off, or makes it longer.
+    private func damage(_ folder: SpoolFolder, _ random: inout Seeded) throws {
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0 != "lock" }.sorted()
+        guard let name = names.randomElement(using: &random) else { return }
+        let file = URL(fileURLWithPath: "\(folder.path)/\(name)")
+        var octets = [UInt8](try Data(contentsOf: file))
+        switch Int.random(in: 0..<6, using: &random) {
+        case 0: octets.removeLast(Int.random(in: 0...octets.count, using: &random))
+        case 1:
+            for _ in 0..<Int.random(in: 1...100, using: &random) { octets.append(.random(in: 0...255, using: &random)) }
+        default:
+            guard let place = octets.indices.randomElement(using: &random) else { return }
+            // The beginning of a file says the most, except the version: with another octet, it makes a newer one.
+            let aim = Bool.random(using: &random) ? place : place % 64
+            if ![6, 7].contains(aim % 4096) { octets[aim] ^= 1 << UInt8.random(in: 0..<8, using: &random) }
+        }
+        try Data(octets).write(to: file)
+    }
+}
