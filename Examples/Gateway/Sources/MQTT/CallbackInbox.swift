@@ -10,7 +10,8 @@ final class CallbackInbox: Sendable {
         case acknowledged(identifier: Int32, reason: Int32)
         case subscribed(identifier: Int32, reasons: [Int32])
         case received(MQTTMessage)
-        case tooLarge
+        /// The payload was too long; the message is without it.
+        case tooLarge(MQTTMessage)
         case disconnected(reason: Int32)
     }
 
@@ -53,9 +54,10 @@ final class CallbackInbox: Sendable {
         }
         mosquitto_message_v5_callback_set(client) { _, object, message, properties in
             guard let message = message?.pointee, let topic = message.topic else { return }
-            let inbox = CallbackInbox.of(object)
-            guard message.payloadlen <= inbox?.largestMessage ?? 0 else { return inbox?.put(.tooLarge) ?? () }
-            inbox?.put(.received(MQTTMessage(message, topic, properties)))
+            guard let inbox = CallbackInbox.of(object) else { return }
+            let isTooLarge = message.payloadlen > inbox.largestMessage
+            let copy = MQTTMessage(message, topic, properties, isWhole: !isTooLarge)
+            inbox.put(isTooLarge ? .tooLarge(copy) : .received(copy))
         }
         mosquitto_disconnect_v5_callback_set(client) { _, object, reason, _ in
             CallbackInbox.of(object)?.put(.disconnected(reason: reason))
@@ -64,9 +66,15 @@ final class CallbackInbox: Sendable {
 }
 
 extension MQTTMessage {
-    /// Copies a received message.
-    fileprivate init(_ message: mosquitto_message, _ topic: UnsafePointer<CChar>, _ properties: OpaquePointer?) {
-        let octets = UnsafeRawBufferPointer(start: message.payload, count: max(0, Int(message.payloadlen)))
+    /// Copies a received message, with its payload if it is whole.
+    fileprivate init(
+        _ message: mosquitto_message,
+        _ topic: UnsafePointer<CChar>,
+        _ properties: OpaquePointer?,
+        isWhole: Bool
+    ) {
+        let count = isWhole ? max(0, Int(message.payloadlen)) : 0
+        let octets = UnsafeRawBufferPointer(start: message.payload, count: count)
         self.init(String(cString: topic), Array(octets), isRetained: message.retain)
         responseTopic = properties.string(MQTT_PROP_RESPONSE_TOPIC)
         contentType = properties.string(MQTT_PROP_CONTENT_TYPE)

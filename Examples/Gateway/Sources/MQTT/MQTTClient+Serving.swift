@@ -81,9 +81,11 @@ extension MQTTClient {
             case .acknowledged(let identifier, let reason): try settled(&state, identifier, reason)
             case .subscribed(let identifier, let reasons): subscribed(&state, identifier, reasons)
             case .received(let message): receive(&state, message)
-            case .tooLarge:
+            case .tooLarge(let message):
                 state.counts.received += 1
                 state.counts.dropped += 1
+                // To a follower, a message without octets says something else.
+                if follower == nil { received.yield(message) }
             case .disconnected(let reason) where reason >= 0x80:
                 throw MQTTError(
                     code: .refused(reason: Int(reason)),

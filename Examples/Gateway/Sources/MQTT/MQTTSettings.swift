@@ -22,7 +22,8 @@ public struct MQTTSettings: Hashable, Sendable {
     public var receiveMaximum = 32
     /// The most received messages that wait for the program; what comes then is dropped and counted.
     public var inboxLimit = 256
-    /// The most octets of a received message; longer ones are dropped and counted.
+    /// The most octets of a received message. Longer ones are counted as dropped; a follower doesn't get them, and
+    /// ``MQTTClient/messages`` has them without their octets, so that who expects a reply can have one.
     public var largestMessage = 64 << 10
     /// After how long without traffic the client asks whether the broker is still there; whole seconds, at least 5.
     public var keepAlive: Duration = .seconds(30)

@@ -35,6 +35,28 @@ struct ClientTests {
         #expect(client.counts.acknowledged == 1)
     }
 
+    @Test("receives a message that is too large without its octets, so that its sender can have an answer")
+    func large() async throws {
+        let broker = try await Broker()
+        var message = MQTTMessage("a/large", [UInt8](repeating: 1, count: 20))
+        message.responseTopic = "reply/here"
+        message.correlationData = [7]
+        let outbox = ListOutbox()
+        var settings = settings(broker)
+        settings.subscriptions = ["a/#"]
+        settings.largestMessage = 10
+        let client = MQTTClient(settings, outbox: outbox)
+        let sent = [message, MQTTMessage("a/small", [2])]
+        let received = try await running(client) { () -> MQTTMessage? in
+            outbox.add(sent)
+            client.wake()
+            return await client.messages.first { _ in true }
+        }
+        #expect(received?.topic == "a/large" && received?.payload == [])
+        #expect(received?.responseTopic == "reply/here" && received?.correlationData == [7])
+        #expect(client.counts.dropped == 1)
+    }
+
     @Test("never has more in flight than its own limit and the broker's", arguments: [(3, 20), (64, 5)])
     func window(_ own: Int, _ brokers: Int) async throws {
         let broker = try await Broker("allow_anonymous true\nmax_inflight_messages \(brokers)")
