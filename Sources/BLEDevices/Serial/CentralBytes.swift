@@ -68,10 +68,8 @@ public struct CentralBytes: AsyncSequence, Sendable {
     /// iterated. For a central that doesn't, up to 4,096 chunks are buffered; further ones are dropped, which is a gap.
     /// The stream ends when the central leaves or the server stops, and throws when the adapter fails.
     public var chunks: BLEStream<[UInt8]> {
-        server.writes(to: serial.outgoing, by: central).map { write in
-            write.accept()
-            return write.value
-        }
+        // A chunk that was refused because it waited for too long is the central's to write again.
+        server.writes(to: serial.outgoing, by: central).compactMap { $0.acceptInTime() ? $0.value : nil }
     }
 
     /// The received octets one by one, as a stream with all operators; the line itself can be iterated too.

@@ -51,7 +51,8 @@ extension ConnectedCentral {
         let timeline = bearer.timeline
         if let value = state.withLock({ $0.longReads.value(at: read.handle, offset: read.offset, now: timeline.now) }) {
             keep(value, read)
-            return answer.give(.success(value))
+            answer.give(.success(value))
+            return
         }
         let limit = server.maximumLength(at: read.handle)
         let isTaken = server.calls.add(id) { end in

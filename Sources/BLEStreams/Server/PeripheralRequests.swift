@@ -84,6 +84,10 @@ extension PeripheralServer {
         /// Accepts the value.
         public func accept() { answer?.give(.success([])) }
 
+        /// Accepts the value; returns whether it counts: not if the central has already been refused, because it waited
+        /// for too long. It may write the value again.
+        package func acceptInTime() -> Bool { answer?.give(.success([])) ?? true }
+
         /// Rejects the value.
         public func reject(_ error: ATTError) { answer?.give(.failure(error)) }
     }
@@ -114,12 +118,17 @@ final class PendingAnswer: Sendable {
     /// Whether there is no answer yet, and the link is up.
     var isOpen: Bool { bearer.withLock { $0?.bearer }.map { $0.end == nil } ?? false }
 
+    /// Answers, if nothing has answered before.
+    ///
     /// - Parameter before: called before the central gets the answer, if this is the first answer.
-    func give(_ result: Result<[UInt8], ATTError>, before: (Bearer) -> Void = { _ in }) {
-        guard let (bearer, timer) = bearer.withLock({ $0.take() }) else { return }
+    /// - Returns: whether this is the first answer.
+    @discardableResult
+    func give(_ result: Result<[UInt8], ATTError>, before: (Bearer) -> Void = { _ in }) -> Bool {
+        guard let (bearer, timer) = bearer.withLock({ $0.take() }) else { return false }
         timer?.cancel()
         before(bearer)
         bearer.respond(to: token, with: result)
+        return true
     }
 
     func refuse(after patience: Duration?) {

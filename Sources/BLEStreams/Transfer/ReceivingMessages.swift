@@ -60,7 +60,8 @@ extension PeripheralServer {
                     switch try upstream.poll() {
                     case .element(.write(let waiting)):
                         let write = waiting.element
-                        write.accept()
+                        // A chunk that was refused because it waited for too long is the central's to write again.
+                        guard write.acceptInTime() else { break }
                         if assemblies.take(write) { self.giveUp(on: write.central, .tooLong(maximumSize), name) }
                     case .element(.broken(let central, let fault)):
                         assemblies.forget(central)

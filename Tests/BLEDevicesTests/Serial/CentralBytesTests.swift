@@ -68,6 +68,37 @@ import Testing
         #expect(texts.all == [Array("late".utf8)])
     }
 
+    @Test func `a chunk that was refused because the program was late, and is written again, comes once`()
+        async throws
+    {
+        let texts = Recorder<[UInt8]>()
+        try await Bench.run(description: Self.description) { server, bench in
+            let subscriptions = server.subscriptions(of: SerialService.nordicUART.incoming)
+            for try await change in subscriptions where change.isSubscribed {
+                let line = server.bytes(of: .nordicUART, with: change.central)
+                for try await text in line.chunks.assembled(until: .delimiter("\n")) {
+                    texts.add(text)
+                    if texts.all.count == 1 { try await bench.time.sleep(for: .seconds(25)) }
+                }
+            }
+        } _: { bench in
+            try await bench.peripheral.withLink { link in
+                async let answers = link.bytes(of: .nordicUART).incoming.collect()
+                try await bench.time.sleep(for: .seconds(1))
+                let outgoing = SerialService.nordicUART.outgoing
+                try await link.write("one\n".utf8, to: outgoing)
+                let error = await bleError { try await link.write("two\n".utf8, to: outgoing) }
+                #expect(error?.attError == .unlikely)
+                try await bench.time.sleep(for: .seconds(10))
+                try await link.write("two\n".utf8, to: outgoing)
+                try await bench.time.sleep(for: .seconds(5))
+                bench.peripheralAdapter.powerOff()
+                _ = try? await answers
+            }
+        }
+        #expect(texts.all.map { String(decoding: $0, as: UTF8.self) } == ["one", "two"])
+    }
+
     @Test func `the line ends when its central leaves, and another one's goes on`() async throws {
         let ended = Recorder<BluetoothAddress>()
         let texts = Recorder<[UInt8]>()

@@ -69,7 +69,7 @@ public final class MCUmgrFirmwareReceiver: Sendable {
         var reassemblers: [ConnectedCentral: MCUmgrReassembler] = [:]
         for try await write in server.writes(to: MCUmgrExchange.characteristic) {
             let central = write.central
-            write.accept()
+            guard write.acceptInTime() else { continue }
             for request in reassemblers[central, default: MCUmgrReassembler()].append(write.value) {
                 guard case .success(let request) = request, let answer = answer(to: request) else { continue }
                 do {

@@ -76,8 +76,7 @@ public final class PlainFirmwareReceiver: Sendable {
                 }
             }
             group.addTask {
-                for try await write in server.writes(to: self.profile.data) {
-                    write.accept()
+                for try await write in server.writes(to: self.profile.data) where write.acceptInTime() {
                     if self.take(write.value) { try await self.tell(server, write.central) }
                 }
             }

@@ -1,0 +1,103 @@
+import BLESimulator
+import BLEStreams
+import Testing
+
+/// Messages in chunks whose receiver is late, or begins to listen anew, and whose senders leave or change meanwhile.
+@Suite(.timeLimit(.minutes(10))) struct InterruptedMessagesTests {
+    private static let mark = Array("EOM".utf8)
+
+    @Test func `a chunk that was refused because the program was late, and is written again, is taken once`()
+        async throws
+    {
+        let taken = Recorder<[UInt8]>()
+        try await Bench.run(description: MessageBench.description) { server, bench in
+            for try await message in server.messages(to: MessageBench.inbound) {
+                taken.add(message.octets)
+                if taken.all.count == 1 { try await bench.time.sleep(for: .seconds(25)) }
+            }
+        } _: { bench in
+            try await bench.peripheral.withLink { link in
+                try await link.send([1], to: MessageBench.inbound)
+                let error = await bleError { try await link.write([2, 2], to: MessageBench.inbound) }
+                #expect(error?.attError == .unlikely)
+                try await bench.time.sleep(for: .seconds(10))
+                try await link.send([2, 2], to: MessageBench.inbound)
+                try await bench.time.sleep(for: .seconds(5))
+            }
+        }
+        #expect(taken.all == [[1], [2, 2]])
+    }
+
+    @Test func `a message goes on in chunks as it has begun when the MTU grows, and the next one in larger ones`()
+        async throws
+    {
+        let message = (0..<6000).map { UInt8(truncatingIfNeeded: $0 * 31) }
+        try await Bench.run(description: MessageBench.description) { server, _ in
+            for try await change in server.subscriptions(of: MessageBench.outbound) where change.isSubscribed {
+                for _ in 0..<2 { try await server.send(message, of: MessageBench.outbound, to: change.central) }
+            }
+        } _: { bench in
+            let handle = try await bench.peripheral.withLink { link in
+                try #require(try await link.discover().characteristic(MessageBench.outbound)).valueHandle + 1
+            }
+            let address = bench.peripheralAdapter.address
+            try await RawCentral.connected(from: bench.centralAdapter, to: address) { central in
+                central.send([0x12, UInt8(truncatingIfNeeded: handle), UInt8(handle >> 8), 1, 0])
+                var (messages, chunks) = ([[[UInt8]]](), [[UInt8]]())
+                while messages.count < 2, let pdu = await central.next() {
+                    guard pdu.first == 0x1B else { continue }
+                    chunks.append(Array(pdu.dropFirst(3)))
+                    if messages.isEmpty, chunks.count == 20 { central.send([0x02, 0x05, 0x02]) }
+                    guard chunks.last == Self.mark else { continue }
+                    messages.append(chunks.dropLast())
+                    chunks = []
+                }
+                #expect(messages.map { Array($0.joined()) } == [message, message])
+                #expect(messages.map { $0.map(\.count).max() } == [20, 512])
+            }
+        }
+    }
+
+    @Test(arguments: [Link.WriteKind.withResponse, .withoutResponse])
+    func `beside one that writes slowly, one leaves amid its messages and begins them anew`(kind: Link.WriteKind)
+        async throws
+    {
+        let taken = Recorder<(sender: BluetoothAddress, octets: [UInt8])>()
+        let warnings = Recorder<BLEError>()
+        let whole = (0..<3).map { [UInt8](repeating: UInt8($0), count: 1000 + $0) }
+        try await Bench.run(description: MessageBench.description, centrals: 2, warnings: warnings) { server, bench in
+            for try await message in server.messages(to: MessageBench.inbound) {
+                taken.add((message.central.address, message.octets))
+                try await bench.time.sleep(for: .milliseconds(700))
+            }
+        } _: { bench in
+            let other = bench.air.adapter()
+            let second = try await Central.open(.radio(other)).peripheral(bench.peripheralAdapter.address)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    try await second.withLink { link in
+                        for octet in 0..<4 as Range<UInt8> {
+                            try await link.write([octet, octet], to: MessageBench.inbound, kind)
+                            try await bench.time.sleep(for: .seconds(7))
+                        }
+                        try await link.send([4], to: MessageBench.inbound, kind)
+                        try await bench.time.sleep(for: .seconds(5))
+                    }
+                }
+                for (number, message) in whole.enumerated() {
+                    try await bench.peripheral.withLink { link in
+                        for _ in 0...number { try await link.write([9, 9, 9], to: MessageBench.inbound, kind) }
+                    }
+                    try await bench.peripheral.withLink { link in
+                        try await link.send(message, to: MessageBench.inbound, kind)
+                        try await bench.time.sleep(for: .seconds(5))
+                    }
+                }
+                try await group.waitForAll()
+            }
+            #expect(taken.all.filter { $0.sender == bench.centralAdapter.address }.map(\.octets) == whole)
+            #expect(taken.all.filter { $0.sender == other.address }.map(\.octets) == [[0, 0, 1, 1, 2, 2, 3, 3, 4]])
+        }
+        #expect(warnings.all.isEmpty)
+    }
+}
