@@ -29,6 +29,8 @@ public final class ConnectedCentral: Sendable {
         /// The callers that wait until no notification is waiting.
         var emptiness = RoomBoard()
         var droppedWrites = 0
+        /// The characteristics of which a message was under way when an iteration of its messages ended.
+        var interruptedMessages: Set<CharacteristicSelector> = []
         /// How many of its changes between behind and not behind were reported.
         var toldChanges = 0
         var longReads = LongReads()

@@ -37,8 +37,10 @@ extension PeripheralServer {
     /// warned, since the message boundaries are lost. Chunks are lost if they arrive faster than the stream is iterated,
     /// and if they are written without response before the central knows that the services were replaced.
     ///
-    /// Iterate it in one loop for as long as messages may come. What is written between two iterations is refused, and
-    /// lost if it was written without response: the next iteration would begin in the middle of a message.
+    /// Iterate it in one loop for as long as messages may come. A message that is under way when an iteration ends is
+    /// lost; if its central goes on with it in a later iteration, that central's link is dropped, and the program is
+    /// warned. What is written between two iterations is refused, and lost if it was written without response: the next
+    /// iteration would begin in the middle of a message.
     ///
     /// - Parameters:
     ///   - key: the characteristic.
@@ -53,8 +55,9 @@ extension PeripheralServer {
         precondition(maximumSize >= 0, "a message can't have a negative size")
         let name = key.reference.selector
         return chunks(to: name).lift { upstream, _ in
-            var assemblies = Assemblies(mark, maximumSize: maximumSize)
-            return Cursor(over: upstream) {
+            var assemblies = Assemblies(of: name, mark, maximumSize: maximumSize)
+            var isOver = false
+            func poll() throws -> Polled<PeripheralServer.CentralMessage> {
                 while true {
                     if let message = assemblies.ready.popLast() { return .element(message) }
                     switch try upstream.poll() {
@@ -62,17 +65,28 @@ extension PeripheralServer {
                         let write = waiting.element
                         // A chunk that was refused because it waited for too long is the central's to write again.
                         guard write.acceptInTime() else { break }
-                        if assemblies.take(write) { self.giveUp(on: write.central, .tooLong(maximumSize), name) }
+                        if let fault = assemblies.take(write) { self.giveUp(on: write.central, fault, name) }
                     case .element(.broken(let central, let fault)):
                         assemblies.forget(central)
                         self.giveUp(on: central, fault, name)
                     case .gap(let gap): return .gap(gap)
                     case .pending: return .pending
-                    case .end: return .end
+                    case .end:
+                        isOver = true
+                        return .end
                     }
                     if Task.isCancelled { return .pending }
                 }
             }
+            return Cursor(
+                poll: poll,
+                stop: upstream.stop,
+                close: {
+                    if !isOver { assemblies.abandon(upstream) }
+                    isOver = true
+                    upstream.close()
+                }
+            )
         }
     }
 
@@ -118,6 +132,8 @@ private enum Fault {
     case dropped
     /// A chunk without response was ignored, for this reason.
     case ignored(ATTError)
+    /// An earlier iteration ended in the middle of a message.
+    case interrupted
 }
 
 /// The unfinished messages, separately for each central.
@@ -129,20 +145,23 @@ private struct Assemblies {
 
     /// Complete messages, the newest first.
     var ready: [PeripheralServer.CentralMessage] = []
+    private let name: CharacteristicSelector
     private let mark: EndMark
     private let maximumSize: Int
     private var underWay: [Int: Assembly] = [:]
 
-    init(_ mark: EndMark, maximumSize: Int) {
+    init(of name: CharacteristicSelector, _ mark: EndMark, maximumSize: Int) {
+        self.name = name
         self.mark = mark
         self.maximumSize = maximumSize
     }
 
-    /// Adds a chunk; returns whether the message has grown too long.
-    mutating func take(_ write: PeripheralServer.WriteRequest) -> Bool {
+    /// Adds a chunk; returns why the central's messages can no longer be assembled, if so.
+    mutating func take(_ write: PeripheralServer.WriteRequest) -> Fault? {
         let central = write.central
         // Written before its link was dropped for an error.
-        guard central.bearer.end?.kind != .protocolViolation else { return false }
+        guard central.bearer.end?.kind != .protocolViolation else { return nil }
+        if underWay[central.id] == nil, isInterrupted(central) { return .interrupted }
         var assembly = underWay[central.id] ?? begin(central)
         assembly.assembler.append(write.value)
         do throws(MessageAssembler.TooLong) {
@@ -151,13 +170,35 @@ private struct Assemblies {
             }
         } catch {
             forget(central)
-            return true
+            return .tooLong(maximumSize)
         }
         underWay[central.id] = assembly
-        return false
+        return nil
     }
 
     mutating func forget(_ central: ConnectedCentral) { underWay[central.id] = nil }
+
+    /// The iteration ends: its unfinished messages are lost, and what is waiting. Requests among that are refused.
+    mutating func abandon(_ chunks: Cursor<Incoming>) {
+        chunks.stop()
+        for assembly in underWay.values where assembly.assembler.unfinished != nil { interrupt(assembly.central) }
+        while true {
+            switch try? chunks.poll() {
+            case .element(.write(let waiting)): if !waiting.element.awaitsAnswer { interrupt(waiting.element.central) }
+            case .element(.broken(let central, _)): interrupt(central)
+            case .gap: break
+            case .pending, .end, nil: return
+            }
+        }
+    }
+
+    private func isInterrupted(_ central: ConnectedCentral) -> Bool {
+        central.state.withLock { $0.interruptedMessages.contains(name) }
+    }
+
+    private func interrupt(_ central: ConnectedCentral) {
+        central.state.withLock { _ = $0.interruptedMessages.insert(name) }
+    }
 
     /// Begins with a central's first chunk; centrals that have left are removed.
     private mutating func begin(_ central: ConnectedCentral) -> Assembly {
@@ -185,6 +226,12 @@ extension BLEError {
                     "a chunk that it wrote without response is longer than the characteristic allows, so its link was "
                         + "dropped",
                     "Declare the characteristic with a larger maximumLength."
+                )
+            case .interrupted:
+                (
+                    "an iteration of its messages ended in the middle of one that it goes on with, so its link was "
+                        + "dropped",
+                    "Iterate PeripheralServer.messages(to:) in one loop for as long as messages may come."
                 )
             case .ignored:
                 (

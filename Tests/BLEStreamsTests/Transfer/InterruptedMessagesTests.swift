@@ -28,6 +28,57 @@ import Testing
         #expect(taken.all == [[1], [2, 2]])
     }
 
+    private static func message(_ octet: UInt8, _ number: Int) -> [UInt8] {
+        [UInt8](repeating: octet, count: 3000 + number * 700 * Int(octet))
+    }
+
+    /// Sends three messages, each on links of its own until one has stood for it.
+    private static func send(_ octet: UInt8, _ kind: Link.WriteKind, to peripheral: Peripheral, _ time: VirtualTime)
+        async throws
+    {
+        for number in 0..<3 {
+            var isSent = false
+            while !isSent {
+                do {
+                    try await peripheral.withLink { link in
+                        try await link.send(message(octet, number), to: MessageBench.inbound, kind)
+                        // What is written without response is on its way yet.
+                        try await time.sleep(for: .seconds(1))
+                    }
+                    isSent = true
+                } catch let error as BLEError where error.code == .disconnected {}
+            }
+        }
+    }
+
+    @Test(arguments: [Link.WriteKind.withResponse, .withoutResponse], 1...4 as ClosedRange<UInt64>)
+    func `of messages that are taken one by one from two centrals, each is whole or none`(
+        kind: Link.WriteKind,
+        seed: UInt64
+    ) async throws {
+        let taken = Recorder<[UInt8]>()
+        let warnings = Recorder<BLEError>()
+        try await Bench.run(seed: seed, description: MessageBench.description, centrals: 2, warnings: warnings) {
+            server,
+            _ in
+            while true { taken.add(try await server.messages(to: MessageBench.inbound).first().octets) }
+        } _: { bench in
+            let second = try await Central.open(.radio(bench.air.adapter())).peripheral(bench.peripheralAdapter.address)
+            async let other: Void = Self.send(2, kind, to: second, bench.time)
+            try await Self.send(1, kind, to: bench.peripheral, bench.time)
+            try await other
+        }
+        for octet in 1...2 as ClosedRange<UInt8> {
+            let own = taken.all.filter { $0.first == octet }
+            let whole = (0..<3).map { Self.message(octet, $0) }
+            #expect(own.allSatisfy { whole.contains($0) }, "\(own.map(\.count))")
+            if kind == .withResponse { #expect(own == whole) }
+        }
+        guard kind == .withResponse else { return }
+        let cause = "an iteration of its messages ended"
+        #expect(warnings.all.contains { $0.code == .overflow && $0.cause.hasPrefix(cause) })
+    }
+
     @Test func `a message goes on in chunks as it has begun when the MTU grows, and the next one in larger ones`()
         async throws
     {
