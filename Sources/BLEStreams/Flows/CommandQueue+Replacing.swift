@@ -59,6 +59,8 @@ extension CommandQueue {
         if let former {
             former.wish.end(BLEError.replaced(former.name, by: command.name, core.connection.object))
             try await former.end.wait(on: core.timeline)
+            // Another one may have taken its place before it had its own.
+            if let reason = own.wish.reason { throw reason }
         }
         let replaceable = ReplaceableCommand(command: command, wish: own.wish, onProgress: onProgress)
         return try await ending(on: core.timeline, by: own.wish) {
@@ -100,6 +102,8 @@ private struct ReplaceableCommand<Base: Command>: Command, SelfPreparing {
         context.work.watchProgress(onProgress)
         let unlisten = wish.whenEnded { context.work.silence($0) }
         defer { unlisten() }
+        // It may have been replaced just as its turn came: then it doesn't begin.
+        try context.work.check()
         return try await context.work.run(command)
     }
 }
