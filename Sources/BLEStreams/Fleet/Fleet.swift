@@ -70,14 +70,15 @@ public final class Fleet: Sendable {
     }
 
     /// Ends a session in order and removes it from the fleet; returns when its link is down, after a bounded time.
-    /// If it is kept for later runs of the program, the plan stored for its peripheral is forgotten.
+    /// If it is kept for later runs of the program, the plan stored for its peripheral is forgotten, unless another
+    /// running session has stored its own since then.
     ///
     /// In the session's own first steps on a link, and in a command of its queue, it returns immediately: they are
     /// cancelled, and the session ends after them.
     public func remove(_ session: Session) async {
         session.stop()
         let mayWait = !session.endsAfterThis
-        // There is one plan for each peripheral in the store, and it may be another session's.
+        // The stored plan may be another session's.
         let forget: @Sendable () -> Void = { if session.plan.isKept { session.forget() } }
         await undisturbedReply(on: central.core.timeline) { finish in
             let isHere = state.withLock { state in

@@ -38,14 +38,19 @@ extension Fleet {
 
 extension Session {
     /// Removes this session from the store, so that later runs of the program don't restore it; the session itself
-    /// continues, and is not stored again.
+    /// continues, and is not stored again. The plan that another running session has stored for the same peripheral
+    /// since then stays.
     public func forget() {
         // A peripheral that is being searched for has no address, but the plan is stored under its last one.
         let names = peripheral.map { storedNames(of: $0.address) } ?? []
         facts.withLock { facts in
             facts.isForgotten = true
             // A file that can't be written now must not bring it back later.
-            for name in names { core.store.update(name, isLasting: true) { $0.session = nil } }
+            for name in names {
+                core.planKeepers.withdraw(from: name, by: self) {
+                    core.store.update(name, isLasting: true) { $0.session = nil }
+                }
+            }
             if let kept = facts.kept.take() { withdraw(kept, isLasting: true) }
         }
     }
@@ -62,14 +67,16 @@ extension Session {
             for former in names where former != identity { core.store.update(former) { $0.session = nil } }
             if let kept = facts.kept, kept.address != identity { withdraw(kept) }
             facts.kept = (identity, record)
-            core.store.update(identity) { $0.session = record }
+            core.planKeepers.store(at: identity, by: self) { core.store.update(identity) { $0.session = record } }
         }
     }
 
     /// Removes what this session has stored for an address that its peripheral no longer has, unless another session has
     /// stored another plan there.
     private func withdraw(_ kept: (address: BluetoothAddress, record: SessionRecord), isLasting: Bool = false) {
-        core.store.update(kept.address, isLasting: isLasting) { if $0.session == kept.record { $0.session = nil } }
+        core.planKeepers.withdraw(from: kept.address, by: self) {
+            core.store.update(kept.address, isLasting: isLasting) { if $0.session == kept.record { $0.session = nil } }
+        }
     }
 
     /// Where the plan for the peripheral with this address may be stored: there, under its identity, and under the

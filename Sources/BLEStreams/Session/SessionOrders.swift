@@ -19,6 +19,9 @@ final class SessionOrders: Sendable {
 
     private let state = Mutex(State())
 
+    /// Whether the session is being run.
+    var isDriven: Bool { state.withLock { $0.wake != nil } }
+
     var isStopped: Bool { state.withLock { $0.isStopped } }
 
     /// Whether the program waits for the end of the link.

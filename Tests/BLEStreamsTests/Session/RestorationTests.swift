@@ -132,6 +132,32 @@ import Testing
         }
     }
 
+    @Test(arguments: [false, true])
+    func `a plan that takes the place of another one, which is removed behind it, is restored`(isSame: Bool)
+        async throws
+    {
+        try await Bench.run(serve: Bench.sendForEver) { bench in
+            let store = PeerStore.inMemory()
+            let central = try await Central.open(.radio(bench.centralAdapter), store: store)
+            var old = Session.Plan(bench.peripheral)
+            old.isKept = true
+            let new = isSame ? old : old.subscribing(to: Bench.notifying)
+            try await central.withFleet { fleet in
+                let former = fleet.add(old)
+                try await former.ready()
+                let session = fleet.add(new)
+                try await session.ready()
+                await fleet.remove(former)
+            }
+            let next = try await Central.open(.radio(bench.centralAdapter), store: store)
+            #expect(next.keptPlans == [new])
+            try await next.withFleet { fleet in
+                for session in fleet.restore() { await fleet.remove(session) }
+            }
+            #expect(next.keptPlans.isEmpty)
+        }
+    }
+
     private static func keptPlan() -> Session.Plan {
         var plan = Session.Plan(finding: .service(BluetoothUUID(0xA000)))
         plan.isKept = true
