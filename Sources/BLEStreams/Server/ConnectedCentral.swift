@@ -26,7 +26,7 @@ public final class ConnectedCentral: Sendable {
         /// The callers that wait for room in a queue, one for notifications and one for indications.
         var notifications = RoomBoard()
         var indications = RoomBoard()
-        /// The callers that wait until no notification is waiting.
+        /// The callers that wait until no notification of a characteristic is waiting.
         var emptiness = RoomBoard()
         var droppedWrites = 0
         /// The characteristics of which a message was under way when an iteration of its messages ended.

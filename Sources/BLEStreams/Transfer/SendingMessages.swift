@@ -108,7 +108,7 @@ extension ConnectedCentral {
         }
     }
 
-    /// Waits until the radio has taken every waiting notification.
+    /// Waits until the radio has taken every waiting notification of the characteristic, however many others wait.
     ///
     /// - Throws: also if chunks of the message were dropped meanwhile.
     fileprivate func waitUntilTaken(
@@ -119,7 +119,7 @@ extension ConnectedCentral {
         while true {
             let seen = state.withLock { $0.emptiness.news }
             let (isEmpty, isWhole) = bearer.serve { server, _ in
-                (server.watchForEmptiness(), server.breaks(of: handle).hasDroppedNothing(since: before))
+                (server.watchForEmptiness(of: handle), server.breaks(of: handle).hasDroppedNothing(since: before))
             }
             if let end = bearer.end { throw BLEError.linkEnded(end, operation: "send", object: object) }
             guard isWhole else { throw refused(.brokenOff, operation: "send", object: object) }

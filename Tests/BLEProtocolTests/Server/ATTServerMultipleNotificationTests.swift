@@ -45,6 +45,23 @@ import Testing
         #expect(client.receives() == ["230600010001" + "09001900" + String(repeating: "aa", count: 25)])
     }
 
+    @Test func `that all values of one characteristic are taken is reported while another one's wait`() throws {
+        var client = subscriber(features: "04")
+        try client.server.notify(6, [1], database: client.database)
+        try client.server.notify(pair, database: client.database)
+        for value in 7..<9 as Range<UInt8> { try client.server.notify(9, [value], database: client.database) }
+        func isTaken() -> Bool { client.server.watchForEmptiness(of: 6) }
+        #expect(!isTaken())
+        #expect(client.server.nextPDU() != nil && !isTaken())
+        #expect(client.server.sent().room.isEmpty && !isTaken())
+        // Both are handed out together, and aren't sent yet.
+        #expect(client.server.nextPDU()?.first == 0x23 && !isTaken())
+        #expect(client.server.sent().room == .empty && isTaken())
+        // What is handed out is another one's.
+        #expect(client.server.nextPDU() != nil && isTaken())
+        #expect(client.server.sent().room.isEmpty && client.receives() == ["1b090008"])
+    }
+
     @Test func `all of them must be subscribed to`() throws {
         var client = subscriber(features: "04")
         _ = client.sends("120a000000")

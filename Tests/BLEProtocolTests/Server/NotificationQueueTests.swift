@@ -90,11 +90,11 @@ import Testing
         #expect(client.server.nextPDU() != nil)
         #expect(client.server.sent().room == .notifications)
         #expect(try offer(2..<3, .window(2), to: &client) == [0])
-        let isEmpty = client.server.watchForEmptiness()
+        let isEmpty = client.server.watchForEmptiness(of: 12)
         #expect(!isEmpty)
         #expect(client.receives() == sent([1, 2]))
         #expect(client.output.room.contains(.empty))
-        let isEmptyNow = client.server.watchForEmptiness()
+        let isEmptyNow = client.server.watchForEmptiness(of: 12)
         #expect(isEmptyNow)
         #expect(counts(client) == [3, 3, 0, 0])
     }

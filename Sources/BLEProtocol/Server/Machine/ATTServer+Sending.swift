@@ -39,8 +39,9 @@ extension ATTServer {
     /// The counts of this client's notifications so far.
     package var notificationCounts: NotificationCounts { outbox.notifications.counts }
 
-    /// Whether no notification waits; if one does, ``Output/room`` reports when none waits any more.
-    package mutating func watchForEmptiness() -> Bool { outbox.watchForEmptiness() }
+    /// Whether no notification of a characteristic waits; if one does, ``Output/room`` reports when none waits any more,
+    /// whatever else waits.
+    package mutating func watchForEmptiness(of handle: UInt16) -> Bool { outbox.watchForEmptiness(of: handle) }
 
     /// Counts as dropped a value that the program gave up queueing.
     package mutating func countDropped() {

@@ -148,6 +148,9 @@ extension NotificationQueue {
         breaks[handle, default: ATTServer.Breaks()].add(dropped: counts.dropped - before)
     }
 
+    /// Whether a value of a characteristic waits.
+    func contains(_ handle: UInt16) -> Bool { notices[first...].contains { ($0?.count(of: handle) ?? 0) > 0 } }
+
     /// What has broken off the values of a characteristic so far.
     func breaks(of handle: UInt16) -> ATTServer.Breaks { breaks[handle] ?? ATTServer.Breaks() }
 

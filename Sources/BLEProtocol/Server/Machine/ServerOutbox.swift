@@ -26,6 +26,19 @@ struct ServerOutbox: Sendable {
 
         var pdu: [UInt8]
         var lane: Lane
+
+        /// Whether it is a notification of a characteristic, perhaps among others.
+        func notifies(_ handle: UInt16) -> Bool {
+            guard case .notification(let count) = lane else { return false }
+            var place = 1
+            for _ in 0..<count where place + 2 <= pdu.count {
+                if UInt16(pdu[place]) | UInt16(pdu[place + 1]) << 8 == handle { return true }
+                // Each of several values has its length behind its handle.
+                guard count > 1, place + 4 <= pdu.count else { return false }
+                place += 4 + (Int(pdu[place + 2]) | Int(pdu[place + 3]) << 8)
+            }
+            return false
+        }
     }
 
     /// What has been sent.
@@ -44,6 +57,8 @@ struct ServerOutbox: Sendable {
     private(set) var unconfirmed: ATTServer.IndicationID?
     /// The queues that have refused a value since they last had room.
     private var refusing: ATTServer.Room = []
+    /// The characteristics of which somebody waits until no notification waits, by their value handles.
+    private var awaited: Set<UInt16> = []
 
     /// Whether the PDU handed out is being passed to the link: its answer may come at any time.
     private var isOnItsWay = false
@@ -105,10 +120,25 @@ extension ServerOutbox {
         return true
     }
 
-    /// Whether no notification waits; if one does, the server reports when none waits any more.
-    mutating func watchForEmptiness() -> Bool {
-        if notifications.counts.waiting > 0 { refusing.insert(.empty) }
-        return notifications.counts.waiting == 0
+    /// Whether no notification of a characteristic waits; if one does, the server reports when none waits any more,
+    /// whatever else waits.
+    mutating func watchForEmptiness(of handle: UInt16) -> Bool {
+        if hasTaken(handle) { return true }
+        refusing.insert(.empty)
+        awaited.insert(handle)
+        return false
+    }
+
+    /// Whether the link has taken all notifications of a characteristic.
+    private func hasTaken(_ handle: UInt16) -> Bool {
+        !(inFlight?.notifies(handle) ?? false) && !notifications.contains(handle)
+    }
+
+    /// Whether the link has taken all notifications of a characteristic for which somebody waits.
+    private mutating func takeEmptied() -> Bool {
+        let before = awaited.count
+        awaited = awaited.filter { !hasTaken($0) }
+        return awaited.count < before
     }
 
     /// Puts an indication of the server's own before all others.
@@ -149,11 +179,12 @@ extension ServerOutbox {
         guard !refusing.isEmpty else { return [] }
         var room: ATTServer.Room = []
         if notifications.count <= limits.notifications / 2 { room.insert(.notifications) }
-        if notifications.counts.waiting == 0 { room.insert(.empty) }
+        if !awaited.isEmpty, takeEmptied() { room.insert(.empty) }
         if notifications.catchesUp() { room.insert(.backlog) }
         if indications.count <= limits.indications / 2 { room.insert(.indications) }
         room.formIntersection(refusing)
         refusing.subtract(room)
+        if !awaited.isEmpty { refusing.insert(.empty) }
         return room
     }
 
