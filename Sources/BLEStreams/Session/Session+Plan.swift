@@ -21,8 +21,9 @@ extension Session {
 
         /// The subscriptions to make on every link before the session is ready.
         ///
-        /// The session fails if the peripheral lacks or refuses one of them. While a stream is not iterated, the newest
-        /// 1,024 of its values are buffered for its first consumer.
+        /// The session fails if the peripheral lacks or refuses one of them. While no stream of a subscription is
+        /// iterated, the newest 1,024 of its values are buffered for the next consumer, after those that the last one has
+        /// left: values or messages may be taken one at a time, and none is lost in between.
         public var subscriptions: [Session.Subscription] = []
 
         /// Services that the peripheral must have; the session fails without them.

@@ -17,6 +17,8 @@ struct SessionConsumer: Sendable {
     var switchedOn: (@Sendable () -> Void)?
     /// The values have ended; `nil` for a consumer that outlives a failure of the session.
     let finish: (@Sendable ((any Error)?) -> Void)?
+    /// Takes what the consumer leaves behind, under the lock; `nil` if that is of no use to another one.
+    var takeRest: (@Sendable () -> Mailbox<CharacteristicValue>.Rest)?
 }
 
 extension SessionConsumer {
@@ -27,7 +29,8 @@ extension SessionConsumer {
             lost: { mailbox.put(lost: $0) },
             interrupted: { mailbox.put($0) },
             wake: { mailbox.wake() },
-            finish: { mailbox.finish(throwing: $0) }
+            finish: { mailbox.finish(throwing: $0) },
+            takeRest: { mailbox.takeRest() }
         )
     }
 }
@@ -42,14 +45,14 @@ struct SessionChannel {
         var interruption: (start: Duration, reason: any Error)?
     }
 
-    /// A value buffered for the first consumer.
+    /// A value buffered for the next consumer.
     private struct Kept {
         let value: CharacteristicValue
         /// The gap before it.
         let gap: StreamGap?
     }
 
-    /// The values buffered for the first consumer of a planned subscription.
+    /// The values of a planned subscription that are buffered for the next consumer while there is none.
     private static let backlogLimit = 1024
 
     let isPlanned: Bool
@@ -72,7 +75,7 @@ struct SessionChannel {
     /// Whether it is needed.
     var isWanted: Bool { isPlanned || !consumers.isEmpty }
 
-    /// Adds a consumer; the first one gets the buffered values.
+    /// Adds a consumer; if there is no other one, it gets the buffered values.
     ///
     /// - Returns: its number, and whether it has to be woken.
     mutating func add(_ consumer: SessionConsumer) -> (id: Int, mustWake: Bool) {
@@ -103,8 +106,17 @@ struct SessionChannel {
         return mustWake
     }
 
-    /// Removes a consumer, to be released outside the lock.
-    mutating func remove(_ id: Int) -> SessionConsumer? { consumers.remove(id)?.consumer }
+    /// Removes a consumer, to be released outside the lock. What the only one of a planned subscription has not taken is
+    /// the next one's: a program that takes one message at a time loses nothing between them.
+    mutating func remove(_ id: Int) -> SessionConsumer? {
+        guard let entry = consumers.remove(id) else { return nil }
+        if isPlanned, consumers.isEmpty, let rest = entry.consumer.takeRest?() {
+            for (value, gap) in rest.elements { append(Kept(value: value, gap: gap)) }
+            gap = rest.gap
+            if !backlog.isEmpty { interruption = entry.interruption }
+        }
+        return entry.consumer
+    }
 
     /// - Returns: whom to wake, without a lock.
     mutating func deliver(_ values: [CharacteristicValue], now: Duration) -> Few<Wake> {
@@ -119,12 +131,16 @@ struct SessionChannel {
     }
 
     private mutating func keep(_ value: CharacteristicValue, now: Duration) {
+        endInterruption(now: now)
+        append(Kept(value: value, gap: gap.take()))
+    }
+
+    private mutating func append(_ kept: Kept) {
         if backlog.count == Self.backlogLimit {
             _ = backlog.popFirst()
             dropped += 1
         }
-        endInterruption(now: now)
-        backlog.append(Kept(value: value, gap: gap.take()))
+        backlog.append(kept)
     }
 
     private mutating func endInterruption(now: Duration) {

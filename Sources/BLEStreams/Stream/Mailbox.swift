@@ -15,6 +15,8 @@ final class Mailbox<Element: Sendable>: Sendable {
         var dropped = 0
         var highWaterMark = 0
         var end: End?
+        /// Whether the consumer is about to leave.
+        var isLeaving = false
 
         var isEmpty: Bool { buffer.isEmpty && gap == nil && laterGaps.isEmpty }
     }
@@ -248,7 +250,10 @@ final class Mailbox<Element: Sendable>: Sendable {
         }
 
         func close() {
-            onClose.take()?()
+            if let onClose = onClose.take() {
+                mailbox.leave(&values)
+                onClose()
+            }
             mailbox.close()
             values = Backlog()
         }
@@ -279,6 +284,46 @@ final class Mailbox<Element: Sendable>: Sendable {
             case .finished, .closed: return .end
             case .failed(let error): throw error
             }
+        }
+    }
+
+    // MARK: - What a consumer leaves behind
+
+    /// The values that a consumer has not taken, each with the gap before it.
+    struct Rest {
+        var elements: [(element: Element, gap: StreamGap?)] = []
+        /// The gap after them.
+        var gap: StreamGap?
+    }
+
+    /// The consumer is about to leave: what it has in hand is in front of the buffer again, for ``takeRest()``.
+    private func leave(_ values: inout Backlog<Element>) {
+        state.withLock { state in
+            state.isLeaving = true
+            guard !values.isEmpty else { return }
+            state.first -= values.count
+            while let element = state.buffer.popFirst() { values.append(element) }
+            swap(&state.buffer, &values)
+            inHand.store(0, ordering: .relaxed)
+        }
+    }
+
+    /// Takes what a consumer that is about to leave has not taken, for a source that keeps it for the next one: here it
+    /// counts as never received. Empty for a consumer that only wants no more than what is here.
+    func takeRest() -> Rest {
+        state.withLock { state in
+            var rest = Rest()
+            guard state.isLeaving else { return rest }
+            while !state.buffer.isEmpty {
+                mergeGapsAtFront(of: &state)
+                guard let element = state.buffer.popFirst() else { break }
+                rest.elements.append((element, state.gap.take()))
+                state.first += 1
+                state.received -= 1
+            }
+            mergeGapsAtFront(of: &state)
+            rest.gap = state.gap.take()
+            return rest
         }
     }
 

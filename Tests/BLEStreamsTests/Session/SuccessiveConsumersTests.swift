@@ -1,0 +1,125 @@
+import BLESimulator
+import BLEStreams
+import Testing
+
+/// Consumers of a planned subscription that come one after another.
+@Suite(.timeLimit(.minutes(10))) struct SuccessiveConsumersTests {
+    private static let plan = Session.Plan(finding: .service(BluetoothUUID(0xA000))).subscribing(to: Bench.notifying)
+
+    /// Sends numbers in bursts, as fast as the link takes them, to a session with a plan.
+    private static func run(
+        bursts: Int,
+        of size: Int,
+        _ body: @escaping @Sendable (Bench, Session) async throws -> Void
+    ) async throws {
+        let serve: @Sendable (PeripheralServer, Bench) async throws -> Void = { server, bench in
+            for try await change in server.subscriptions(of: Bench.notifying) where change.isSubscribed {
+                for number in 0..<UInt32(bursts * size) {
+                    if number.isMultiple(of: UInt32(size)) { try await bench.time.sleep(for: .seconds(1)) }
+                    try await server.notify(number.octets, of: Bench.notifying, to: change.central)
+                }
+            }
+        }
+        try await Bench.run(serve: serve) { bench in
+            try await bench.central.withSession(Self.plan) { session in try await body(bench, session) }
+        }
+    }
+
+    @Test func `values that are taken one at a time come all, and in order`() async throws {
+        try await Self.run(bursts: 8, of: 25) { _, session in
+            var numbers: [UInt32] = []
+            for _ in 0..<200 {
+                numbers.append(UInt32(octets: try await session.notifications(of: Bench.notifying).first()))
+            }
+            #expect(numbers == Array(0..<200))
+        }
+    }
+
+    @Test func `values that are taken some at a time, by consumers that are cancelled, come all`() async throws {
+        try await Self.run(bursts: 8, of: 25) { bench, session in
+            var numbers: [UInt32] = []
+            while numbers.count < 200 {
+                let count = min(numbers.count % 7 + 1, 200 - numbers.count)
+                numbers += try await session.notifications(of: Bench.notifying).collect(count).map {
+                    UInt32(octets: $0)
+                }
+                // One that is given up before it has anything.
+                await withTaskGroup(of: Void.self) { group in
+                    group.addTask { _ = try? await session.notifications(of: Bench.notifying).first() }
+                    group.cancelAll()
+                }
+            }
+            #expect(numbers == Array(0..<UInt32(numbers.count)))
+        }
+    }
+
+    @Test func `the counts of a consumer that leaves are right, and its values count for the next one`() async throws {
+        try await Self.run(bursts: 1, of: 40) { bench, session in
+            try await session.ready()
+            let former = session.notifications(of: Bench.notifying)
+            _ = try await former.collect(10)
+            try await bench.time.sleep(for: .seconds(20))
+            let next = session.notifications(of: Bench.notifying)
+            #expect(try await next.collect(30).map { UInt32(octets: $0) } == Array(10..<40))
+            for stream in [former, next] {
+                #expect(stream.counters.received == stream.counters.delivered && stream.counters.dropped == 0)
+            }
+        }
+    }
+
+    @Test func `messages that are taken one at a time are whole`() async throws {
+        let mark = EndMark.endOfMessage("EOM")
+        let serve: @Sendable (PeripheralServer, Bench) async throws -> Void = { server, bench in
+            for try await change in server.subscriptions(of: Bench.notifying) where change.isSubscribed {
+                for number in 1...UInt8(12) {
+                    let message = [UInt8](repeating: number, count: 900)
+                    try await server.send(message, of: Bench.notifying, to: change.central, endingWith: mark)
+                }
+            }
+        }
+        try await Bench.run(serve: serve) { bench in
+            try await bench.central.withSession(Self.plan) { session in
+                for number in 1...UInt8(12) {
+                    let message = try await session.notifications(of: Bench.notifying).assembled(until: mark).first()
+                    #expect(message == [UInt8](repeating: number, count: 900))
+                }
+            }
+        }
+    }
+
+    @Test func `what a former consumer has left comes before the gap of a lost link`() async throws {
+        try await Bench.run(serve: Bench.sendNumbers(30)) { bench in
+            bench.air.faults.add(.dropLink(after: 10, .notifications))
+            try await bench.central.withSession(Self.plan) { session in
+                #expect(UInt32(octets: try await session.notifications(of: Bench.notifying).first()) == 0)
+                try await bench.time.sleep(for: .seconds(60))
+                var numbers: [UInt32] = []
+                for try await item in session.notifications(of: Bench.notifying).withGaps() {
+                    switch item {
+                    case .value(let value): numbers.append(UInt32(octets: value))
+                    case .gap(let gap):
+                        #expect(numbers == Array(1..<10))
+                        #expect((gap.reason as? BLEError)?.reason?.kind == .supervisionTimeout)
+                    }
+                    if numbers.count == 39 { break }
+                }
+                #expect(numbers == Array(1..<10) + Array(0..<30))
+            }
+        }
+    }
+
+    @Test func `what a consumer has left while others were there is theirs already`() async throws {
+        try await Self.run(bursts: 4, of: 25) { _, session in
+            try await withThrowingTaskGroup(of: [UInt32].self) { group in
+                group.addTask {
+                    try await session.notifications(of: Bench.notifying).collect(100).map { UInt32(octets: $0) }
+                }
+                group.addTask {
+                    _ = try await session.notifications(of: Bench.notifying).first()
+                    return Array(0..<100)
+                }
+                for try await numbers in group { #expect(numbers == Array(0..<100)) }
+            }
+        }
+    }
+}
