@@ -38,8 +38,8 @@ extension PeripheralServer {
     /// and if they are written without response before the central knows that the services were replaced.
     ///
     /// Iterate it in one loop for as long as messages may come. A message that is under way when an iteration ends is
-    /// lost; if its central goes on with it in a later iteration, that central's link is dropped, and the program is
-    /// warned. What is written between two iterations is refused, and lost if it was written without response: the next
+    /// lost, as is one behind another in the same chunk; if its central writes in a later iteration, that central's link
+    /// is dropped, and the program is warned. What is written between two iterations is refused, and lost if it was written without response: the next
     /// iteration would begin in the middle of a message.
     ///
     /// - Parameters:
@@ -178,9 +178,11 @@ private struct Assemblies {
 
     mutating func forget(_ central: ConnectedCentral) { underWay[central.id] = nil }
 
-    /// The iteration ends: its unfinished messages are lost, and what is waiting. Requests among that are refused.
+    /// The iteration ends: its unfinished messages are lost, complete ones that nobody has taken, and what is waiting.
+    /// Requests among that are refused.
     mutating func abandon(_ chunks: Cursor<Incoming>) {
         chunks.stop()
+        for message in ready { interrupt(message.central) }
         for assembly in underWay.values where assembly.assembler.unfinished != nil { interrupt(assembly.central) }
         while true {
             switch try? chunks.poll() {
@@ -229,8 +231,8 @@ extension BLEError {
                 )
             case .interrupted:
                 (
-                    "an iteration of its messages ended in the middle of one that it goes on with, so its link was "
-                        + "dropped",
+                    "an iteration of its messages ended before one was complete or taken, and it goes on writing, so its "
+                        + "link was dropped",
                     "Iterate PeripheralServer.messages(to:) in one loop for as long as messages may come."
                 )
             case .ignored:

@@ -79,6 +79,31 @@ import Testing
         #expect(warnings.all.contains { $0.code == .overflow && $0.cause.hasPrefix(cause) })
     }
 
+    @Test func `a message that came in one chunk with the one that was taken is not lost in silence`() async throws {
+        let taken = Recorder<[UInt8]>()
+        let warnings = Recorder<BLEError>()
+        try await Bench.run(description: MessageBench.description, warnings: warnings) { server, _ in
+            while true {
+                taken.add(
+                    try await server.messages(to: MessageBench.inbound, endingWith: .delimiter("\n")).first().octets
+                )
+            }
+        } _: { bench in
+            let error = await bleError {
+                try await bench.peripheral.withLink { link in
+                    try await link.write(Array("one\ntwo\n".utf8), to: MessageBench.inbound)
+                    try await bench.time.sleep(for: .seconds(1))
+                    try await link.write(Array("three\n".utf8), to: MessageBench.inbound)
+                    try await bench.time.sleep(for: .seconds(1))
+                    _ = try await link.read(MessageBench.inbound)
+                }
+            }
+            #expect(error?.code == .disconnected)
+        }
+        #expect(taken.all == [Array("one".utf8)])
+        #expect(warnings.all.contains { $0.cause.contains("before one was complete or taken") })
+    }
+
     @Test func `a message goes on in chunks as it has begun when the MTU grows, and the next one in larger ones`()
         async throws
     {
