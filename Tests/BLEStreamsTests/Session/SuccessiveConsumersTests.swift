@@ -35,6 +35,14 @@ import Testing
         }
     }
 
+    @Test func `values of the plan that are taken one at a time come all, and in order`() async throws {
+        try await Self.run(bursts: 4, of: 25) { _, session in
+            var numbers: [UInt32] = []
+            for _ in 0..<100 { numbers.append(UInt32(octets: try await session.values.first().value)) }
+            #expect(numbers == Array(0..<100))
+        }
+    }
+
     @Test func `values that are taken some at a time, by consumers that are cancelled, come all`() async throws {
         try await Self.run(bursts: 8, of: 25) { bench, session in
             var numbers: [UInt32] = []
