@@ -27,7 +27,7 @@ struct SocketPair: ~Copyable {
 }
 
 /// The radio behind a link of these tests: it notes what is asked of it.
-final class FakeEnvironment: LinkEnvironment {
+final class FakeEnvironment: EnvironmentWithoutController {
     let timeline: any Timeline
     let isAdapterUp: Bool
     private let dropped = Mutex<[BluetoothAddress]>([])
@@ -55,42 +55,6 @@ final class FakeEnvironment: LinkEnvironment {
         securityWatchers.withLock { $0[peer] = failed }
         return RadioActivity { [self] in securityWatchers.withLock { $0[peer] = nil } }
     }
-
-    // MARK: - What it knows nothing of
-
-    func readConditions(
-        of peer: BluetoothAddress,
-        handle: UInt16?,
-        _ result: @escaping @Sendable (LinkConditions) -> Void
-    ) { result(LinkConditions()) }
-
-    func observeConditions(handle: UInt16, _ changed: @escaping @Sendable () -> Void) -> RadioActivity {
-        RadioActivity {}
-    }
-
-    func readEnd(
-        ofLinkTo peer: BluetoothAddress,
-        _ result: @escaping @Sendable (ManagementDisconnectReason?) -> Void
-    ) { result(nil) }
-
-    func request(
-        _ parameters: ConnectionParameters,
-        for peer: BluetoothAddress,
-        handle: UInt16?,
-        _ result: @escaping @Sendable (Result<Void, BLEError>) -> Void
-    ) { result(.failure(.parametersNotChanged(peer))) }
-
-    func hasKey(of peer: BluetoothAddress) -> Bool { false }
-
-    func keyLevel(of peer: BluetoothAddress) -> LinkSecurity.Level? { nil }
-
-    func hasForeignKey(of peer: BluetoothAddress) -> Bool { false }
-
-    func observeKeys(of peer: BluetoothAddress, _ made: @escaping @Sendable () -> Void) -> RadioActivity {
-        RadioActivity {}
-    }
-
-    // MARK: - Better keys
 
     func pairAnew(
         with peer: BluetoothAddress,
