@@ -11,21 +11,13 @@ extension Bluetoothd {
         _ result: @escaping @Sendable ([String: Bool]) -> Void
     ) {
         guard bus.isThere else { return result([:]) }
-        BusConnection.open(
-            bus,
-            on: loop,
-            timeline: timeline,
-            deadline: PairingAgent.patience,
-            received: { _ in nil },
-            ended: {},
-            opened: { opened in
-                guard let connection = try? opened.get() else { return result([:]) }
-                ask(adapters[...], [:], connection) { answers in
-                    connection.close()
-                    result(answers)
-                }
+        openBus(bus, loop: loop, timeline: timeline) { connection in
+            guard let connection else { return result([:]) }
+            ask(adapters[...], [:], connection) { answers in
+                connection.close()
+                result(answers)
             }
-        )
+        }
     }
 
     /// One question at a time.

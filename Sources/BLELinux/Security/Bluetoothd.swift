@@ -42,6 +42,28 @@ enum Bluetoothd {
         timeline: any Timeline,
         _ result: @escaping @Sendable (Presence) -> Void
     ) {
+        openBus(bus, loop: loop, timeline: timeline) { bus in
+            guard let bus else { return result(.unknown) }
+            bus.call(.busCall("GetNameOwner", [.string(BusMessage.bluetoothd)]), deadline: PairingAgent.patience) {
+                answer in
+                bus.close()
+                switch answer {
+                case .success: result(.here)
+                case .failure(.refused("org.freedesktop.DBus.Error.NameHasNoOwner", _)): result(.absent)
+                case .failure: result(.unknown)
+                }
+            }
+        }
+    }
+
+    /// Opens a connection for questions alone; the closure is called once, on the loop's thread, with `nil` if there is
+    /// none in time, and closes what it gets.
+    static func openBus(
+        _ bus: SystemBus,
+        loop: EventLoop,
+        timeline: any Timeline,
+        _ opened: @escaping @Sendable (BusConnection?) -> Void
+    ) {
         BusConnection.open(
             bus,
             on: loop,
@@ -49,18 +71,7 @@ enum Bluetoothd {
             deadline: PairingAgent.patience,
             received: { _ in nil },
             ended: {},
-            opened: { opened in
-                guard let bus = try? opened.get() else { return result(.unknown) }
-                bus.call(.busCall("GetNameOwner", [.string(BusMessage.bluetoothd)]), deadline: PairingAgent.patience) {
-                    answer in
-                    bus.close()
-                    switch answer {
-                    case .success: result(.here)
-                    case .failure(.refused("org.freedesktop.DBus.Error.NameHasNoOwner", _)): result(.absent)
-                    case .failure: result(.unknown)
-                    }
-                }
-            }
+            opened: { opened(try? $0.get()) }
         )
     }
 
@@ -76,25 +87,17 @@ enum Bluetoothd {
     ) {
         let patience = PairingAgent.patience
         guard bus.isThere else { return done() }
-        BusConnection.open(
-            bus,
-            on: loop,
-            timeline: timeline,
-            deadline: patience,
-            received: { _ in nil },
-            ended: {},
-            opened: { opened in
-                guard let bus = try? opened.get() else { return done() }
-                @Sendable func end() {
-                    bus.close()
-                    done()
-                }
-                bus.call(.busCall("GetNameOwner", [.string(BusMessage.bluetoothd)]), deadline: patience) { owner in
-                    guard case .success = owner else { return end() }
-                    bus.call(removal(of: device, from: adapter), deadline: patience) { _ in end() }
-                }
+        openBus(bus, loop: loop, timeline: timeline) { bus in
+            guard let bus else { return done() }
+            @Sendable func end() {
+                bus.close()
+                done()
             }
-        )
+            bus.call(.busCall("GetNameOwner", [.string(BusMessage.bluetoothd)]), deadline: patience) { owner in
+                guard case .success = owner else { return end() }
+                bus.call(removal(of: device, from: adapter), deadline: patience) { _ in end() }
+            }
+        }
     }
 
     /// The call that removes a device; bluetoothd drops a link to it too. Source: BlueZ, `doc/adapter-api.txt`.
