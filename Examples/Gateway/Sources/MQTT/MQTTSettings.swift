@@ -20,9 +20,8 @@ public struct MQTTSettings: Hashable, Sendable {
     public var inFlight = 64
     /// The most messages that the broker may have in flight to this client.
     public var receiveMaximum = 32
-    /// The most received messages that wait for the program; what comes then is dropped and counted, and its sender gets
-    /// no reply: far more than come at once.
-    public var inboxLimit = 2048
+    /// The most received messages that wait for the program; what comes then is dropped and counted.
+    public var inboxLimit = 256
     /// The most octets of a received message. Longer ones are counted as dropped; a follower doesn't get them, and
     /// ``MQTTClient/messages`` has them without their octets, so that who expects a reply can have one.
     public var largestMessage = 64 << 10

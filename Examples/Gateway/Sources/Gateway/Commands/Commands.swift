@@ -8,6 +8,10 @@ struct Commands {
     /// How long a command has from its arrival on, with its wait for those before it.
     private static let timeout = Duration.seconds(30)
 
+    /// How many messages may wait to be looked at: more than commands may wait to be carried out, since one that is
+    /// dropped here gets no reply, and one that is refused does.
+    static let inboxLimit = 2 * Lanes.maximum
+
     private typealias Lanes = CommandLanes<Received>
 
     private final class SharedLanes: Sendable {

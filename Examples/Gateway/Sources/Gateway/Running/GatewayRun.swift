@@ -212,6 +212,7 @@ struct GatewayRun {
         settings.will = status("offline")
         settings.farewellPublishesWill = true
         settings.subscriptions = ["\(publisher.prefix)/command"] + FormerUpdates.subscriptions(self.settings.current)
+        settings.inboxLimit = Commands.inboxLimit
         let client = MQTTClient(settings, outbox: outbox)
         publisher.use(outbox, client)
         health.use(client)
