@@ -98,13 +98,7 @@ struct ClientTests {
         var settings = MQTTSettings(host: "127.0.0.1", port: freePort(), clientID: "client")
         settings.backoff = Backoff(first: .milliseconds(1), most: .milliseconds(1))
         let client = MQTTClient(settings, outbox: ListOutbox())
-        let event = try await running(client) {
-            await client.events.first { if case .disconnected = $0 { true } else { false } }
-        }
-        guard case .disconnected(let error, _) = event else {
-            Issue.record("no event")
-            return
-        }
+        let error = try await disconnection(of: client)
         #expect(error.code == .unreachable)
         #expect(error.object.contains("127.0.0.1"))
         #expect(error.remedy.contains("Check"))
@@ -157,13 +151,7 @@ struct ClientTests {
     func login() async throws {
         let broker = try await Broker("allow_anonymous false")
         let client = MQTTClient(settings(broker), outbox: ListOutbox())
-        let event = try await running(client) {
-            await client.events.first { if case .disconnected = $0 { true } else { false } }
-        }
-        guard case .disconnected(let error, _) = event else {
-            Issue.record("no event")
-            return
-        }
+        let error = try await disconnection(of: client)
         #expect(error.code == .refused(reason: 135))
         #expect(error.remedy.contains("password"))
     }

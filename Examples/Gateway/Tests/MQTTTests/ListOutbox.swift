@@ -80,6 +80,18 @@ func running<Output: Sendable>(
     }
 }
 
+/// Runs a client until it has, or has lost, no connection; returns why.
+func disconnection(of client: MQTTClient) async throws -> MQTTError {
+    let event = try await running(client) {
+        await client.events.first { if case .disconnected = $0 { true } else { false } }
+    }
+    guard case .disconnected(let error, _) = event else { throw NoEvent() }
+    return error
+}
+
+/// The client has ended without having told of anything.
+struct NoEvent: Error {}
+
 extension AsyncStream<MQTTEvent> {
     /// Waits for an event.
     func first(_ isWanted: (MQTTEvent) -> Bool) async -> MQTTEvent? {

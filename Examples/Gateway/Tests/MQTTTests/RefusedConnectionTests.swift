@@ -18,13 +18,7 @@ struct RefusedConnectionTests {
         var settings = MQTTSettings(host: "127.0.0.1", port: broker.port, clientID: "client")
         settings.will = MQTTMessage("status", [1], isRetained: true)
         let client = MQTTClient(settings, outbox: ListOutbox())
-        let event = try await running(client) {
-            await client.events.first { if case .disconnected = $0 { true } else { false } }
-        }
-        guard case .disconnected(let error, _) = event else {
-            Issue.record("no event")
-            return
-        }
+        let error = try await disconnection(of: client)
         #expect(error.remedy.contains(word), "\(error)")
         #expect(!error.remedy.contains("password"), "\(error)")
     }

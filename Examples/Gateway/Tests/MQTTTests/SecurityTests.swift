@@ -68,13 +68,7 @@ struct SecurityTests {
                 key: "\(folder)/client.key"
             )
         let client = MQTTClient(settings(broker, security), outbox: ListOutbox())
-        let event = try await running(client) {
-            await client.events.first { if case .disconnected = $0 { true } else { false } }
-        }
-        guard case .disconnected(let error, _) = event else {
-            Issue.record("no event")
-            return
-        }
+        let error = try await disconnection(of: client)
         if !lacksCertificate { #expect(error.code == .security) }
         #expect(client.counts.connections == 0)
     }
@@ -84,13 +78,7 @@ struct SecurityTests {
         var settings = MQTTSettings(host: "127.0.0.1", port: freePort(), clientID: "client")
         settings.security = MQTTSecurity(authorities: "/nowhere/ca.pem")
         let client = MQTTClient(settings, outbox: ListOutbox())
-        let event = try await running(client) {
-            await client.events.first { if case .disconnected = $0 { true } else { false } }
-        }
-        guard case .disconnected(let error, _) = event else {
-            Issue.record("no event")
-            return
-        }
+        let error = try await disconnection(of: client)
         #expect(error.code == .security)
         #expect(error.object == "/nowhere/ca.pem")
     }

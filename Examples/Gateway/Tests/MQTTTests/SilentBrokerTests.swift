@@ -16,13 +16,7 @@ struct SilentBrokerTests {
         if isSecure { settings.security = MQTTSecurity(authorities: "/etc/ssl/certs/ca-certificates.crt") }
         if isSecure, !FileManager.default.fileExists(atPath: "/etc/ssl/certs/ca-certificates.crt") { return }
         let client = MQTTClient(settings, outbox: ListOutbox())
-        let event = try await running(client) {
-            await client.events.first { if case .disconnected = $0 { true } else { false } }
-        }
-        guard case .disconnected(let error, _) = event else {
-            Issue.record("no event")
-            return
-        }
+        let error = try await disconnection(of: client)
         #expect(error.code == .timedOut)
         #expect(error.remedy.contains("TLS"))
     }
