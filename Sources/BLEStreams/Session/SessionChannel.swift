@@ -4,8 +4,8 @@ import BLERadio
 /// A consumer of the values of one subscription of a session.
 ///
 /// `put`, `lost` and `interrupted` are called under a lock, which keeps the order. Each returns whether to call `wake`
-/// then.
-struct SessionConsumer: Sendable {
+/// then. It is a class because each value's delivery hands it on: that retains one object instead of seven closures.
+final class SessionConsumer: Sendable {
     let put: @Sendable ([CharacteristicValue]) -> Bool
     /// This many values were dropped before they arrived here.
     let lost: @Sendable (Int) -> Bool
@@ -14,16 +14,32 @@ struct SessionConsumer: Sendable {
     /// Wakes the consumer to take what was put; called without a lock.
     let wake: @Sendable () -> Void
     /// The subscription is confirmed: on each link, and at the beginning if it already is.
-    var switchedOn: (@Sendable () -> Void)?
+    let switchedOn: (@Sendable () -> Void)?
     /// The values have ended; `nil` for a consumer that outlives a failure of the session.
     let finish: (@Sendable ((any Error)?) -> Void)?
     /// Takes what the consumer leaves behind, under the lock; `nil` if that is of no use to another one.
-    var takeRest: (@Sendable () -> Mailbox<CharacteristicValue>.Rest)?
-}
+    let takeRest: (@Sendable () -> Mailbox<CharacteristicValue>.Rest)?
 
-extension SessionConsumer {
+    init(
+        put: @escaping @Sendable ([CharacteristicValue]) -> Bool,
+        lost: @escaping @Sendable (Int) -> Bool,
+        interrupted: @escaping @Sendable (StreamGap) -> Bool,
+        wake: @escaping @Sendable () -> Void,
+        switchedOn: (@Sendable () -> Void)? = nil,
+        finish: (@Sendable ((any Error)?) -> Void)?,
+        takeRest: (@Sendable () -> Mailbox<CharacteristicValue>.Rest)? = nil
+    ) {
+        self.put = put
+        self.lost = lost
+        self.interrupted = interrupted
+        self.wake = wake
+        self.switchedOn = switchedOn
+        self.finish = finish
+        self.takeRest = takeRest
+    }
+
     /// Creates a consumer for a stream.
-    init(_ mailbox: Mailbox<CharacteristicValue>) {
+    convenience init(_ mailbox: Mailbox<CharacteristicValue>) {
         self.init(
             put: { mailbox.put(burst: $0).mustWake },
             lost: { mailbox.put(lost: $0) },

@@ -39,8 +39,8 @@ extension PeripheralServer {
     ///
     /// Iterate it in one loop for as long as messages may come. A message that is under way when an iteration ends is
     /// lost, as is one behind another in the same chunk; if its central writes in a later iteration, that central's link
-    /// is dropped, and the program is warned. What is written between two iterations is refused, and lost if it was written without response: the next
-    /// iteration would begin in the middle of a message.
+    /// is dropped, and the program is warned. What is written between two iterations is refused, and lost if it was
+    /// written without response: the next iteration would begin in the middle of a message.
     ///
     /// - Parameters:
     ///   - key: the characteristic.
