@@ -1,5 +1,4 @@
 import BLEProtocol
-import CLibrary
 @preconcurrency import Dispatch
 import Synchronization
 
@@ -27,22 +26,16 @@ final class CaptureFile: Sendable {
     private static let haste = 64 << 10
     private static let delay = DispatchTimeInterval.milliseconds(300)
 
-    private let path: String
-    private let descriptor: Int32
+    private let output: CaptureOutput
     private let queue = DispatchQueue(label: "BLEStreams.capture")
     private let state = Mutex(State())
 
-    /// The corresponding C function is `open`.
-    init(_ path: String) throws(BLEError) {
-        self.path = path
-        descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
-        if descriptor < 0 { throw .capture(path, errno) }
-    }
+    init(_ path: String) throws(BLEError) { output = try CaptureOutput(path) }
 
     deinit {
         guard !state.withLock({ $0.isClosed }) else { return }
         writeSettled()
-        CLibrary.close(descriptor)
+        _ = output.close()
     }
 
     // MARK: - Taking octets
@@ -98,28 +91,11 @@ final class CaptureFile: Sendable {
             state.isWriteDue = false
             return octets
         }
-        guard let failure = write(octets) else { return }
+        guard let failure = output.write(octets) else { return }
         state.withLock { state in
             if state.failure == nil { state.failure = failure }
             state.pieces = []
             state.size = 0
-        }
-    }
-
-    /// The corresponding C function is `write`.
-    private func write(_ octets: [UInt8]) -> BLEError? {
-        octets.withUnsafeBytes { buffer in
-            var position = 0
-            while position < buffer.count {
-                let rest = buffer.baseAddress.map { $0 + position }
-                let count = CLibrary.write(descriptor, rest, buffer.count - position)
-                if count > 0 {
-                    position += count
-                } else if errno != EINTR {
-                    return .capture(path, errno)
-                }
-            }
-            return nil
         }
     }
 
@@ -133,8 +109,6 @@ final class CaptureFile: Sendable {
     }
 
     /// Writes the rest and closes the file, in the background; then reports the error, if there was one.
-    ///
-    /// The corresponding C function is `close`.
     func closeSoon(_ done: @escaping @Sendable (BLEError?) -> Void) {
         queue.async {
             self.writeSettled()
@@ -143,22 +117,8 @@ final class CaptureFile: Sendable {
                 return (!state.isClosed, state.failure)
             }
             guard isFirst else { return done(nil) }
-            let closed = CLibrary.close(self.descriptor)
-            done(failure ?? (closed == 0 ? nil : .capture(self.path, errno)))
+            let late = self.output.close()
+            done(failure ?? late)
         }
-    }
-}
-
-extension BLEError {
-    fileprivate static func capture(_ path: String, _ number: Int32) -> BLEError {
-        var error = BLEError(
-            .systemFailure,
-            operation: "capture",
-            object: "to \(path)",
-            cause: String(cString: strerror(number)),
-            remedy: "Check that the folder exists and is writable, and that the disk has room."
-        )
-        error.systemError = number
-        return error
     }
 }

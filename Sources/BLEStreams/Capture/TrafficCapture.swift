@@ -18,6 +18,10 @@ import Synchronization
 ///
 /// Recording never waits for the disk: octets are written in the background, within half a second, and the rest by
 /// ``close()``. If the disk is too slow, PDUs are left out, and a note in the file states how many.
+///
+/// The file may be a named pipe that another program reads, such as Wireshark. That program must be reading when the
+/// recording begins. If it ends, or takes nothing for 10 seconds, the recording ends too: ``close()`` reports it, and the
+/// program that records goes on.
 public final class TrafficCapture: Sendable {
     /// The path of the file.
     public let path: String
@@ -28,7 +32,8 @@ public final class TrafficCapture: Sendable {
 
     /// Begins a recording; an existing file is overwritten.
     ///
-    /// - Throws: ``BLEError/Code/systemFailure`` with the `errno` if the file can't be written.
+    /// - Throws: ``BLEError/Code/systemFailure`` with the `errno` if the file can't be written, or is a pipe that nobody
+    ///   reads.
     public init(file path: String) throws {
         self.path = path
         file = try CaptureFile(path)

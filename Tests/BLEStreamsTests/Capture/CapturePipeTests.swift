@@ -1,0 +1,56 @@
+import BLEProtocol
+import BLERadio
+import BLEStreams
+import Foundation
+import Testing
+
+/// Recordings into a pipe that another program reads.
+@Suite(.timeLimit(.minutes(1))) struct CapturePipeTests {
+    @Test func `a pipe that nobody reads is an error, and not a wait without end`() async throws {
+        let pipe = try NamedPipe()
+        let error = try #require(throws: BLEError.self) { try TrafficCapture(file: pipe.path) }
+        #expect(error.systemError == ENXIO)
+        #expect(error.cause == "no program reads this pipe")
+        #expect(error.remedy == "Start the program that reads it, such as Wireshark, before the recording.")
+    }
+
+    @Test func `a reader gets the recording`() async throws {
+        let pipe = try NamedPipe()
+        let reader = try pipe.reader()
+        let capture = try TrafficCapture(file: pipe.path)
+        try await capture.close()
+        let octets = try #require(try reader.readToEnd())
+        #expect(octets.starts(with: Data("btsnoop".utf8)))
+    }
+
+    @Test func `a reader that ends ends the recording, and not the program`() async throws {
+        let pipe = try NamedPipe()
+        let reader = try pipe.reader()
+        let capture = try TrafficCapture(file: pipe.path)
+        try reader.close()
+        let error = await #expect(throws: BLEError.self) { try await capture.close() }
+        #expect(error?.systemError == EPIPE)
+        #expect(error?.cause == "the program that read this pipe has ended")
+    }
+}
+
+/// A named pipe in a folder of its own, removed at the end.
+private final class NamedPipe {
+    private let folder = FileManager.default.temporaryDirectory.appending(path: "pipe-\(UUID())")
+    let path: String
+
+    init() throws {
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        path = folder.appending(path: "capture").path
+        guard mkfifo(path, 0o600) == 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+    }
+
+    deinit { try? FileManager.default.removeItem(at: folder) }
+
+    /// Opens it for reading without waiting for a writer.
+    func reader() throws -> FileHandle {
+        let descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+        guard descriptor >= 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+        return FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+    }
+}
