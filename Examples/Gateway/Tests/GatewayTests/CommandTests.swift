@@ -30,6 +30,7 @@ struct CommandTests {
         arguments: [
             ("x", "JSON"), ("[]", "JSON"), (#"{"op":\#(nested(33))}"#, "nested"), (#"{"peripheral":"p"}"#, "'op'"),
             (#"{"peripheral":"p","op":"erase"}"#, "operation"),
+            (#"{"id":9223372036854775808,"peripheral":"p","op":"connect"}"#, "returned exactly"),
             (#"{"peripheral":"p","op":"read","characteristic":"?"}"#, "UUID"),
             (#"{"peripheral":"p","op":"write","characteristic":"2A6E","value":"0"}"#, "hexadecimal"),
             (#"{"peripheral":"p","op":"write","characteristic":"2A6E"}"#, "'value'"),

@@ -34,6 +34,9 @@ struct Command: Sendable {
     /// Reads `{ "id": …, "peripheral": "kitchen", "op": "read", "characteristic": "2A6E", "value": "00ff" }`.
     init(_ payload: [UInt8]) throws(Refusal) {
         let fields = Fields(members: try Self.members(payload))
+        guard !fields.hasInexactID else {
+            throw Refusal(cause: "'id' is a number that can't be returned exactly", remedy: "Write it as a string.")
+        }
         id = fields.id
         peripheral = try fields.text("peripheral")
         let word = try fields.text("op")
@@ -72,9 +75,15 @@ private struct Fields {
         switch members["id"] {
         case .string(let text)?: .string(text)
         case .integer(let number)?: .number(number)
-        case .number(let number)?: .plain(number)
+        case .number(let number)? where !hasInexactID: .plain(number)
         default: nil
         }
+    }
+
+    /// Whether the reply would have another number: one that is neither an integer of 64 bits nor below 2⁵³.
+    var hasInexactID: Bool {
+        guard case .number(let number)? = members["id"] else { return false }
+        return abs(number) >= 0x1p53
     }
 
     func refusal(_ cause: String, _ remedy: String) -> Command.Refusal {
