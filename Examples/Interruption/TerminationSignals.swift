@@ -125,7 +125,8 @@ package final class TerminationSignals: Sendable {
         }
     }
 
-    private func received(_ number: Int32) {
+    /// A signal has come.
+    package func received(_ number: Int32) {
         let (isSecond, tell) = state.withLock { state in
             defer { state.hasCome = true }
             var octet: UInt8 = 1

@@ -13,6 +13,20 @@ import Testing
         withExtendedLifetime(signals) {}
     }
 
+    @Test func `work that ends by the signal's notice before it is cancelled is interrupted, and has not failed`()
+        async throws
+    {
+        let signals = TerminationSignals()
+        signals.received(SIGTERM)
+        // Which of the two comes first is for the threads to decide.
+        for _ in 0..<200 {
+            await #expect(throws: Interrupted.self) { try await signals.interrupt { throw CancellationError() } }
+        }
+        // No other work is under way that would take the notice away.
+        var octet: UInt8 = 0
+        #expect(read(TerminationSignals.notice, &octet, 1) == 1)
+    }
+
     @Test(arguments: [SIGINT, SIGTERM, SIGHUP])
     func `a scan is ended by a signal, and counted`(_ signal: Int32) async throws {
         let run = try CommandRun(["scan", "--json", "--duplicates"])

@@ -192,4 +192,28 @@ import Testing
             }
         }
     }
+
+    @Test(arguments: 1...4 as ClosedRange<UInt64>)
+    func `a session added while its fleet is being cancelled ends, and can be removed`(seed: UInt64) async throws {
+        try await Site.run(1, seed: seed) { site in
+            let added = Recorder<Session>()
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    try await site.central.withFleet { fleet in
+                        await withTaskCancellationHandler {
+                            try? await site.time.sleep(for: .seconds(3600))
+                        } onCancel: {
+                            added.add(fleet.add(Self.plan(site.sensors[0])))
+                        }
+                        for session in added.all { await fleet.remove(session) }
+                        #expect(fleet.sessions.isEmpty)
+                    }
+                }
+                try await site.time.sleep(for: .seconds(1))
+                group.cancelAll()
+            }
+            let session = try #require(added.all.first)
+            #expect(await bleError { try await session.ready() }?.code == .ended)
+        }
+    }
 }
