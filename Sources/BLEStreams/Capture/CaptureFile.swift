@@ -14,8 +14,15 @@ final class CaptureFile: Sendable {
         var pieces: [Piece] = []
         /// The number of the first of ``pieces``, counted from the beginning.
         var firstNumber = 0
+        /// Settled octets that a pipe's reader has not made room for yet.
+        var unwritten: ArraySlice<UInt8> = []
+        /// The octets of the pieces, and those unwritten.
         var size = 0
         var isWriteDue = false
+        /// Waits for room in a pipe.
+        var roomSource: (any DispatchSourceWrite)?
+        /// Who waits for the end of the recording.
+        var ending: (@Sendable (BLEError?) -> Void)?
         var failure: BLEError?
         var isClosed = false
     }
@@ -27,14 +34,20 @@ final class CaptureFile: Sendable {
     private static let delay = DispatchTimeInterval.milliseconds(300)
 
     private let output: CaptureOutput
+    /// How long a pipe's reader may take nothing at the end.
+    private let patience: Duration
     private let queue = DispatchQueue(label: "BLEStreams.capture")
     private let state = Mutex(State())
 
-    init(_ path: String) throws(BLEError) { output = try CaptureOutput(path) }
+    init(_ path: String, patience: Duration = .seconds(10)) throws(BLEError) {
+        output = try CaptureOutput(path)
+        self.patience = patience
+    }
 
     deinit {
         guard !state.withLock({ $0.isClosed }) else { return }
         writeSettled()
+        state.withLock { $0.roomSource }?.cancel()
         _ = output.close()
     }
 
@@ -80,23 +93,44 @@ final class CaptureFile: Sendable {
 
     // MARK: - Writing, on the queue
 
-    /// Writes everything up to the first piece that isn't settled.
+    /// Writes everything up to the first piece that isn't settled, as far as there is room for it.
     private func writeSettled() {
         let octets = state.withLock { state in
             let settled = state.pieces.prefix(while: \.isSettled)
-            let octets = settled.flatMap(\.octets)
+            for piece in settled { state.unwritten += piece.octets }
             state.pieces.removeFirst(settled.count)
             state.firstNumber += settled.count
-            state.size -= octets.count
             state.isWriteDue = false
-            return octets
+            return state.unwritten
         }
-        guard let failure = output.write(octets) else { return }
-        state.withLock { state in
-            if state.failure == nil { state.failure = failure }
-            state.pieces = []
-            state.size = 0
+        let (count, failure) = output.write(octets)
+        let isFull = state.withLock { state in
+            state.unwritten.removeFirst(count)
+            state.size -= count
+            if let failure { Self.fail(failure, &state) }
+            return !state.unwritten.isEmpty && state.roomSource == nil
         }
+        if isFull { waitForRoom() }
+    }
+
+    /// What comes behind the first failure isn't kept.
+    private static func fail(_ failure: BLEError, _ state: inout State) {
+        if state.failure == nil { state.failure = failure }
+        state.pieces = []
+        state.unwritten = []
+        state.size = 0
+    }
+
+    private func waitForRoom() {
+        let source = output.roomSource(on: queue)
+        source.setEventHandler { [weak self] in
+            guard let self else { return }
+            state.withLock { $0.roomSource.take() }?.cancel()
+            writeSettled()
+            endIfWritten()
+        }
+        state.withLock { $0.roomSource = source }
+        source.activate()
     }
 
     // MARK: - The end
@@ -111,14 +145,43 @@ final class CaptureFile: Sendable {
     /// Writes the rest and closes the file, in the background; then reports the error, if there was one.
     func closeSoon(_ done: @escaping @Sendable (BLEError?) -> Void) {
         queue.async {
-            self.writeSettled()
-            let (isFirst, failure) = self.state.withLock { state in
-                defer { state.isClosed = true }
-                return (!state.isClosed, state.failure)
+            let isFirst = self.state.withLock { state in
+                guard !state.isClosed, state.ending == nil else { return false }
+                state.ending = done
+                return true
             }
             guard isFirst else { return done(nil) }
-            let late = self.output.close()
-            done(failure ?? late)
+            self.writeSettled()
+            self.endIfWritten()
+            self.limitEnd()
+        }
+    }
+
+    /// Ends the recording once everything is written, or nothing more can be.
+    private func endIfWritten() {
+        let (ending, failure) = state.withLock { state -> ((@Sendable (BLEError?) -> Void)?, BLEError?) in
+            guard state.unwritten.isEmpty, let ending = state.ending.take() else { return (nil, nil) }
+            state.isClosed = true
+            return (ending, state.failure)
+        }
+        guard let ending else { return }
+        let late = output.close()
+        ending(failure ?? late)
+    }
+
+    /// Gives a pipe up whose reader takes nothing more.
+    private func limitEnd() {
+        let rest = state.withLock { $0.ending == nil ? 0 : $0.unwritten.count }
+        guard rest > 0 else { return }
+        queue.asyncAfter(deadline: .now() + .milliseconds(Int(patience / .milliseconds(1)))) {
+            let source = self.state.withLock { state -> (any DispatchSourceWrite)? in
+                guard state.ending != nil, state.unwritten.count == rest else { return nil }
+                Self.fail(self.output.stuck(for: self.patience), &state)
+                return state.roomSource.take()
+            }
+            source?.cancel()
+            self.endIfWritten()
+            self.limitEnd()
         }
     }
 }

@@ -1,14 +1,12 @@
 import BLEProtocol
 import CLibrary
+@preconcurrency import Dispatch
 
 /// The file, or the pipe to another program, that a recording is written to.
 ///
-/// A pipe is opened only if a program reads it, and each wait for its reader is bounded: a recording must neither stop
-/// the program that makes it nor keep it from ending.
+/// Neither opening it nor writing waits for a pipe's reader: a recording must not stop the program that makes it, nor
+/// keep it from ending.
 struct CaptureOutput {
-    /// How long a pipe's reader may take nothing, in milliseconds.
-    private static let patience: Int32 = 10_000
-
     private let path: String
     private let descriptor: Int32
 
@@ -19,10 +17,12 @@ struct CaptureOutput {
         if descriptor < 0 { throw .capture(path, errno) }
     }
 
-    /// Writes everything; returns the error that kept it from that.
+    /// Writes what there is room for.
     ///
     /// The corresponding C function is `write`.
-    func write(_ octets: [UInt8]) -> BLEError? {
+    ///
+    /// - Returns: how many octets, and the error that kept it from more; no error if a pipe is full.
+    func write(_ octets: ArraySlice<UInt8>) -> (count: Int, failure: BLEError?) {
         octets.withUnsafeBytes { buffer in
             var position = 0
             while position < buffer.count {
@@ -31,23 +31,28 @@ struct CaptureOutput {
                 if count > 0 {
                     position += count
                 } else if number == EAGAIN {
-                    if let failure = waitForReader() { return failure }
+                    break
                 } else if number != EINTR {
-                    return .capture(path, number)
+                    return (position, .capture(path, number))
                 }
             }
-            return nil
+            return (position, nil)
         }
     }
 
-    /// The corresponding C function is `poll`.
-    private func waitForReader() -> BLEError? {
-        var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-        return switch poll(&entry, 1, Self.patience) {
-        case 0: .capture(path, ETIMEDOUT)
-        case 1...: nil
-        default: errno == EINTR ? nil : .capture(path, errno)
-        }
+    /// Tells when a full pipe has room again.
+    func roomSource(on queue: DispatchQueue) -> any DispatchSourceWrite {
+        DispatchSource.makeWriteSource(fileDescriptor: descriptor, queue: queue)
+    }
+
+    /// The error of a pipe whose reader takes nothing.
+    func stuck(for time: Duration) -> BLEError {
+        .capture(
+            path,
+            ETIMEDOUT,
+            cause: "the program that reads this pipe took nothing for \(time)",
+            remedy: "Check that it runs, then begin a new recording."
+        )
     }
 
     /// Returns what `write` returned, and its `errno`. Its SIGPIPE, which ends a program by default, is withheld: a pipe
@@ -73,26 +78,32 @@ struct CaptureOutput {
 
 extension BLEError {
     fileprivate static func capture(_ path: String, _ number: Int32) -> BLEError {
-        let (cause, remedy) =
-            switch number {
-            case ENXIO:
-                (
-                    "no program reads this pipe",
-                    "Start the program that reads it, such as Wireshark, before the recording."
-                )
-            case EPIPE:
-                ("the program that read this pipe has ended", "Start it again, then begin a new recording.")
-            case ETIMEDOUT:
-                (
-                    "the program that reads this pipe took nothing for 10 seconds",
-                    "Check that it runs, then begin a new recording."
-                )
-            default:
-                (
-                    String(cString: strerror(number)),
-                    "Check that the folder exists and is writable, and that the disk has room."
-                )
-            }
+        switch number {
+        case ENXIO:
+            capture(
+                path,
+                number,
+                cause: "no program reads this pipe",
+                remedy: "Start the program that reads it, such as Wireshark, before the recording."
+            )
+        case EPIPE:
+            capture(
+                path,
+                number,
+                cause: "the program that read this pipe has ended",
+                remedy: "Start it again, then begin a new recording."
+            )
+        default:
+            capture(
+                path,
+                number,
+                cause: String(cString: strerror(number)),
+                remedy: "Check that the folder exists and is writable, and that the disk has room."
+            )
+        }
+    }
+
+    fileprivate static func capture(_ path: String, _ number: Int32, cause: String, remedy: String) -> BLEError {
         var error = BLEError(
             .systemFailure,
             operation: "capture",

@@ -20,8 +20,7 @@ import Synchronization
 /// ``close()``. If the disk is too slow, PDUs are left out, and a note in the file states how many.
 ///
 /// The file may be a named pipe that another program reads, such as Wireshark. That program must be reading when the
-/// recording begins. If it ends, or takes nothing for 10 seconds, the recording ends too: ``close()`` reports it, and the
-/// program that records goes on.
+/// recording begins. If it ends, the recording ends too, and the program that records goes on; ``close()`` reports it.
 public final class TrafficCapture: Sendable {
     /// The path of the file.
     public let path: String
@@ -34,14 +33,17 @@ public final class TrafficCapture: Sendable {
     ///
     /// - Throws: ``BLEError/Code/systemFailure`` with the `errno` if the file can't be written, or is a pipe that nobody
     ///   reads.
-    public init(file path: String) throws {
+    public convenience init(file path: String) throws { try self.init(file: path, patience: .seconds(10)) }
+
+    /// - Parameter patience: how long a pipe's reader may take nothing at the end.
+    package init(file path: String, patience: Duration) throws {
         self.path = path
-        file = try CaptureFile(path)
+        file = try CaptureFile(path, patience: patience)
         file.append(Self.header)
     }
 
     /// Ends the recording: writes the rest, and closes the file. Cancellation doesn't interrupt it; further calls do
-    /// nothing.
+    /// nothing. The program that reads a named pipe may take its time, but must take something every 10 seconds.
     ///
     /// - Throws: ``BLEError/Code/systemFailure`` with the first error in writing the file; everything before it is in
     ///   the file.

@@ -34,6 +34,25 @@ import Testing
     }
 }
 
+/// A reader that hangs.
+@Suite(.timeLimit(.minutes(1))) struct StuckPipeTests {
+    @Test func `a reader that takes nothing doesn't keep the recording from ending`() async throws {
+        let pipe = try NamedPipe()
+        let reader = try pipe.reader()
+        let capture = try TrafficCapture(file: pipe.path, patience: .milliseconds(100))
+        let link = FakeLink(answers: [])
+        let captured = try #require(await CaptureRadio(FakeRadio(link), capture: capture).link())
+        captured.start(Listener())
+        // More than a pipe holds.
+        for _ in 0..<200 { link.receive([0x1B] + [UInt8](repeating: 0, count: 499)) }
+        let error = await #expect(throws: BLEError.self) { try await capture.close() }
+        #expect(error?.systemError == ETIMEDOUT)
+        #expect(error?.cause == "the program that reads this pipe took nothing for 0.1 seconds")
+        try await capture.close()
+        try reader.close()
+    }
+}
+
 /// A named pipe in a folder of its own, removed at the end.
 private final class NamedPipe {
     private let folder = FileManager.default.temporaryDirectory.appending(path: "pipe-\(UUID())")
