@@ -15,8 +15,17 @@ final class MCUmgrExchange {
     private var answers: [MCUmgrMessage] = []
     private var lastSequence: UInt8 = 0
 
-    /// The largest request in octets: one write, and at most the device's buffer.
+    /// The most octets of one write.
+    private let longestWrite: Int
+
+    /// The largest request in octets, at most the device's buffer: one write, or several if a write holds too little.
     private(set) var maximumRequest: Int
+
+    /// A write that holds less than this holds hardly anything of an image beside a request's own octets. Links without
+    /// an exchange of the MTU have such writes, and so has a link that was up before the program began.
+    private static let leastRequest = 128
+    /// The largest request in several writes: a device that loses one of them is to receive little again.
+    private static let longestInParts = 512
 
     /// Subscribes to the answers.
     ///
@@ -27,22 +36,33 @@ final class MCUmgrExchange {
         self.context = context
         self.patience = patience
         self.retry = retry
-        maximumRequest = context.maximumWriteLength
+        longestWrite = context.maximumWriteLength
+        maximumRequest = max(longestWrite, Self.leastRequest)
         let properties = try await context.properties(of: Self.characteristic)
         kind = properties.contains(.writeWithoutResponse) ? .withoutResponse : .withResponse
         try await context.subscribe(to: Self.characteristic)
     }
 
     /// Records the size of the device's buffer.
-    func limitRequests(to size: Int) { maximumRequest = min(maximumRequest, size) }
+    func limitRequests(to size: Int) {
+        maximumRequest = min(longestWrite < Self.leastRequest ? Self.longestInParts : maximumRequest, size)
+    }
 
     /// Sends a request, and returns the sequence number that its answer will carry.
+    ///
+    /// A request that is longer than a write takes several: the device finds its end by the length in its header, as
+    /// this side does with answers. Source: Zephyr, `subsys/mgmt/mcumgr/transport`, `smp_reassembly.c`.
     func send(_ operation: MCUmgrMessage.Operation, _ command: MCUmgrMessage.Command, _ body: CBORValue) async throws
         -> UInt8
     {
         lastSequence &+= 1
         let message = MCUmgrMessage(operation, command, sequence: lastSequence, body: body)
-        try await context.write(message.encoded, to: Self.characteristic, kind)
+        var rest = message.encoded[...]
+        while !rest.isEmpty {
+            let part = rest.prefix(longestWrite)
+            try await context.write(Array(part), to: Self.characteristic, kind)
+            rest = rest.dropFirst(part.count)
+        }
         return message.sequence
     }
 

@@ -80,6 +80,32 @@ def test_an_interrupted_update_leaves_nothing_switched_on(ble, bumble, tmp_path)
     assert int(arrived["requests"]) < SIZE / 400 + 50, arrived
 
 
+def wait_percent(run, least):
+    """Until so much of the image has arrived."""
+    while not any(percent >= least for percent in percents(run)):
+        run.wait_lines(run.stdout.count("\n") + 1)
+
+
+@pytest.mark.parametrize("options", [(), ("--plain", "--model", "7")], ids=["mcumgr", "plain"])
+def test_one_that_is_killed_goes_on_where_it_was(ble, bumble, tmp_path, options):
+    """At once, on the link that the kernel still has, whose MTU nobody knows any more; and later, on another link."""
+    file = tmp_path / "image.bin"
+    file.write_bytes(image(seed=6))
+    for share in (10, 50, 90):
+        mark = bumble.peer.mark()
+        run = ble.start("update", names.NEAR, file, "--json", *options)
+        wait_percent(run, share)
+        run.kill()
+        if share == 50:
+            bumble.peer.wait("disconnected", mark)
+    run = ble.good("update", names.NEAR, file, "--json", *options, within=LONG)
+    arrived = firmware(bumble, "plain" if options else "mcumgr")
+    assert arrived["sha256"] == hashlib.sha256(image(seed=6)).hexdigest(), run
+    # What the device had was not sent again: each request carries more than 400 octets.
+    assert percents(run)[0] >= 85 if options else int(arrived["requests"]) < SIZE / 400 + 100, run
+    assert percents(run)[-1] == 100, run
+
+
 def test_a_trial_is_ended(ble, bumble, tmp_path):
     """What runs on trial is left behind, and what was confirmed stays, which is said."""
     kept, trial = tmp_path / "kept.bin", tmp_path / "trial.bin"
