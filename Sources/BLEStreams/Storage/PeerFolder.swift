@@ -5,6 +5,8 @@ import FoundationEssentials
 /// The folder of a ``PeerStore``: names, reads, replaces and sets aside its files.
 struct PeerFolder: Sendable {
     let path: String
+    /// How long to wait for another program that changes files. A change takes milliseconds, on a slow card a second.
+    var patience = Duration.seconds(10)
     /// Called at each access to a file, on the thread that makes it: for tests.
     var onAccess: @Sendable () -> Void = {}
 
@@ -58,6 +60,7 @@ struct PeerFolder: Sendable {
             }
             try folder.examineAccess()
             for name in try folder.names() where name.hasSuffix(Self.suffix) { try folder.examineAccess(to: name) }
+            try folder.examineLock(within: .seconds(2))
             return nil
         } catch {
             return error
@@ -77,7 +80,7 @@ struct PeerFolder: Sendable {
         guard let folder = try TrustedFolder.open(path) else { return (PeerRecord(), nil) }
         if case .readable(let reading) = try Self.usableState(of: peer, in: folder) { return reading }
         // Another program may be replacing it with a good one, which must not be set aside.
-        guard let lock = try folder.lock(waiting: false) else {
+        guard let lock = try folder.lock(within: .zero) else {
             throw .store(
                 "read",
                 "\(path)/\(Self.name(peer))",
@@ -141,10 +144,17 @@ struct PeerFolder: Sendable {
     // MARK: - Writing
 
     /// Changes a peer's record while nobody else changes files; returns a notice about the former file, if any.
-    func change(_ peer: BluetoothAddress, _ change: (inout PeerRecord) -> Void) throws(BLEError) -> BLEError? {
+    ///
+    /// - Parameters:
+    ///   - isPatient: whether to wait for another program that changes files.
+    func change(
+        _ peer: BluetoothAddress,
+        isPatient: Bool,
+        _ change: (inout PeerRecord) -> Void
+    ) throws(BLEError) -> BLEError? {
         onAccess()
         let folder = try TrustedFolder.make(path)
-        guard let lock = try folder.lock(waiting: true) else { return nil }
+        guard let lock = try folder.lock(within: isPatient ? patience : .zero) else { throw folder.held(for: patience) }
         let (before, notice) = try Self.read(peer, in: folder, lock)
         var record = before
         change(&record)

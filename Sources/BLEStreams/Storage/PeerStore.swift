@@ -15,7 +15,9 @@ import Synchronization
 /// not be written, for example to a full disk, is kept in memory while the program runs, and is written with the peer's
 /// next change or by ``flush()``; so is ``Session/forget()``.
 ///
-/// Several programs may share a folder: each change applies to the file's content at that moment.
+/// Several programs may share a folder: each change applies to the file's content at that moment. A program that was
+/// stopped while it wrote, or whose disk doesn't answer, keeps the others from changing files: they wait ten seconds,
+/// and then name it in a warning and go on; what they have to write is kept in memory like that of a full disk.
 ///
 /// The store reads and writes files on its own queues; links, scans and the radio's thread never wait for a file.
 public final class PeerStore: Sendable {
@@ -41,6 +43,8 @@ public final class PeerStore: Sendable {
         var writes = 0
         /// The records of a store without a folder.
         var memory: [BluetoothAddress: PeerRecord] = [:]
+        /// Another program keeps the files locked; whoever has waited for it once doesn't wait again.
+        var isLockedOut = false
         /// The warnings since the last successful write: a lasting problem is reported once, not at each link.
         var told: Set<String> = []
     }
@@ -69,6 +73,11 @@ public final class PeerStore: Sendable {
     /// The files of this user or service, in the folder that ``PeerStore`` names; warnings go to standard error.
     public static let standard = PeerStore(folder: PeerFolder.standardPath)
 
+    /// The same files, with warnings for the program to show. Pass this one store to everything in the program.
+    public static func standard(warning: @escaping Warning) -> PeerStore {
+        PeerStore(folder: PeerFolder.standardPath, warning: warning)
+    }
+
     /// Makes a store in a folder, which is created when the first file is written.
     ///
     /// - Parameters:
@@ -77,6 +86,11 @@ public final class PeerStore: Sendable {
     ///     error.
     public convenience init(folder: String, warning: @escaping Warning = PeerStore.printWarning) {
         self.init(folder: PeerFolder(path: folder), warning: warning)
+    }
+
+    /// The same, with another patience for programs that keep the files locked.
+    convenience init(folder: String, patience: Duration, warning: @escaping Warning) {
+        self.init(folder: PeerFolder(path: folder, patience: patience), warning: warning)
     }
 
     /// The same, with a closure that is called at each access to a file, on the thread that makes it.
@@ -252,13 +266,15 @@ public final class PeerStore: Sendable {
     private func write(_ changes: [Change], _ peer: BluetoothAddress) -> BLEError? {
         guard let folder else { return nil }
         do throws(BLEError) {
-            let notice = try folder.change(peer) { record in
+            let isPatient = state.withLock { !$0.isLockedOut }
+            let notice = try folder.change(peer, isPatient: isPatient) { record in
                 for change in changes { change(&record) }
             }
-            state.withLock { $0.told = [] }
+            state.withLock { ($0.told, $0.isLockedOut) = ([], false) }
             if let notice { tell(notice) }
             return nil
         } catch {
+            state.withLock { $0.isLockedOut = error.operation == "lock" }
             return error
         }
     }

@@ -4,7 +4,7 @@ import FoundationEssentials
 /// A folder that no other user may change, held open: files are opened relative to it, so replacing the folder
 /// meanwhile has no effect.
 struct TrustedFolder: ~Copyable {
-    private let descriptor: Int32
+    let descriptor: Int32
     let path: String
 
     deinit { close(descriptor) }
@@ -210,7 +210,7 @@ extension TrustedFolder {
 
     /// The name of a file while it is being written. There is only one: what a killed program left is removed with the
     /// next change of any file.
-    private static let unfinished = ".new"
+    static let unfinished = ".new"
 
     /// Replaces a file once the new one is on disk. It is never readable by others.
     func replace(_ name: String, with data: Data) throws(BLEError) {
@@ -266,38 +266,6 @@ extension TrustedFolder {
             fstatat(descriptor, other, &second, AT_SYMLINK_NOFOLLOW) == 0
         else { return false }
         return first.st_dev == second.st_dev && first.st_ino == second.st_ino
-    }
-
-    // MARK: - The lock
-
-    /// Keeps other programs, and other stores, from changing files while it exists.
-    struct Lock: ~Copyable {
-        fileprivate let descriptor: Int32
-
-        deinit {
-            // A child that another thread is just starting also has the descriptor, until it runs its program.
-            flock(descriptor, LOCK_UN)
-            close(descriptor)
-        }
-    }
-
-    /// Locks the folder; `nil` if it is locked already and `waiting` is false.
-    ///
-    /// The corresponding C function is `flock`.
-    func lock(waiting: Bool) throws(BLEError) -> Lock? {
-        // If this followed a link put in its place, it would make a file of this user elsewhere.
-        let file = openat(descriptor, ".lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600)
-        guard file >= 0 else { throw .store("lock", path + "/.lock", errno: errno) }
-        let lock = Lock(descriptor: file)
-        while flock(file, waiting ? LOCK_EX : LOCK_EX | LOCK_NB) != 0 {
-            if errno == EWOULDBLOCK, !waiting { return nil }
-            guard errno == EINTR else { throw .store("lock", path + "/.lock", errno: errno) }
-        }
-        // Left by a program that was killed while writing: it may contain keys.
-        guard unlinkat(descriptor, Self.unfinished, 0) == 0 || errno == ENOENT else {
-            throw .store("remove", "\(path)/\(Self.unfinished)", errno: errno)
-        }
-        return lock
     }
 }
 

@@ -63,6 +63,34 @@ import Testing
         }
     }
 
+    @Test func `a program that keeps the files locked is waited for once, and named`() async throws {
+        try await StoreChild.with { child in
+            await child.remember(.planted(9, with: other))
+            let lock = open("\(child.folder)/.lock", O_RDWR | O_CLOEXEC)
+            try #require(flock(lock, LOCK_EX) == 0)
+            let warnings = Recorder<BLEError>()
+            let store = PeerStore(folder: child.folder, patience: .seconds(1)) { warnings.add($0) }
+            store.remember(.planted(1, with: peer))
+            await store.flush()
+            let warning = try #require(warnings.all.first)
+            #expect(warning.operation == "lock" && warning.object == "\(child.folder)/.lock")
+            #expect(warning.cause.contains("(process \(getpid())) keeps it locked for more than 1 s"))
+            #expect(warning.remedy.contains("kill \(getpid())"))
+            #expect(store.failure(of: peer) != nil && store.bonds(with: peer) == [.planted(1, with: peer)])
+            #expect(store.bonds(with: other) == [.planted(9, with: other)], "files are read all the same")
+            let begin = ContinuousClock.now
+            for number: UInt8 in 2...20 {
+                store.remember(.planted(number, with: device(Int(number))))
+                await store.flush()
+            }
+            #expect(begin.duration(to: .now) < .seconds(10) && warnings.all.count == 1, "\(warnings.all)")
+            close(lock)
+            await store.flush()
+            #expect(try child.number() == 1 && child.number(of: device(20)) == 20)
+            #expect(store.failure(of: peer) == nil)
+        }
+    }
+
     @Test(arguments: [0o640, 0o604, 0o644])
     func `a file that others can read is theirs no more, and the bond goes on, with a warning`(mode: Int) async throws {
         try await StoreChild.with { child in

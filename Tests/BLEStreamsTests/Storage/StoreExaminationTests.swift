@@ -65,4 +65,21 @@ import Testing
             #expect(error.object == "\(path)/\(file)" && error.cause == "it is a symbolic link")
         }
     }
+    @Test func `a program that keeps the files locked is named, and a lock that nobody holds is left alone`()
+        async throws
+    {
+        try await withPath { path in
+            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+            chmod(path, 0o700)
+            #expect(await PeerStore(folder: path).examine() == nil)
+            #expect(!FileManager.default.fileExists(atPath: "\(path)/.lock"))
+            let lock = open("\(path)/.lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+            #expect(await PeerStore(folder: path).examine() == nil)
+            try #require(flock(lock, LOCK_EX) == 0)
+            let error = try #require(await PeerStore(folder: path).examine())
+            #expect(error.object == "\(path)/.lock" && error.cause.contains("process \(getpid())"))
+            close(lock)
+            #expect(await PeerStore(folder: path).examine() == nil)
+        }
+    }
 }
