@@ -68,6 +68,7 @@ import Testing
                 let environment = CommandEnvironment(
                     central: central,
                     adapter: adapter,
+                    store: nil,
                     output: writes.output,
                     log: Log(isVerbose: false),
                     signals: TerminationSignals(),

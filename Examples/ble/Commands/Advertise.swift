@@ -48,7 +48,8 @@ struct Advertise: Command {
         let living = try LivingAdvertisement(declared)
         var beacon = beacon
         beacon.advertisement = living.request
-        try await beacon.run(on: environment.adapter) { server in
+        let (store, log) = (environment.store, environment.log)
+        try await beacon.run(on: environment.adapter, store: store, warning: log.warn) { server in
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask {
                     for try await state in server.states {

@@ -170,7 +170,8 @@ struct Serve: Command {
             )
         }
         let (peripheral, living) = try begin()
-        try await peripheral.run(on: environment.adapter) { server in
+        let (store, log) = (environment.store, environment.log)
+        try await peripheral.run(on: environment.adapter, store: store, warning: log.warn) { server in
             try await withThrowingTaskGroup(of: Void.self) { group in
                 let diary = ServeDiary(environment.output)
                 let (contents, name) = (contents, peripheral.name)

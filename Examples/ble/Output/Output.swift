@@ -125,6 +125,9 @@ struct Log: Sendable {
         liveLines.put("\(lines)\n", on: STDERR_FILENO)
     }
 
+    /// Says a problem that makes no call fail.
+    @Sendable func warn(_ problem: BLEError) { say(problem.messageText) }
+
     /// Replaces the text of the last call, until ``endLine()``; for terminals. Text that is too long for a line is cut,
     /// since the next text couldn't overwrite two lines.
     func overwrite(_ text: String) {

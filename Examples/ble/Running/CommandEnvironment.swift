@@ -11,6 +11,9 @@ struct CommandEnvironment: Sendable {
     /// The adapter itself, for the peripheral role.
     let adapter: AdapterChoice
 
+    /// What is remembered about peers; `nil`: nothing on disk, for simulated adapters.
+    let store: PeerStore?
+
     /// Where results go.
     var output: Output
 
@@ -72,11 +75,12 @@ struct CommandEnvironment: Sendable {
             try await withAdapter(options, log, visitor) { adapter in
                 let choice = capture.map { adapter.captured(in: $0) } ?? adapter
                 // In a nested group: a simulated device must run until the command has disconnected.
-                let store = options.simulation.map { PeerStore(folder: "\($0)/central") }
+                let store = Self.store(options, log)
                 try await Central.with(choice, store: store, recovery: options.recovery) { central in
                     let environment = CommandEnvironment(
                         central: central,
                         adapter: choice,
+                        store: options.isSimulated ? nil : store,
                         output: output,
                         log: log,
                         signals: signals,
@@ -95,6 +99,12 @@ struct CommandEnvironment: Sendable {
                 }
             }
         }
+    }
+
+    /// Where peers are remembered; what is wrong with the files is said like everything else.
+    private static func store(_ options: CommonOptions, _ log: Log) -> PeerStore? {
+        if let folder = options.simulation { return PeerStore(folder: "\(folder)/central", warning: log.warn) }
+        return options.isSimulated ? nil : .standard(warning: log.warn)
     }
 
     /// Runs the closure, and meanwhile reports trouble with the adapter.

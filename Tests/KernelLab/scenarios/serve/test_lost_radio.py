@@ -46,6 +46,9 @@ def test_one_that_resumes_waits_for_its_adapter_and_goes_on(bumble_central, ble)
             peer.wait("disconnected", mark)
             management.power(index, True)
             served.wait_count("serving", round + 1)
+        # In the command's words.
+        assert "ble: serve" in served.run.stderr and "`ble adapter on`" in served.run.stderr, served.run
+        assert "blestreams:" not in served.run.stderr and "Central." not in served.run.stderr, served.run
         peer.command(f"connect 0 {bumble_central.address}")
         served.wait_count("connected", 4)
         peer.command("disconnect 0")
