@@ -155,6 +155,8 @@ public final class Session: Sendable {
             channels.interrupted(by: trigger.error ?? .interrupted(by: trigger))
             link?.beginClosing()
             linked(nil)
+        } else if case .adapterLost(let adapter) = trigger, let reason = adapter.error(operation: "session") {
+            channels.explained(by: reason)
         }
     }
 

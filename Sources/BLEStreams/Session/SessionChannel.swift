@@ -193,6 +193,30 @@ struct SessionChannel {
         consumers.updateEach { entry in if entry.interruption == nil { entry.interruption = (now, reason) } }
     }
 
+    /// The reason why the link ended is known better now.
+    mutating func explained(by reason: any Error, now: Duration) {
+        interruption = interruption.map { Self.explained($0, by: reason, now) }
+        consumers.updateEach { entry in
+            entry.interruption = entry.interruption.map { Self.explained($0, by: reason, now) }
+        }
+    }
+
+    /// How long Linux may take from the end of an adapter's links to the adapter's own.
+    private static let longestEnd = Duration.seconds(2)
+
+    /// An adapter that is switched off ends its links first, and they look as if they had been closed.
+    private static func explained(
+        _ interruption: (start: Duration, reason: any Error),
+        by reason: any Error,
+        _ now: Duration
+    ) -> (start: Duration, reason: any Error) {
+        let end = (interruption.reason as? BLEError)?.reason?.kind
+        guard end == .closedByPeer || end == .closedLocally, now - interruption.start <= longestEnd else {
+            return interruption
+        }
+        return (interruption.start, reason)
+    }
+
     /// Removes all consumers except those that outlive a failure of the session; the caller tells them of the end
     /// without a lock.
     mutating func finish() -> [SessionConsumer] {

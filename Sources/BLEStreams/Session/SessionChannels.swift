@@ -142,6 +142,14 @@ final class SessionChannels: Sendable {
         for cancel in cancels { cancel() }
     }
 
+    /// The adapter was lost, which is why the link ended if that was just before.
+    func explained(by reason: any Error) {
+        let now = timeline.now
+        state.withLock { state in
+            for subscription in state.order { state.channels[subscription]?.explained(by: reason, now: now) }
+        }
+    }
+
     /// A subscription is not possible: its streams end with the error.
     func refuse(_ subscription: Session.Subscription, _ error: BLEError) {
         let consumers = state.withLock { state in

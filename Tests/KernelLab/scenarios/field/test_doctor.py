@@ -3,19 +3,14 @@
 import os
 import re
 import shlex
-import struct
 import subprocess
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from lab import names
 from lab.ble import PROGRAM, Ble
-
-RFKILL_CHANGE = 2
-RFKILL_BLUETOOTH = 2
-RFKILL = Path("/dev/rfkill")
+from lab.rfkill import RFKILL, blocked
 
 
 def findings(run) -> dict[str, dict]:
@@ -58,24 +53,6 @@ def test_switched_off_and_its_remedy(ble, bumble):
         assert obstacles(examine(ble, 0)) == set()
     finally:
         bumble.management.power(bumble.index, True)
-
-
-@contextmanager
-def blocked(index: int):
-    """rfkill keeps the adapter off, as `rfkill block` does."""
-    folders = [folder for folder in Path("/sys/class/rfkill").iterdir() if (folder / "name").read_text() == f"hci{index}\n"]
-    assert len(folders) == 1, folders
-    number = int(folders[0].name.removeprefix("rfkill"))
-
-    def switch(soft: int) -> None:
-        with RFKILL.open("wb", buffering=0) as device:
-            device.write(struct.pack("<IBBBB", number, RFKILL_BLUETOOTH, RFKILL_CHANGE, soft, 0))
-
-    switch(1)
-    try:
-        yield
-    finally:
-        switch(0)
 
 
 @pytest.mark.skipif(not RFKILL.exists(), reason="this kernel was booted without rfkill")
