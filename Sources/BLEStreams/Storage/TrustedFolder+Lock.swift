@@ -61,7 +61,7 @@ extension TrustedFolder {
             cause: "\(holder) keeps it locked for more than \(time)\(holder.isStopped ? ", and is stopped" : "")",
             remedy: holder.isStopped
                 ? "Continue it with `kill -CONT \(holder.process)`, or end it with `kill -KILL \(holder.process)`."
-                : "Look whether its disk is slow or out of reach, or end it with `kill \(holder.process)`."
+                : "Check that its disk answers, or end it with `kill \(holder.process)`."
         )
     }
 
