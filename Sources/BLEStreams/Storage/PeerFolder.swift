@@ -7,6 +7,8 @@ struct PeerFolder: Sendable {
     let path: String
     /// How long to wait for another program that changes files. A change takes milliseconds, on a slow card a second.
     var patience = Duration.seconds(10)
+    /// Called before each change with how long it may wait for another program: for tests.
+    var onLock: @Sendable (Duration) -> Void = { _ in }
     /// Called at each access to a file, on the thread that makes it: for tests.
     var onAccess: @Sendable () -> Void = {}
 
@@ -154,7 +156,9 @@ struct PeerFolder: Sendable {
     ) throws(BLEError) -> BLEError? {
         onAccess()
         let folder = try TrustedFolder.make(path)
-        guard let lock = try folder.lock(within: isPatient ? patience : .zero) else { throw folder.held(for: patience) }
+        let limit = isPatient ? patience : .zero
+        onLock(limit)
+        guard let lock = try folder.lock(within: limit) else { throw folder.held(for: patience) }
         let (before, notice) = try Self.read(peer, in: folder, lock)
         var record = before
         change(&record)

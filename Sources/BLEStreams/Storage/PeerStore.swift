@@ -88,9 +88,15 @@ public final class PeerStore: Sendable {
         self.init(folder: PeerFolder(path: folder), warning: warning)
     }
 
-    /// The same, with another patience for programs that keep the files locked.
-    convenience init(folder: String, patience: Duration, warning: @escaping Warning) {
-        self.init(folder: PeerFolder(path: folder, patience: patience), warning: warning)
+    /// The same, with another patience for programs that keep the files locked, and a closure that is called before each
+    /// change with how long it may wait for them.
+    convenience init(
+        folder: String,
+        patience: Duration,
+        warning: @escaping Warning,
+        onLock: @escaping @Sendable (Duration) -> Void
+    ) {
+        self.init(folder: PeerFolder(path: folder, patience: patience, onLock: onLock), warning: warning)
     }
 
     /// The same, with a closure that is called at each access to a file, on the thread that makes it.
