@@ -1,4 +1,5 @@
 import CLibrary
+import Dispatch
 
 /// The lock by which programs take turns to change files.
 extension TrustedFolder {
@@ -67,16 +68,26 @@ extension TrustedFolder {
 
     private var lockPath: String { "\(path)/\(Self.lockName)" }
 
-    /// Whether the lock was taken within that time. The kernel offers no wait with a limit.
+    /// Whether the lock was taken within that time.
+    ///
+    /// The kernel offers no wait with a limit, so another thread waits. Both descriptors are of one open file: what that
+    /// thread locks in time is this one's lock, and what it locks too late is unlocked as soon as it closes its own.
     private func take(_ kind: Int32, of file: Int32, within limit: Duration) throws(BLEError) -> Bool {
-        let end = ContinuousClock.now + limit
-        var pause: UInt32 = 500
-        while flock(file, kind | LOCK_NB) != 0 {
-            guard [EWOULDBLOCK, EINTR].contains(errno) else { throw .store("lock", lockPath, errno: errno) }
-            guard ContinuousClock.now < end else { return false }
-            usleep(pause)
-            pause = min(pause * 2, 16_000)
+        if flock(file, kind | LOCK_NB) == 0 { return true }
+        guard [EWOULDBLOCK, EINTR].contains(errno) else { throw .store("lock", lockPath, errno: errno) }
+        guard limit > .zero else { return false }
+        let copy = fcntl(file, F_DUPFD_CLOEXEC, 0)
+        guard copy >= 0 else { throw .store("lock", lockPath, errno: errno) }
+        let isOver = DispatchSemaphore(value: 0)
+        DispatchQueue.global().async {
+            while flock(copy, kind) != 0, errno == EINTR {}
+            close(copy)
+            isOver.signal()
         }
+        let milliseconds = Int(limit / .milliseconds(1))
+        guard isOver.wait(timeout: .now() + .milliseconds(milliseconds)) == .success else { return false }
+        // It has the lock already, unless the wait has failed.
+        guard flock(file, kind | LOCK_NB) == 0 else { throw .store("lock", lockPath, errno: errno) }
         return true
     }
 

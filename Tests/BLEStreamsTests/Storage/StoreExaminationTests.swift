@@ -65,6 +65,7 @@ import Testing
             #expect(error.object == "\(path)/\(file)" && error.cause == "it is a symbolic link")
         }
     }
+
     @Test func `a program that keeps the files locked is named, and a lock that nobody holds is left alone`()
         async throws
     {
