@@ -106,6 +106,8 @@ final class CaptureFile: Sendable {
         let (count, failure) = output.write(octets)
         let isFull = state.withLock { state in
             state.unwritten.removeFirst(count)
+            // Else it keeps its memory.
+            if state.unwritten.isEmpty { state.unwritten = [] }
             state.size -= count
             if let failure { Self.fail(failure, &state) }
             return !state.unwritten.isEmpty && state.roomSource == nil
@@ -122,7 +124,12 @@ final class CaptureFile: Sendable {
     }
 
     private func waitForRoom() {
-        let source = output.roomSource(on: queue)
+        let source: any DispatchSourceWrite
+        do throws(BLEError) {
+            source = try output.roomSource(on: queue)
+        } catch {
+            return state.withLock { Self.fail(error, &$0) }
+        }
         source.setEventHandler { [weak self] in
             guard let self else { return }
             state.withLock { $0.roomSource.take() }?.cancel()

@@ -40,9 +40,16 @@ struct CaptureOutput {
         }
     }
 
-    /// Tells when a full pipe has room again.
-    func roomSource(on queue: DispatchQueue) -> any DispatchSourceWrite {
-        DispatchSource.makeWriteSource(fileDescriptor: descriptor, queue: queue)
+    /// Tells when a full pipe has room again. It has a descriptor of its own: Dispatch must have let go of one before it
+    /// is closed.
+    ///
+    /// The corresponding C function is `fcntl`.
+    func roomSource(on queue: DispatchQueue) throws(BLEError) -> any DispatchSourceWrite {
+        let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
+        if copy < 0 { throw .capture(path, errno) }
+        let source = DispatchSource.makeWriteSource(fileDescriptor: copy, queue: queue)
+        source.setCancelHandler { CLibrary.close(copy) }
+        return source
     }
 
     /// The error of a pipe whose reader takes nothing.
