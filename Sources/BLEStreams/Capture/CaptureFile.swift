@@ -34,13 +34,13 @@ final class CaptureFile: Sendable {
     private static let delay = DispatchTimeInterval.milliseconds(300)
 
     private let output: CaptureOutput
-    /// How long a pipe's reader may take nothing at the end.
+    /// How long to wait for a pipe's reader: for it to begin, and at the end for it to take something.
     private let patience: Duration
     private let queue = DispatchQueue(label: "BLEStreams.capture")
     private let state = Mutex(State())
 
     init(_ path: String, patience: Duration = .seconds(10)) throws(BLEError) {
-        output = try CaptureOutput(path)
+        output = try CaptureOutput(path, patience: patience)
         self.patience = patience
     }
 

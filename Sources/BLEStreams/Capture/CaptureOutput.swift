@@ -1,20 +1,60 @@
 import BLEProtocol
 import CLibrary
 @preconcurrency import Dispatch
+import Synchronization
 
 /// The file, or the pipe to another program, that a recording is written to.
 ///
-/// Neither opening it nor writing waits for a pipe's reader: a recording must not stop the program that makes it, nor
-/// keep it from ending.
+/// Writing doesn't wait for a pipe's reader, and opening it only for so long: a recording must not stop the program that
+/// makes it, nor keep it from ending.
 struct CaptureOutput {
     private let path: String
     private let descriptor: Int32
 
     /// The corresponding C function is `open`.
-    init(_ path: String) throws(BLEError) {
+    ///
+    /// - Parameter patience: how long to wait for a pipe's reader, which is often started at the same time.
+    init(_ path: String, patience: Duration) throws(BLEError) {
         self.path = path
-        descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0o600)
-        if descriptor < 0 { throw .capture(path, errno) }
+        var (file, number) = Self.open(path, O_CREAT | O_TRUNC | O_NONBLOCK)
+        if file < 0, number == ENXIO { (file, number) = Self.openPipe(path, within: patience) }
+        if file < 0 { throw .capture(path, number) }
+        descriptor = file
+    }
+
+    private static func open(_ path: String, _ flags: Int32) -> (descriptor: Int32, number: Int32) {
+        let descriptor = CLibrary.open(path, flags | O_WRONLY | O_CLOEXEC, 0o600)
+        return (descriptor, errno)
+    }
+
+    /// What another thread has opened.
+    private final class Opened: Sendable {
+        let result = Mutex<(descriptor: Int32, number: Int32)>((-1, ENXIO))
+        let isOver = DispatchSemaphore(value: 0)
+    }
+
+    /// Opens a pipe once a program reads it. The kernel offers no such wait with a limit, so another thread waits.
+    private static func openPipe(_ path: String, within limit: Duration) -> (descriptor: Int32, number: Int32) {
+        let opened = Opened()
+        DispatchQueue.global().async {
+            let result = open(path, 0)
+            opened.result.withLock { $0 = result }
+            opened.isOver.signal()
+        }
+        if opened.isOver.wait(timeout: .now() + .milliseconds(Int(limit / .milliseconds(1)))) == .success {
+            let result = opened.result.withLock { $0 }
+            if result.descriptor >= 0 { _ = fcntl(result.descriptor, F_SETFL, O_NONBLOCK) }
+            return result
+        }
+        // A reader for a moment ends that wait. The thread of a pipe that was removed meanwhile is given up.
+        let reader = CLibrary.open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+        guard reader >= 0 else { return (-1, ENXIO) }
+        if opened.isOver.wait(timeout: .now() + .seconds(1)) == .success {
+            let descriptor = opened.result.withLock { $0.descriptor }
+            if descriptor >= 0 { CLibrary.close(descriptor) }
+        }
+        CLibrary.close(reader)
+        return (-1, ENXIO)
     }
 
     /// Writes what there is room for.
@@ -91,7 +131,7 @@ extension BLEError {
                 path,
                 number,
                 cause: "no program reads this pipe",
-                remedy: "Start the program that reads it, such as Wireshark, before the recording."
+                remedy: "Start a program that reads it first, such as `btmon -r '\(path)'`."
             )
         case EPIPE:
             capture(

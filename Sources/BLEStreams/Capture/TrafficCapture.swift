@@ -19,8 +19,8 @@ import Synchronization
 /// Recording never waits for the disk: octets are written in the background, within half a second, and the rest by
 /// ``close()``. If the disk is too slow, PDUs are left out, and a note in the file states how many.
 ///
-/// The file may be a named pipe that another program reads, such as Wireshark. That program must be reading when the
-/// recording begins. If it ends, the recording ends too, and the program that records goes on; ``close()`` reports it.
+/// The file may be a named pipe that another program reads, such as `btmon -r PIPE` or `tshark -r PIPE`. If that program
+/// ends, the recording ends too, and the program that records goes on; ``close()`` reports it.
 public final class TrafficCapture: Sendable {
     /// The path of the file.
     public let path: String
@@ -29,13 +29,14 @@ public final class TrafficCapture: Sendable {
     private let adapters = Mutex<[CapturedAdapter]>([])
     private static let header = BTSnoopHeader(datalink: .linuxMonitor).encoded
 
-    /// Begins a recording; an existing file is overwritten.
+    /// Begins a recording; an existing file is overwritten. It blocks for up to 10 seconds if the file is a named pipe
+    /// that no program reads yet.
     ///
     /// - Throws: ``BLEError/Code/systemFailure`` with the `errno` if the file can't be written, or is a pipe that nobody
     ///   reads.
     public convenience init(file path: String) throws { try self.init(file: path, patience: .seconds(10)) }
 
-    /// - Parameter patience: how long a pipe's reader may take nothing at the end.
+    /// - Parameter patience: how long to wait for a pipe's reader.
     package init(file path: String, patience: Duration) throws {
         self.path = path
         file = try CaptureFile(path, patience: patience)

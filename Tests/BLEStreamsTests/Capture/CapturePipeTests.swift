@@ -8,10 +8,12 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct CapturePipeTests {
     @Test func `a pipe that nobody reads is an error, and not a wait without end`() async throws {
         let pipe = try NamedPipe()
-        let error = try #require(throws: BLEError.self) { try TrafficCapture(file: pipe.path) }
+        let error = try #require(throws: BLEError.self) {
+            try TrafficCapture(file: pipe.path, patience: .milliseconds(50))
+        }
         #expect(error.systemError == ENXIO)
         #expect(error.cause == "no program reads this pipe")
-        #expect(error.remedy == "Start the program that reads it, such as Wireshark, before the recording.")
+        #expect(error.remedy == "Start a program that reads it first, such as `btmon -r '\(pipe.path)'`.")
     }
 
     @Test func `a reader gets the recording`() async throws {
@@ -21,6 +23,25 @@ import Testing
         try await capture.close()
         let octets = try #require(try reader.readToEnd())
         #expect(octets.starts(with: Data("btsnoop".utf8)))
+    }
+
+    @Test func `a reader that begins a little later gets the recording`() async throws {
+        let pipe = try NamedPipe()
+        let octets = Recorder<Data?>()
+        let isRead = DispatchSemaphore(value: 0)
+        // It opens the pipe as other programs do: each side waits for the other one.
+        Thread.detachNewThread {
+            octets.add(try? FileHandle(forReadingFrom: URL(filePath: pipe.path)).readToEnd())
+            isRead.signal()
+        }
+        try await TrafficCapture(file: pipe.path).close()
+        await withCheckedContinuation { done in
+            DispatchQueue.global().async {
+                isRead.wait()
+                done.resume()
+            }
+        }
+        #expect(octets.all.first??.starts(with: Data("btsnoop".utf8)) == true)
     }
 
     @Test func `a reader that ends ends the recording, and not the program`() async throws {
@@ -54,7 +75,7 @@ import Testing
 }
 
 /// A named pipe in a folder of its own, removed at the end.
-private final class NamedPipe {
+private final class NamedPipe: Sendable {
     private let folder = FileManager.default.temporaryDirectory.appending(path: "pipe-\(UUID())")
     let path: String
 
