@@ -61,8 +61,8 @@ extension PeripheralServer {
 
     /// A central has written a value.
     ///
-    /// A stored value has already changed. A dynamic one waits for the program: accept or reject it once; a request
-    /// that is released without an answer is refused with Unlikely Error.
+    /// A stored value has already changed. A dynamic one waits for the program: accept or reject it once, within 20 s; a
+    /// request that is released without an answer, or takes longer, is refused with Unlikely Error.
     public struct WriteRequest: Sendable {
         /// The central that writes.
         public let central: ConnectedCentral
@@ -81,8 +81,18 @@ extension PeripheralServer {
         /// Whether the central waits for an answer.
         public var awaitsAnswer: Bool { answer != nil }
 
-        /// Accepts the value.
+        /// Accepts the value. It has no effect if the central has been answered already, or was refused because it
+        /// waited for 20 s; ``wasAccepted`` tells.
+        ///
+        /// ```swift
+        /// request.accept()
+        /// if request.wasAccepted { apply(request.value) }   // Otherwise the central may write it again.
+        /// ```
         public func accept() { answer?.give(.success([])) }
+
+        /// Whether ``accept()`` has been called in time. The value of a request for which no central waits,
+        /// ``awaitsAnswer``, counts as accepted.
+        public var wasAccepted: Bool { answer?.wasAccepted ?? true }
 
         /// Accepts the value; returns whether it counts: not if the central has already been refused, because it waited
         /// for too long. It may write the value again.
@@ -96,6 +106,7 @@ extension PeripheralServer {
 /// An answer that a central waits for; given at most once, and at the latest when nothing can give it any more.
 final class PendingAnswer: Sendable {
     private let bearer: Mutex<(bearer: Bearer, timer: RadioActivity?)?>
+    private let accepted = Atomic(false)
     private let token: ATTServer.RequestToken
     private let onUnanswered: @Sendable (Duration?) -> Void
 
@@ -118,6 +129,9 @@ final class PendingAnswer: Sendable {
     /// Whether there is no answer yet, and the link is up.
     var isOpen: Bool { bearer.withLock { $0?.bearer }.map { $0.end == nil } ?? false }
 
+    /// Whether the first answer was not an error.
+    var wasAccepted: Bool { accepted.load(ordering: .acquiring) }
+
     /// Answers, if nothing has answered before.
     ///
     /// - Parameter before: called before the central gets the answer, if this is the first answer.
@@ -125,6 +139,7 @@ final class PendingAnswer: Sendable {
     @discardableResult
     func give(_ result: Result<[UInt8], ATTError>, before: (Bearer) -> Void = { _ in }) -> Bool {
         guard let (bearer, timer) = bearer.withLock({ $0.take() }) else { return false }
+        if case .success = result { accepted.store(true, ordering: .releasing) }
         timer?.cancel()
         before(bearer)
         bearer.respond(to: token, with: result)
