@@ -8,7 +8,6 @@ final class CentralCore: Sendable {
     let states: ConnectionBoard
     let store: PeerStore
     let sessionLinks: SessionLinks
-    let planKeepers = PlanKeepers()
     let connector: Connector
     let preferences: LinkPreferences
     let identities: KnownIdentities

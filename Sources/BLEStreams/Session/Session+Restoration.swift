@@ -4,17 +4,20 @@ import Synchronization
 extension Central {
     /// The plans stored by earlier runs of the program, in the order of their addresses.
     ///
-    /// If its plan says so (``Session/Plan/isKept``), a session is stored from its first link until it is forgotten.
+    /// If its plan says so (``Session/Plan/isKept``), a session is stored from its first link until it is forgotten, or
+    /// until another session with the same peripheral is stored while it doesn't run. Sessions that run side by side
+    /// are all kept, also those of several centrals with one store; those with the same plan count as one.
     /// The cached services and the bond, in the same file, are restored with the plan. A plan that this version of the
     /// library can't follow, because a later one has stored it, is left out with a warning. This reads files, so don't
     /// call it on ``executor``.
     public var keptPlans: [Session.Plan] {
         let store = core.store
-        return store.peers().compactMap { peer in
-            guard let session = store.record(of: peer).session else { return nil }
-            let plan = session.plan(for: peer)
-            if plan == nil { store.warn(.cannotRestore(peer)) }
-            return plan
+        return store.peers().flatMap { peer in
+            store.record(of: peer).sessions.compactMap { session in
+                let plan = session.plan(for: peer)
+                if plan == nil { store.warn(.cannotRestore(peer)) }
+                return plan
+            }
         }
     }
 }
@@ -47,9 +50,7 @@ extension Session {
             facts.isForgotten = true
             // A file that can't be written now must not bring it back later.
             for name in names {
-                core.planKeepers.withdraw(from: name, by: self) {
-                    core.store.update(name, isLasting: true) { $0.session = nil }
-                }
+                core.store.planKeepers.withdraw(from: name, by: self, in: core.store, isLasting: true)
             }
             if let kept = facts.kept.take() { withdraw(kept, isLasting: true) }
         }
@@ -64,19 +65,20 @@ extension Session {
         facts.withLock { facts in
             guard !facts.isForgotten else { return }
             // Under a private address, which it was found by before it paired, it would be restored once more.
-            for former in names where former != identity { core.store.update(former) { $0.session = nil } }
+            for former in names where former != identity {
+                core.store.planKeepers.withdraw(from: former, by: self, in: core.store)
+            }
             if let kept = facts.kept, kept.address != identity { withdraw(kept) }
             facts.kept = (identity, record)
-            core.planKeepers.store(at: identity, by: self) { core.store.update(identity) { $0.session = record } }
+            core.store.planKeepers.store(record, at: identity, by: self, in: core.store)
         }
     }
 
     /// Removes what this session has stored for an address that its peripheral no longer has, unless another session has
     /// stored another plan there.
     private func withdraw(_ kept: (address: BluetoothAddress, record: SessionRecord), isLasting: Bool = false) {
-        core.planKeepers.withdraw(from: kept.address, by: self) {
-            core.store.update(kept.address, isLasting: isLasting) { if $0.session == kept.record { $0.session = nil } }
-        }
+        let keepers = core.store.planKeepers
+        keepers.withdraw(kept.record, from: kept.address, by: self, in: core.store, isLasting: isLasting)
     }
 
     /// Where the plan for the peripheral with this address may be stored: there, under its identity, and under the

@@ -92,6 +92,7 @@ public final class Session: Sendable {
         self.facts = Mutex(facts)
         channels = SessionChannels(plan.subscriptions, timeline: core.timeline)
         board = SessionStates(machine, timeline: core.timeline)
+        if plan.isKept { core.store.planKeepers.claim(self.facts.withLock { $0.addresses }, by: self) }
     }
 
     // MARK: - State

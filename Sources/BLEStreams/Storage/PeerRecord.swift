@@ -12,6 +12,9 @@ struct PeerRecord: Codable, Equatable, Sendable {
     /// The session that a program has with it.
     var session: SessionRecord?
 
+    /// Sessions with other plans, if there are several; absent in older files.
+    var otherSessions: [SessionRecord]?
+
     /// Its attributes at the last link; one request finds out whether they are still right.
     var services: ServicesRecord?
 
@@ -20,6 +23,15 @@ struct PeerRecord: Codable, Equatable, Sendable {
 
     /// What it has configured, as a central, of the services that this machine offers.
     var served: ServedRecord?
+
+    /// All sessions with it, the one that was stored last first.
+    var sessions: [SessionRecord] {
+        get { [session].compactMap { $0 } + (otherSessions ?? []) }
+        set {
+            session = newValue.first
+            otherSessions = newValue.count > 1 ? Array(newValue.dropFirst()) : nil
+        }
+    }
 
     /// Whether there is nothing to keep: then no file is needed.
     var isEmpty: Bool { self == PeerRecord() }

@@ -52,6 +52,8 @@ public final class PeerStore: Sendable {
     /// `nil`: everything is kept in memory only.
     private let folder: PeerFolder?
     private let warning: Warning
+    /// The sessions of this program whose plans are stored here.
+    let planKeepers = PlanKeepers()
     private let state = Mutex(State())
     /// Writes the files: neither the radio's thread nor a program's task waits for a slow disk.
     private let queue = DispatchQueue(label: "BLEStreams.store")
