@@ -7,10 +7,15 @@ extension Fleet {
     ///
     /// ``BLEStream/withGaps()`` shows the gaps, but not in which session; a stream of the session itself does. The
     /// stream ends with the fleet, not when a session fails or is removed.
+    ///
+    /// Values may be taken one at a time, each from a stream of its own: what comes in between, and what a stream has
+    /// not delivered when it is left, is buffered for the next one, up to 1024 values of each subscription, of which
+    /// the oldest are dropped and counted. The next stream begins with it, session after session.
     public var values: BLEStream<Session.Value> {
         let subject = StreamSubject(operation: "values", object: "of a fleet")
         return BLEStream(subject, timeline: central.core.timeline, buffer: .standard) { mailbox in
-            self.watch(
+            let rest = FleetRest(of: mailbox)
+            return self.watch(
                 FleetWatcher(
                     start: { session in
                         let closers = session.plan.subscriptions.map { subscription in
@@ -27,7 +32,8 @@ extension Fleet {
                                     lost: { mailbox.put(lost: $0) },
                                     interrupted: { mailbox.put($0) },
                                     wake: { mailbox.wake() },
-                                    finish: nil
+                                    finish: nil,
+                                    takeRest: { [weak session] in rest.take(of: session, subscription) }
                                 )
                             )
                         }
