@@ -70,8 +70,8 @@ public final class Fleet: Sendable {
     }
 
     /// Ends a session in order and removes it from the fleet; returns when its link is down, after a bounded time.
-    /// If it is kept for later runs of the program, the plan stored for its peripheral is forgotten, unless another
-    /// running session has stored its own since then.
+    /// If it is kept for later runs of the program, the plan stored for its peripheral is forgotten; those of other
+    /// sessions that run stay.
     ///
     /// In the session's own first steps on a link, and in a command of its queue, it returns immediately: they are
     /// cancelled, and the session ends after them.

@@ -6,7 +6,8 @@ extension BLEStream where Element: Collection, Element.Element == UInt8 {
     /// - End: with the upstream.
     /// - Throw: an error of the upstream passes; ``BLEError/Code/overflow`` if chunks were dropped: the following
     ///   octets would not be what the peer sent.
-    /// - Cancellation and an early `break` close the upstream at once; the rest of a chunk is dropped.
+    /// - Cancellation and an early `break` close the upstream at once; the rest of a chunk is dropped, unless the
+    ///   upstream is a planned subscription of a session: its next stream begins with it.
     @inlinable public var bytes: BLEStream<UInt8> {
         let subject = subject
         return lift { upstream, _ in
@@ -17,21 +18,36 @@ extension BLEStream where Element: Collection, Element.Element == UInt8 {
                 position = chunk.index(after: index)
                 return chunk[index]
             }
-            return Cursor(over: upstream) {
-                while true {
-                    if let octet = next() { return .element(octet) }
-                    switch try upstream.poll() {
-                    case .element(let new):
-                        chunk = new
-                        position = new.startIndex
-                    case .gap(let gap) where gap.dropped > 0: throw BLEError.chunksDropped(subject, gap.dropped)
-                    case .gap(let gap): return .gap(gap)
-                    case .pending: return .pending
-                    case .end: return .end
-                    }
-                    if Task.isCancelled { return .pending }
-                }
+            func giveBackRest() {
+                guard let used = upstream.used else { return }
+                guard let chunk, let position else { return used(0) }
+                used(chunk.distance(from: position, to: chunk.endIndex))
             }
+            giveBackRest()
+            return Cursor(
+                poll: {
+                    while true {
+                        if let octet = next() { return .element(octet) }
+                        upstream.used?(0)
+                        switch try upstream.poll() {
+                        case .element(let new):
+                            chunk = new
+                            position = new.startIndex
+                        case .gap(let gap) where gap.dropped > 0: throw BLEError.chunksDropped(subject, gap.dropped)
+                        case .gap(let gap): return .gap(gap)
+                        case .pending: return .pending
+                        case .end: return .end
+                        }
+                        if Task.isCancelled { return .pending }
+                    }
+                },
+                unfinished: upstream.unfinished,
+                stop: upstream.stop,
+                close: {
+                    giveBackRest()
+                    upstream.close()
+                }
+            )
         }
     }
 }

@@ -42,6 +42,7 @@ extension BLEStream {
                     return polled
                 },
                 unfinished: upstream.unfinished,
+                used: upstream.used,
                 stop: upstream.stop,
                 close: {
                     limit.stop()

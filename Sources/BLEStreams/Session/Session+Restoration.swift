@@ -41,8 +41,7 @@ extension Fleet {
 
 extension Session {
     /// Removes this session from the store, so that later runs of the program don't restore it; the session itself
-    /// continues, and is not stored again. The plan that another running session has stored for the same peripheral
-    /// since then stays.
+    /// continues, and is not stored again. The plans of other sessions that run with the same peripheral stay.
     public func forget() {
         // A peripheral that is being searched for has no address, but the plan is stored under its last one.
         let names = peripheral.map { storedNames(of: $0.address) } ?? []

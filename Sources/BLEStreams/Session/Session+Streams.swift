@@ -43,7 +43,10 @@ extension Session {
         let (channels, session) = (channels, SessionReference(self))
         let operation = readsFirst ? "values" : "notifications"
         let subject = StreamSubject(operation: operation, object: "of \(subscription) of \(self)")
-        return BLEStream(subject, timeline: core.timeline, buffer: buffer) { mailbox in
+        let isHandedOn = !readsFirst && plan.subscriptions.contains(subscription)
+        let suffix: @Sendable (CharacteristicValue, Int) -> CharacteristicValue = { $0.suffix(of: $1) }
+        return BLEStream(subject, timeline: core.timeline, buffer: buffer, suffix: isHandedOn ? suffix : nil) {
+            (mailbox: Mailbox<CharacteristicValue>) -> () -> Void in
             if let session = session.session, !channels.isOn(subscription) {
                 do throws(BLEError) {
                     try session.refuseToWait(for: operation)
@@ -60,5 +63,12 @@ extension Session {
                 reading.stop()
             }
         }
+    }
+}
+
+extension CharacteristicValue {
+    /// The value with only as many octets at its end.
+    fileprivate func suffix(of count: Int) -> CharacteristicValue {
+        CharacteristicValue(bytes: bytes.suffix(count), time: time, isIndication: isIndication)
     }
 }

@@ -96,16 +96,20 @@ extension BLEStream {
     /// `start` is called when an iteration begins, in the consumer's context, and puts values into the mailbox from
     /// then on, from any thread. The closure that it returns is called once, when the iteration is over, and undoes
     /// that.
+    ///
+    /// - Parameter suffix: an element with only as many octets at its end; for a source that keeps what a consumer has
+    ///   not used for the next one.
     init(
         _ subject: StreamSubject,
         timeline: any Timeline,
         buffer: BufferPolicy,
+        suffix: (@Sendable (Element, Int) -> Element)? = nil,
         start: @escaping @Sendable (Mailbox<Element>) -> () -> Void
     ) {
         let tally = Tally()
         let open: @Sendable (Waker) -> Cursor<Element> = { waker in
             let mailbox = Mailbox<Element>(policy: buffer, waker: waker, subject: subject, tally: tally)
-            return mailbox.cursor(onClose: start(mailbox))
+            return mailbox.cursor(onClose: start(mailbox), suffix: suffix)
         }
         self.init(subject, timeline: timeline, count: { tally.counters }, open: open)
     }

@@ -19,6 +19,11 @@ struct Cursor<Element: Sendable> {
     /// Octets received that belong to no element yet; they are added to the error when a wait is given up.
     @usableFromInline let unfinished: () -> [UInt8]?
 
+    /// From the first call on, the source keeps what it hands out until it is told with the next call that this is
+    /// used, but for as many octets at the end of the last element. What is not used when the cursor is closed counts
+    /// as never taken. `nil` if the source keeps nothing, or if an operator between them hands out other elements.
+    @usableFromInline let used: ((_ remaining: Int) -> Void)?
+
     /// Stops receiving: the source is closed, its waiting elements are still delivered, then the iteration ends.
     @usableFromInline let stop: () -> Void
 
@@ -30,11 +35,13 @@ struct Cursor<Element: Sendable> {
     init(
         poll: @escaping () throws -> Polled<Element>,
         unfinished: @escaping () -> [UInt8]? = { nil },
+        used: ((_ remaining: Int) -> Void)? = nil,
         stop: @escaping () -> Void,
         close: @escaping () -> Void
     ) {
         self.poll = poll
         self.unfinished = unfinished
+        self.used = used
         self.stop = stop
         self.close = close
     }

@@ -3,7 +3,7 @@ import Synchronization
 
 /// The buffer between a source, which never waits, and one consumer, who takes all waiting values in one wake-up.
 final class Mailbox<Element: Sendable>: Sendable {
-    private struct State {
+    struct State {
         var buffer = Backlog<Element>()
         /// How many elements have left the buffer: the number of its first element.
         var first = 0
@@ -21,7 +21,7 @@ final class Mailbox<Element: Sendable>: Sendable {
         var isEmpty: Bool { buffer.isEmpty && gap == nil && laterGaps.isEmpty }
     }
 
-    private enum End {
+    enum End {
         case finished
         case failed(any Error)
         /// The consumer has left: nothing is counted any more.
@@ -32,10 +32,10 @@ final class Mailbox<Element: Sendable>: Sendable {
     private let waker: Waker
     private let subject: StreamSubject
     private let tally: Tally?
-    private let state = Mutex(State())
+    let state = Mutex(State())
 
     /// How many elements the consumer has taken together and not used yet. They still count as waiting.
-    private let inHand = Atomic(0)
+    let inHand = Atomic(0)
 
     init(
         policy: BufferPolicy,
@@ -208,7 +208,7 @@ final class Mailbox<Element: Sendable>: Sendable {
         }
     }
 
-    private func mergeGapsAtFront(of state: inout State, with added: StreamGap? = nil) {
+    func mergeGapsAtFront(of state: inout State, with added: StreamGap? = nil) {
         while let next = state.laterGaps.first, next.number <= state.first {
             _ = state.laterGaps.popFirst()
             state.gap = state.gap?.merged(with: next.gap) ?? next.gap
@@ -219,10 +219,16 @@ final class Mailbox<Element: Sendable>: Sendable {
     // MARK: - The consumer's side
 
     /// The consumer's cursor; made once. `onClose` is called once, and undoes what opening the source did.
-    func cursor(onClose: @escaping () -> Void = {}) -> Cursor<Element> {
+    ///
+    /// - Parameter suffix: an element with only as many octets at its end: what a consumer has not used of it.
+    func cursor(
+        onClose: @escaping () -> Void = {},
+        suffix: (@Sendable (Element, Int) -> Element)? = nil
+    ) -> Cursor<Element> {
         tally?.began(self) { [self] in counters }
         let consumer = Consumer(mailbox: self, onClose: onClose)
-        return Cursor(poll: { try consumer.poll() }, stop: consumer.stop, close: consumer.close)
+        let used = suffix.map { suffix in { (remaining: Int) in consumer.used(remaining, suffix) } }
+        return Cursor(poll: { try consumer.poll() }, used: used, stop: consumer.stop, close: consumer.close)
     }
 
     /// The elements that the consumer has taken together and not used yet.
@@ -232,6 +238,9 @@ final class Mailbox<Element: Sendable>: Sendable {
         @exclusivity(unchecked)
         private var values = Backlog<Element>()
         private var onClose: (() -> Void)?
+        /// What it has handed out and is not used yet; `nil` for a consumer that uses each element at once.
+        @exclusivity(unchecked)
+        private var unused: UnusedElements<Element>?
 
         init(mailbox: Mailbox, onClose: @escaping () -> Void) {
             self.mailbox = mailbox
@@ -239,9 +248,26 @@ final class Mailbox<Element: Sendable>: Sendable {
         }
 
         func poll() throws -> Polled<Element> {
+            guard unused == nil else { return try pollKeeping() }
+            return try pollNext()
+        }
+
+        private func pollNext() throws -> Polled<Element> {
             guard let element = values.popFirst() else { return try mailbox.take(&values) }
             mailbox.inHand.store(values.count, ordering: .relaxed)
             return .element(element)
+        }
+
+        private func pollKeeping() throws -> Polled<Element> {
+            let polled = try pollNext()
+            if case .element(let element) = polled { unused?.append(element) }
+            return polled
+        }
+
+        func used(_ remaining: Int, _ suffix: (Element, Int) -> Element) {
+            var last = UnusedElements<Element>()
+            if remaining > 0, let element = unused?.last { last.append(suffix(element, remaining)) }
+            unused = last
         }
 
         func stop() {
@@ -251,11 +277,12 @@ final class Mailbox<Element: Sendable>: Sendable {
 
         func close() {
             if let onClose = onClose.take() {
-                mailbox.leave(&values)
+                mailbox.leave(&values, unused)
                 onClose()
             }
             mailbox.close()
             values = Backlog()
+            unused = nil
         }
     }
 
@@ -284,46 +311,6 @@ final class Mailbox<Element: Sendable>: Sendable {
             case .finished, .closed: return .end
             case .failed(let error): throw error
             }
-        }
-    }
-
-    // MARK: - What a consumer leaves behind
-
-    /// The values that a consumer has not taken, each with the gap before it.
-    struct Rest {
-        var elements: [(element: Element, gap: StreamGap?)] = []
-        /// The gap after them.
-        var gap: StreamGap?
-    }
-
-    /// The consumer is about to leave: what it has in hand is in front of the buffer again, for ``takeRest()``.
-    private func leave(_ values: inout Backlog<Element>) {
-        state.withLock { state in
-            state.isLeaving = true
-            guard !values.isEmpty else { return }
-            state.first -= values.count
-            while let element = state.buffer.popFirst() { values.append(element) }
-            swap(&state.buffer, &values)
-            inHand.store(0, ordering: .relaxed)
-        }
-    }
-
-    /// Takes what a consumer that is about to leave has not taken, for a source that keeps it for the next one: here it
-    /// counts as never received. Empty for a consumer that only wants no more than what is here.
-    func takeRest() -> Rest {
-        state.withLock { state in
-            var rest = Rest()
-            guard state.isLeaving else { return rest }
-            while !state.buffer.isEmpty {
-                mergeGapsAtFront(of: &state)
-                guard let element = state.buffer.popFirst() else { break }
-                rest.elements.append((element, state.gap.take()))
-                state.first += 1
-                state.received -= 1
-            }
-            mergeGapsAtFront(of: &state)
-            rest.gap = state.gap.take()
-            return rest
         }
     }
 

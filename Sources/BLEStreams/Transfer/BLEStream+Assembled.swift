@@ -18,21 +18,33 @@ extension BLEStream where Element: Collection, Element.Element == UInt8 {
     /// - Throw: ``BLEError/Code/overflow`` past the maximum, or if chunks were dropped; ``BLEError/Code/ended`` if the
     ///   upstream ends in the middle of a message; an error of the upstream passes. Complete messages are delivered
     ///   first, and ``BLEError/received`` has the received part of the next one, including its prefix.
-    /// - Cancellation and an early `break` close the upstream at once.
+    /// - Cancellation and an early `break` close the upstream at once. If it is a planned subscription of a session, or
+    ///   one behind ``timeout(_:for:)``, its next stream begins with the message that is not complete, and none is lost
+    ///   or cut. What an error has handed out in ``BLEError/received`` does not come again.
     public func assembled(until mark: EndMark, maximumSize: Int = 1 << 20) -> BLEStream<[UInt8]> {
         precondition(maximumSize >= 0, "a message can't have a negative size")
         let subject = subject
         return lift { upstream, _ in
             var assembler = MessageAssembler(mark, maximumSize: maximumSize)
             var isStopped = false
+            upstream.used?(0)
+            func handedOut() -> [UInt8]? {
+                upstream.used?(0)
+                return assembler.unfinished
+            }
             func poll() throws -> Polled<[UInt8]> {
                 while true {
-                    if let message = try assembler.next() { return .element(message) }
+                    if let message = try assembler.next() {
+                        // What remains came with the last chunk.
+                        upstream.used?(assembler.unfinishedCount)
+                        return .element(message)
+                    }
                     switch try upstream.poll() {
                     case .element(let chunk): assembler.append(chunk)
                     case .gap(let gap) where gap.dropped > 0: throw BLEError.chunksDropped(subject, gap.dropped)
                     case .gap(let gap):
                         assembler.reset()
+                        upstream.used?(0)
                         return .gap(gap)
                     case .pending: return .pending
                     case .end where isStopped || assembler.unfinished == nil: return .end
@@ -46,13 +58,15 @@ extension BLEStream where Element: Collection, Element.Element == UInt8 {
                     do {
                         return try poll()
                     } catch let error as MessageAssembler.TooLong {
+                        upstream.used?(0)
                         throw BLEError.messageTooLong(subject, maximumSize, error.received)
                     } catch var error as BLEError {
-                        error.received = error.received ?? assembler.unfinished
+                        let part = handedOut()
+                        error.received = error.received ?? part
                         throw error
                     }
                 },
-                unfinished: { assembler.unfinished },
+                unfinished: handedOut,
                 stop: {
                     isStopped = true
                     upstream.stop()

@@ -27,6 +27,9 @@ struct MessageAssembler {
     /// The octets that belong to no complete message yet.
     var unfinished: [UInt8]? { start == buffer.count ? nil : Array(buffer[start...]) }
 
+    /// How many octets belong to no complete message yet.
+    var unfinishedCount: Int { buffer.count - start }
+
     /// Adds a chunk.
     mutating func append(_ chunk: some Collection<UInt8>) {
         if case .ownChunk(let mark) = rule, chunk.elementsEqual(mark) {

@@ -1,0 +1,63 @@
+import Synchronization
+
+// What a consumer leaves behind.
+extension Mailbox {
+    /// The values that a consumer has not taken, each with the gap before it.
+    struct Rest {
+        var elements: [(element: Element, gap: StreamGap?)] = []
+        /// The gap after them.
+        var gap: StreamGap?
+    }
+
+    /// The consumer is about to leave: what it has in hand is in front of the buffer again, for ``takeRest()``, and
+    /// before that what it has not used.
+    func leave(_ values: inout Backlog<Element>, _ unused: UnusedElements<Element>?) {
+        state.withLock { state in
+            state.isLeaving = true
+            if let unused, !unused.isEmpty { putBack(unused, before: &values, in: &state) }
+            guard !values.isEmpty else { return }
+            state.first -= values.count
+            while let element = state.buffer.popFirst() { values.append(element) }
+            swap(&state.buffer, &values)
+            inHand.store(0, ordering: .relaxed)
+        }
+    }
+
+    private func putBack(
+        _ unused: UnusedElements<Element>,
+        before values: inout Backlog<Element>,
+        in state: inout State
+    ) {
+        // A gap before the buffer is one behind these.
+        if let gap = state.gap.take() {
+            let later = state.laterGaps.elements
+            state.laterGaps = Ring()
+            state.laterGaps.append((state.first - values.count, gap))
+            state.laterGaps.append(contentsOf: later)
+        }
+        if unused.dropped > 0 { state.gap = StreamGap(dropped: unused.dropped) }
+        var elements = Backlog<Element>()
+        for element in unused.elements { elements.append(element) }
+        while let element = values.popFirst() { elements.append(element) }
+        values = elements
+    }
+
+    /// Takes what a consumer that is about to leave has not taken, for a source that keeps it for the next one: here it
+    /// counts as never received. Empty for a consumer that only wants no more than what is here.
+    func takeRest() -> Rest {
+        state.withLock { state in
+            var rest = Rest()
+            guard state.isLeaving else { return rest }
+            while !state.buffer.isEmpty {
+                mergeGapsAtFront(of: &state)
+                guard let element = state.buffer.popFirst() else { break }
+                rest.elements.append((element, state.gap.take()))
+                state.first += 1
+                state.received -= 1
+            }
+            mergeGapsAtFront(of: &state)
+            rest.gap = state.gap.take()
+            return rest
+        }
+    }
+}
