@@ -85,8 +85,11 @@ extension PeripheralServer {
         /// waited for 20 s; ``wasAccepted`` tells.
         ///
         /// ```swift
-        /// request.accept()
-        /// if request.wasAccepted { apply(request.value) }   // Otherwise the central may write it again.
+        /// for try await request in server.writes() {
+        ///     request.accept()
+        ///     // Otherwise the central may write it again.
+        ///     if request.wasAccepted { print("applied: \(request.value)") }
+        /// }
         /// ```
         public func accept() { answer?.give(.success([])) }
 

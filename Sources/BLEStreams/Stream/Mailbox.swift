@@ -227,8 +227,15 @@ final class Mailbox<Element: Sendable>: Sendable {
     ) -> Cursor<Element> {
         tally?.began(self) { [self] in counters }
         let consumer = Consumer(mailbox: self, onClose: onClose)
-        let used = suffix.map { suffix in { (remaining: Int) in consumer.used(remaining, suffix) } }
-        return Cursor(poll: { try consumer.poll() }, used: used, stop: consumer.stop, close: consumer.close)
+        guard let suffix else {
+            return Cursor(poll: { try consumer.poll() }, stop: consumer.stop, close: consumer.close)
+        }
+        return Cursor(
+            poll: { try consumer.pollKeeping() },
+            used: { remaining in consumer.used(remaining, suffix) },
+            stop: consumer.stop,
+            close: consumer.close
+        )
     }
 
     /// The elements that the consumer has taken together and not used yet.
@@ -248,19 +255,15 @@ final class Mailbox<Element: Sendable>: Sendable {
         }
 
         func poll() throws -> Polled<Element> {
-            guard unused == nil else { return try pollKeeping() }
-            return try pollNext()
-        }
-
-        private func pollNext() throws -> Polled<Element> {
             guard let element = values.popFirst() else { return try mailbox.take(&values) }
             mailbox.inHand.store(values.count, ordering: .relaxed)
             return .element(element)
         }
 
-        private func pollKeeping() throws -> Polled<Element> {
-            let polled = try pollNext()
-            if case .element(let element) = polled { unused?.append(element) }
+        /// The same for a source that keeps what it hands out, once somebody says what is used.
+        func pollKeeping() throws -> Polled<Element> {
+            let polled = try poll()
+            if unused != nil, case .element(let element) = polled { unused?.append(element) }
             return polled
         }
 
