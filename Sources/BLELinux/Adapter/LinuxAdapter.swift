@@ -196,6 +196,9 @@ final class LinuxAdapter: Sendable {
         try? socket?.descriptor.isConnected(number, to: peer)
     }
 
+    /// Whether the kernel is connecting to a device, or waiting for one, for any program; `false` if it doesn't say.
+    var isConnecting: Bool { (try? socket?.descriptor.isConnecting(number)) ?? false }
+
     /// The peers of the links on which it is the central, or the peripheral, made by any program; empty if the kernel
     /// doesn't say.
     func peers(asCentral isCentral: Bool) -> [BluetoothAddress] {

@@ -13,18 +13,7 @@ struct ConnectFailure {
         var failure: BLEError
         switch error {
         case .busy:
-            let bluetoothd = Bluetoothd.presenceByProcesses(on: adapter.kernel)
-            let others = "this program or another one is already connected to it"
-            failure = BLEError(
-                .busy,
-                operation: "connect",
-                object: object,
-                cause: "the attribute channel to it is in use: "
-                    + (bluetoothd == .here ? "bluetoothd, or " + others : others),
-                remedy: bluetoothd != .absent
-                    ? "Disconnect it there first: \"bluetoothctl disconnect \(peer)\"."
-                    : "Disconnect it there first, or end the program that has the link."
-            )
+            failure = inUse
         case .connectionRefused:
             failure = BLEError(
                 .notSupported,
@@ -48,6 +37,28 @@ struct ConnectFailure {
         }
         failure.systemError = error.rawValue
         return failure
+    }
+
+    /// The error if another program has the link, or waits for the peer: the kernel lets one at a time do either.
+    private var inUse: BLEError {
+        let bluetoothd = Bluetoothd.presenceByProcesses(on: adapter.kernel)
+        let others = (bluetoothd == .here ? "bluetoothd, or " : "") + "this program or another one"
+        let disconnect = "\"bluetoothctl disconnect \(peer)\""
+        let (cause, remedy): (String, String)
+        if adapter.isConnected(to: peer) == false, adapter.isConnecting {
+            cause = "\(others) is waiting for it to be in range, and Linux lets only one program do that"
+            let end = "end the program that waits"
+            remedy =
+                "Check that the device is switched on, in range and advertising. To connect from here, "
+                + (bluetoothd == .absent ? "\(end)." : "\(end), or run \(disconnect).")
+        } else {
+            cause = "the attribute channel to it is in use: \(others) is already connected to it"
+            remedy =
+                bluetoothd == .absent
+                ? "Disconnect it there first, or end the program that has the link."
+                : "Disconnect it there first: \(disconnect)."
+        }
+        return BLEError(.busy, operation: "connect", object: object, cause: cause, remedy: remedy)
     }
 
     /// The error for a failure that the kernel reported after it had tried.

@@ -43,6 +43,19 @@ import Testing
         #expect(failure?.remedy.isEmpty == false && failure?.remedy.contains(remedy) == true)
     }
 
+    @Test func `a program that only waits for the peer has no link that could be disconnected`() async throws {
+        run.kernel.with { $0.peers[.example]?.isHere = false }
+        let first = try run.radio().connect(to: .example) { _ in }
+        let failure = try await error(connecting: run.radio())
+        #expect(failure?.code == .busy && failure?.cause.contains("waiting for it") == true)
+        #expect(failure?.cause.contains("connected") == false)
+        #expect(failure?.remedy.hasSuffix("end the program that waits.") == true)
+        run.kernel.with { $0.files["/proc/77/comm"] = Array("bluetoothd\n".utf8) }
+        let beside = try await error(connecting: run.radio())
+        #expect(beside?.remedy.contains("bluetoothctl disconnect") == true)
+        first.cancel()
+    }
+
     /// What the kernel tells once it has tried: a word of the cause.
     @Test(arguments: [
         (EMLINK, "no free connection slot"), (EACCES, "authentication failed"), (EBADE, "keys of the bond"),

@@ -184,3 +184,15 @@ def test_a_session_says_who_holds_the_link_that_it_waits_for(ble, bumble):
         follow = ("notify", TYPED, names.HEART_RATE_MEASUREMENT, "--reconnect", "--timeout", "12")
         run = ble.bad(*follow, status=1, says=["in use", "disconnect"])
         assert "did not accept" not in run.stderr, run
+
+
+def test_a_program_that_waits_for_the_same_absent_device_is_named(ble, bumble):
+    """Linux lets one wait; nobody has a link that could be disconnected."""
+    absent = f"{names.ABSENT}/random"
+    first = ble.start("notify", absent, names.HEART_RATE_MEASUREMENT, "--reconnect")
+    bumble.peer.wait("scanning", bumble.mark, on=1)
+    says = ["waiting for it to be in range", "end the program that waits"]
+    run = ble.bad("read", absent, names.VALUE, status=1, says=says)
+    assert "connected to it" not in run.stderr, run
+    first.interrupt()
+    assert first.end().status == 130, first
