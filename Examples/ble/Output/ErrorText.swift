@@ -5,7 +5,8 @@ extension BLEError {
     /// What went wrong and what to do, for a person.
     var messageText: String { remedy.isEmpty ? failureText : "\(failureText) \(remedyText)" }
 
-    private var remedyText: String { Self.inCommands(remedy, about: object) }
+    /// What to do, for a person.
+    var remedyText: String { Self.inCommands(remedy, about: object) }
 
     /// What to do: commands, where the library's remedy names calls.
     ///

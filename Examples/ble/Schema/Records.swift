@@ -143,8 +143,9 @@ extension ServeDiary {
                 .maybe("name", .string), .maybe("profile", .string), .maybe("fields", .list(.any)),
                 .maybe("beacons", .object(Field.beacons)), .maybe("identity", .string), .maybe("bonded", .bool),
                 .maybe("authenticated", .bool), .maybe("reason", .string), .maybe("cause", .string),
-                .maybe("characteristic", .string), .maybe("kind", .string), .maybe("value", .hex),
-                .maybe("text", .string), .maybe("error", .named("error")), .always("time", .time),
+                .maybe("remedy", .string), .maybe("characteristic", .string), .maybe("kind", .string),
+                .maybe("value", .hex), .maybe("text", .string), .maybe("error", .named("error")),
+                .always("time", .time),
             ]
         )
     ]

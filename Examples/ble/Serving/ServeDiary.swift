@@ -35,7 +35,8 @@ struct ServeDiary: Sendable {
 
     /// It does neither for now.
     func interrupted(_ error: BLEError) throws {
-        try line("interrupted", "", error.cause, [("cause", .string(error.cause))])
+        let remedy: JSON? = error.remedy.isEmpty ? nil : .string(error.remedyText)
+        try line("interrupted", "", error.cause, [("cause", .string(error.cause)), ("remedy", remedy)])
     }
 
     /// A central has connected, paired or left.
