@@ -101,7 +101,8 @@ final class Bearer: Sendable {
             maximumMTU: maximumMTU,
             servedClient: servedClient,
             remembered: remembered,
-            tellsLater: tellsLater
+            tellsLater: tellsLater,
+            isResumed: radioLink.isResumed
         )
         state = Mutex(State(machine: machine))
     }
@@ -218,6 +219,9 @@ extension Bearer {
 extension Bearer {
     /// ATT_MTU in force, in octets.
     var mtu: Int { state.withLock { $0.machine.client.mtu } }
+
+    /// The smallest ATT_MTU by which the peer may cut an answer.
+    var leastMTU: Int { state.withLock { $0.machine.client.leastMTU } }
 
     /// Why the link has ended; `nil` while it is up.
     var end: DisconnectReason? { state.withLock { $0.machine.end ?? $0.machine.closeReason } }

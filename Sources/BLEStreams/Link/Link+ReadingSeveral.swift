@@ -72,12 +72,12 @@ extension Link {
         _ object: OperationObject,
         _ deadline: Duration?
     ) async throws -> [Link.AttributeValue] {
-        // A value that fills its place in the answer may be longer. On a resumed link the place may be larger.
-        let longest = min(253, mtu - 4)
+        // A value that fills its place in the answer may be longer.
+        let place = min(253, bearer.leastMTU - 4)
         var values: [Link.AttributeValue] = []
         for entry in found {
             var octets = entry.value
-            if octets.count == longest || octets.count == 253 {
+            if octets.count >= place {
                 do {
                     let limit = deadline.map { $0 - timeline.now }
                     octets += try await rest(of: entry.handle, from: octets.count, object, limit)

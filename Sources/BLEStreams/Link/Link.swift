@@ -204,10 +204,15 @@ extension Link {
     }
 
     private func negotiateMTU(_ result: @escaping @Sendable (Result<Void, BLEError>) -> Void) {
-        // On a resumed link the MTU of the earlier program is still in force, and a client may exchange it only once.
-        // Also, the peer may still owe that program an answer, which must not be taken for one to this program.
-        guard bearer.radioLink.isResumed else { return begin(ExchangeMTU(), "exchange of the MTU", result) }
-        begin(SettleBearer(), "end of what an earlier program asked", result)
+        let exchange = { @Sendable [self] in begin(ExchangeMTU(), "exchange of the MTU", result) }
+        guard bearer.radioLink.isResumed else { return exchange() }
+        // The peer may still owe an earlier program an answer, which must not be taken for one to this program. That
+        // program's MTU is not known: it is agreed on again, though the specification has a client ask once on a link.
+        // With 23 most writes wouldn't fit, for as long as the link lasts.
+        begin(SettleBearer(), "end of what an earlier program asked") { outcome in
+            guard case .success = outcome else { return result(outcome) }
+            exchange()
+        }
     }
 
     private func begin(

@@ -130,15 +130,47 @@ extension StrayResponseTests {
         } _: { link, peer in
             let value = try await link.read(.handle(11))
             #expect(Array(value) == [11])
-            #expect(peer.sent == [[0x04, 0xFE, 0xFF, 0xFE, 0xFF], [0x0A, 11, 0]])
-            #expect(link.ignoredPDUs == 1 && link.mtu == 23)
+            #expect(peer.sent == [[0x04, 0xFE, 0xFF, 0xFE, 0xFF], [0x02, 0x05, 0x02], [0x0A, 11, 0]])
+            #expect(link.ignoredPDUs == 1 && link.mtu == 517)
         }
     }
 
-    @Test func `a peer that breaks off such a link is connected to afresh`() async throws {
+    /// A peer that answers the second exchange of the MTU, but keeps to the first one: 48.
+    private static func cuttingAt47(_ request: [UInt8]) -> ScriptedLink.Answers {
+        let value = (0..<100).map { UInt8($0) }
+        let part: [UInt8]
+        switch request[0] {
+        case 0x0A: part = [0x0B] + value.prefix(47)
+        case 0x0C: part = [0x0D] + value.dropFirst(Int(request[3])).prefix(47)
+        default: return holdingHandles(request)
+        }
+        return [(.milliseconds(10), part)]
+    }
+
+    @Test func `a value that the peer cuts by the MTU of an earlier program is read to its end`() async throws {
+        try await ScriptedLink.run {
+            [ScriptedLink($0, isResumed: true, Self.cuttingAt47)]
+        } _: { link, peer in
+            let value = try await link.read(.handle(11))
+            #expect(Array(value) == (0..<100).map { UInt8($0) } && link.mtu == 517)
+            #expect(peer.sent.count { $0.first == 0x0C } == 2)
+        }
+    }
+
+    @Test func `a peer that leaves the second exchange of the MTU unanswered is used with 23`() async throws {
+        try await ScriptedLink.run {
+            [ScriptedLink($0, isResumed: true) { $0[0] == 0x02 ? [] : Self.holdingHandles($0) }]
+        } _: { link, peer in
+            let value = try await link.read(.handle(11))
+            #expect(Array(value) == [11] && link.mtu == 23)
+        }
+    }
+
+    @Test(arguments: [0x04, 0x02] as [UInt8])
+    func `a peer that breaks off such a link is connected to afresh`(opcode: UInt8) async throws {
         try await ScriptedLink.run { time in
             [
-                ScriptedLink(time, isResumed: true, endsOn: 0x04) { _ in [] },
+                ScriptedLink(time, isResumed: true, endsOn: opcode, Self.holdingHandles),
                 ScriptedLink(time, Self.holdingHandles),
             ]
         } _: { link, peer in

@@ -223,7 +223,9 @@ extension GATTClient {
     func answer(_ opcode: ATTOpcode, _ pdu: [UInt8], sentMTU: Int) -> Result<GATTAnswer, GATTFailure> {
         // A cut value fills the smaller of the two: an exchange may have crossed the request.
         let mtu = min(sentMTU, mtu)
-        guard opcode == .errorResponse else { return .success(GATTAnswer(.response(pdu[...]), mtu: mtu)) }
+        guard opcode == .errorResponse else {
+            return .success(GATTAnswer(.response(pdu[...]), mtu: mtu, leastMTU: min(mtu, leastMTU)))
+        }
         do throws(ATTDecodingError) {
             return .success(GATTAnswer(.error(try ATTErrorResponse(decoding: pdu)), mtu: mtu))
         } catch {

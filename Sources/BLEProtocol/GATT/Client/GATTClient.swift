@@ -52,6 +52,12 @@ package struct GATTClient: Sendable {
     /// The current ATT_MTU; initially 23.
     package internal(set) var mtu = ATTLimits.defaultMTU
 
+    /// Whether an earlier program may have agreed on an ATT_MTU that the peer keeps, whatever it answers to this one.
+    let isResumed: Bool
+
+    /// The smallest ATT_MTU by which the peer may cut an answer.
+    package var leastMTU: Int { isResumed ? ATTLimits.defaultMTU : mtu }
+
     /// Whether an exchange has taken place, from either side; it is not repeated.
     var isMTUExchanged = false
 
@@ -86,8 +92,9 @@ package struct GATTClient: Sendable {
     private var lastTimer: UInt64 = 0
 
     /// Makes the client half of a new bearer. `maximumMTU`, 23 to 65535 octets, is what Exchange MTU proposes; more
-    /// than 517 gains nothing.
-    package init(maximumMTU: Int) {
+    /// than 517 gains nothing. A bearer that is resumed is one that an earlier program has used.
+    package init(maximumMTU: Int, isResumed: Bool = false) {
+        self.isResumed = isResumed
         self.maximumMTU = min(max(maximumMTU, ATTLimits.defaultMTU), Int(UInt16.max))
     }
 

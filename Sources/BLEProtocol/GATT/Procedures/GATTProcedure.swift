@@ -165,12 +165,17 @@ package struct GATTAnswer: Hashable, Sendable {
 
     package var content: Content
 
-    /// ATT_MTU for the answer: the smallest in force since the request was sent. A value that fills it may be cut.
+    /// ATT_MTU for the answer: the smallest in force since the request was sent.
     package var mtu: Int
 
-    package init(_ content: Content, mtu: Int) {
+    /// The smallest ATT_MTU by which the peer may have cut the answer. A value that fills it may be longer.
+    package var leastMTU: Int
+
+    /// Makes an answer; without `leastMTU` the peer has the same ATT_MTU.
+    package init(_ content: Content, mtu: Int, leastMTU: Int? = nil) {
         self.content = content
         self.mtu = mtu
+        self.leastMTU = leastMTU ?? mtu
     }
 
     /// The decoded response; throws if it is malformed, and the peer's error if there is one.

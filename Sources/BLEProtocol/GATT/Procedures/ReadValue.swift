@@ -1,7 +1,8 @@
 /// Reads an attribute's value, or the part after an offset, whatever its length.
 ///
 /// One Read Request suffices for a value shorter than ATT_MTU - 1. A longer one is continued with Read Blob Requests up
-/// to its end or 512 octets; what a peer sends beyond that is ignored. With an offset the Read Request is omitted.
+/// to its end or 512 octets; what a peer sends beyond that is ignored. So is one that a peer may have cut by the ATT_MTU
+/// of an earlier program. With an offset the Read Request is omitted.
 /// Source: Core Specification, Vol 3, Part G, 4.8.1, 4.8.3, 4.12.1 and 4.12.2.
 package struct ReadValue: GATTProcedure {
     package static let isRepeatable = true
@@ -35,13 +36,13 @@ package struct ReadValue: GATTProcedure {
         // What a peer sends beyond ATT_MTU is read again, as if a buffer of ATT_MTU octets had cut it.
         let part = octets.prefix(answer.mtu - 1)
         value.append(contentsOf: part.prefix(max(0, ATTLimits.maximumValueLength - end)))
-        let isComplete = part.count < answer.mtu - 1 || end >= ATTLimits.maximumValueLength
+        let isComplete = part.count < answer.leastMTU - 1 || end >= ATTLimits.maximumValueLength
         return isComplete ? .finished(value) : nextBlob()
     }
 
     /// Most values come in one response: they stay in its PDU, instead of being copied out of it.
     package mutating func erasedReceived(_ answer: GATTAnswer, _ context: GATTContext) -> GATTErasedStep {
-        if isFirst, offset == 0, case .response(let pdu) = answer.content, pdu.count < answer.mtu,
+        if isFirst, offset == 0, case .response(let pdu) = answer.content, pdu.count < answer.leastMTU,
             pdu.first == ATTReadResponse.opcode.rawValue
         {
             return .ended(.success(.octets(pdu.dropFirst().prefix(ATTLimits.maximumValueLength))))

@@ -87,13 +87,15 @@ struct LinkMachine: Sendable {
     ///   - servedClient: what is known about the peer as a client of our own attributes.
     ///   - remembered: the peer's services on the last link.
     ///   - tellsLater: whether the peer reports services that it changed while there was no link.
+    ///   - isResumed: whether an earlier program has used the link.
     init(
         maximumMTU: Int,
         servedClient: ServerClient,
         remembered: RememberedDatabase?,
-        tellsLater: Bool = false
+        tellsLater: Bool = false,
+        isResumed: Bool = false
     ) {
-        client = GATTClient(maximumMTU: maximumMTU)
+        client = GATTClient(maximumMTU: maximumMTU, isResumed: isResumed)
         server = ATTServer(maximumMTU: maximumMTU, client: servedClient)
         tracker = DatabaseTracker(remembered: remembered, tellsLater: tellsLater)
     }

@@ -48,3 +48,21 @@ def test_stuck_after_a_crash(ble, bumble, again):
         assert [sighting["address"] for sighting in found.sightings] == [names.NEAR]
         assert bumble.peer.since(mark, "disconnected")
     assert ble.good("read", names.NEAR, names.BODY_SENSOR_LOCATION, "--json").values == [b"\x01"]
+
+
+@pytest.mark.parametrize("left", ["by_a_killed_program", "by_one_without_capabilities"])
+def test_a_link_that_was_left_carries_as_much_as_a_new_one(ble, bumble, left):
+    """The kernel holds it for two seconds, and what its MTU is, nobody knows. On a slow machine it is a new one."""
+    value = bytes(range(100)).hex()
+    if left == "by_a_killed_program":
+        run = ble.start("notify", names.NEAR, "2A37", "--json")
+        run.wait_lines()
+        run.kill()
+    else:
+        ble = ble.unprivileged()
+        ble.good("read", names.NEAR, names.BODY_SENSOR_LOCATION)
+    mark = bumble.peer.mark()
+    ble.good("write", names.NEAR, names.VALUE, value, "--without-response")
+    bumble.peer.wait("write", mark, char="value", hex=value)
+    print("on a new link" if bumble.peer.since(mark, "connected") else "on the link that was left")
+    assert ble.good("read", names.NEAR, names.VALUE, "--json").values == [bytes.fromhex(value)]
