@@ -18,7 +18,7 @@ public final class Link: Sendable {
     let watchers: ServiceWatchers
     let conditionWatch: ConditionWatch
     let raiser: SecurityRaiser
-    private let lifetime: LinkLifetime
+    let lifetime: LinkLifetime
 
     /// The pairing answers of this handle, for operations that require a more secure link; `nil`: those of the
     /// peripheral, or the central.
@@ -269,11 +269,22 @@ extension Link {
     }
 }
 
-/// Whether a link is up, and the callbacks for its end.
+/// Whether a link is up, the callbacks for its end, and what ends with it.
 final class LinkLifetime: Sendable {
     let end = Ending<DisconnectReason>()
+    /// The characteristics to which only a part of the last message was sent.
+    private let parts = Mutex<Set<CharacteristicSelector>>([])
     private let isClosing = Atomic(false)
 
     /// Whether this is the first request to close a link that is still up.
     func beginClosing() -> Bool { !isClosing.exchange(true, ordering: .acquiringAndReleasing) && !end.hasEnded }
+
+    func hasPart(of selector: CharacteristicSelector) -> Bool { parts.withLock { $0.contains(selector) } }
+
+    /// A message was sent, or a part of it.
+    func sent(part: Bool, of selector: CharacteristicSelector) {
+        parts.withLock { parts in
+            if part { parts.insert(selector) } else { parts.remove(selector) }
+        }
+    }
 }

@@ -222,7 +222,7 @@ extension BLEError {
             operation: operation,
             object: object,
             cause: "the value exceeds 512 octets, the limit of an attribute value",
-            remedy: "Send it in parts: PeripheralServer.send(_:of:to:endingWith:onProgress:)."
+            remedy: "Send it in parts: PeripheralServer.send(_:of:to:endingWith:beginsAnew:onProgress:)."
         )
     }
 

@@ -31,6 +31,8 @@ public final class ConnectedCentral: Sendable {
         var droppedWrites = 0
         /// The characteristics of which a message was under way when an iteration of its messages ended.
         var interruptedMessages: Set<CharacteristicSelector> = []
+        /// The characteristics of which only a part of the last message was sent, and the subscription that has it.
+        var partsSent: [UInt16: ATTServer.Breaks] = [:]
         /// How many of its changes between behind and not behind were reported.
         var toldChanges = 0
         var longReads = LongReads()

@@ -1,8 +1,8 @@
 /// How a message sent in chunks marks its end, for receivers and senders.
 ///
 /// See ``BLEStream/assembled(until:maximumSize:)`` for receiving,
-/// ``PeripheralServer/send(_:of:to:endingWith:onProgress:)`` and
-/// ``CharacteristicAccess/send(_:to:endingWith:_:onProgress:)`` for sending.
+/// ``PeripheralServer/send(_:of:to:endingWith:beginsAnew:onProgress:)`` and
+/// ``CharacteristicAccess/send(_:to:endingWith:_:beginsAnew:onProgress:)`` for sending.
 public struct EndMark: Hashable, Sendable {
     enum Rule: Hashable, Sendable {
         case ownChunk([UInt8])

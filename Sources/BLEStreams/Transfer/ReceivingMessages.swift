@@ -15,7 +15,7 @@ extension PeripheralServer {
 
 extension PeripheralServer {
     /// The messages that centrals write in chunks, assembled: the counterpart of
-    /// ``CharacteristicAccess/send(_:to:endingWith:_:onProgress:)``.
+    /// ``CharacteristicAccess/send(_:to:endingWith:_:beginsAnew:onProgress:)``.
     ///
     /// ```swift
     /// let wishes = BluetoothUUID(0xFFF2)

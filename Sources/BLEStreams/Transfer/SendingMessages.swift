@@ -23,29 +23,34 @@ extension PeripheralServer {
     /// sent to the central.
     ///
     /// The message is cut so that no data looks like the mark, so the central can't mistake data for the end. Send one
-    /// message of a characteristic at a time: the chunks of two concurrent messages would be mixed. If it is cancelled
-    /// or fails midway, the central has the beginning of a message and gets no mark: on the same link it would take the
-    /// next message for the rest of that one. Drop the link first, with ``ConnectedCentral/disconnect()``, unless your
-    /// protocol has a way to begin anew.
+    /// message of a characteristic at a time: the chunks of two concurrent messages would be mixed.
+    ///
+    /// If it is cancelled or fails midway, the central has the beginning of a message and gets no mark: it would take
+    /// the next message for the rest of that one. So that one is refused, and the link dropped, unless the central has
+    /// subscribed anew in between.
     ///
     /// - Parameters:
     ///   - message: any number of octets, including none.
     ///   - key: the characteristic, to which the central has subscribed.
     ///   - central: the recipient.
     ///   - mark: how the message ends; by default "EOM" as a chunk of its own.
+    ///   - beginsAnew: whether the message may follow a part of another one on the same link, because your protocol
+    ///     has a way to tell the central that it begins anew.
     ///   - onProgress: called after each chunk with the number of octets of the message that are waiting for the radio
     ///     or were taken by it; with all of them only once it has also taken the mark.
     /// - Throws: ``BLEError/Code/invalidArgument``, before anything is sent, if the message can't be sent with this
     ///   mark: it contains the delimiter, it is too long for its length prefix, or data would look like the mark
     ///   however the message is cut, as with a message that consists only of a one-octet mark;
     ///   ``BLEError/Code/overflow`` if the mark doesn't fit into a chunk of MTU − 3 octets, 512 at most;
-    ///   ``BLEError/Code/notSupported`` also if the central unsubscribes before the radio has the last chunk, even if it
-    ///   subscribes again at once; otherwise as ``notify(_:of:to:)-(Collection<UInt8>,_,_)``.
+    ///   ``BLEError/Code/notSupported`` also if the central unsubscribes before the radio has the last chunk, even if
+    ///   it subscribes again at once; ``BLEError/Code/disconnected`` also if the message would follow a part of another
+    ///   one; otherwise as ``notify(_:of:to:)-(Collection<UInt8>,_,_)``.
     public func send(
         _ message: some Collection<UInt8>,
         of key: some CharacteristicKey,
         to central: ConnectedCentral,
         endingWith mark: EndMark = .endOfMessage(),
+        beginsAnew: Bool = false,
         onProgress: @Sendable (CommandProgress) -> Void = { _ in }
     ) async throws {
         let object = "of \(key.reference) to \(central)"
@@ -54,9 +59,23 @@ extension PeripheralServer {
         // Before anything is sent.
         let handle = try handle(of: key.reference.selector, 0, .notify, operation: "send")
         let before = central.bearer.serve { server, _ in server.breaks(of: handle) }
+        if let part = central.state.withLock({ $0.partsSent.removeValue(forKey: handle) }), !beginsAnew,
+            part.isSameSubscription(as: before)
+        {
+            central.disconnect()
+            throw BLEError.followsPart(
+                object,
+                remedy:
+                    "Send it again when the central has connected and subscribed again: "
+                    + "PeripheralServer.subscriptions(of:) reports it."
+            )
+        }
         var teller = SendingProgress(of: message.count, on: radio.timeline)
+        var left = chunks.count
+        defer { if left > 0, left < chunks.count { central.state.withLock { $0.partsSent[handle] = before } } }
         for chunk in chunks {
             try await central.sendChunk(handle, Array(chunk), continuing: before, object: object)
+            left -= 1
             teller.add(chunk.count, onProgress)
         }
         try await central.waitUntilTaken(handle, since: before, object: object)
@@ -88,6 +107,27 @@ private struct SendingProgress {
     private mutating func say(_ completed: Int, _ tell: (CommandProgress) -> Void) {
         let rate = meter.rate(at: timeline.now, completed: completed)
         tell(CommandProgress(phase: "send", completed: completed, total: total, rate: rate))
+    }
+}
+
+/// How much of a message the peer has.
+private struct PartCount {
+    private let total: Int
+    private var count = 0
+    /// Whether it may have a part, and not all.
+    private(set) var isPart = false
+
+    init(of total: Int) { self.total = total }
+
+    mutating func add() {
+        count += 1
+        isPart = count < total
+    }
+
+    /// The next chunk was not confirmed. The only one of a message has arrived, or has not.
+    mutating func fail(_ error: any Error) {
+        let mayHaveArrived = error is CancellationError || (error as? BLEError)?.code == .timedOut
+        if mayHaveArrived { isPart = total > 1 }
     }
 }
 
@@ -131,12 +171,14 @@ extension ConnectedCentral {
 
 extension CharacteristicAccess {
     /// Writes a message and its end mark in chunks as large as the link carries: the counterpart of
-    /// ``PeripheralServer/send(_:of:to:endingWith:onProgress:)`` in the other direction.
+    /// ``PeripheralServer/send(_:of:to:endingWith:beginsAnew:onProgress:)`` in the other direction.
     ///
     /// It holds the link meanwhile, so no other operation of this program comes between two chunks. The message is cut
-    /// so that no data looks like the mark. If it is cancelled or fails midway, the peripheral has the beginning of a
-    /// message and gets no mark: on the same link it would take the next message for the rest of that one. Send again on
-    /// another link, unless the peripheral's protocol has a way to begin anew.
+    /// so that no data looks like the mark.
+    ///
+    /// If it is cancelled or fails midway, the peripheral has the beginning of a message and gets no mark: it would
+    /// take the next message for the rest of that one. So that one is refused, and the link dropped. In a session's
+    /// queue, and in one that connects, a command that is retried sends it on the next link.
     ///
     /// ```swift
     /// try await link.send("Once upon a time …".utf8, to: BluetoothUUID(0xFFF2), endingWith: .endOfMessage("EOM"))
@@ -147,15 +189,19 @@ extension CharacteristicAccess {
     ///   - key: the characteristic.
     ///   - mark: how the message ends; by default "EOM" as a chunk of its own.
     ///   - kind: how to write each chunk; with response by default.
+    ///   - beginsAnew: whether the message may follow a part of another one on the same link, because the peripheral's
+    ///     protocol has a way to begin anew, and the program has used it.
     ///   - onProgress: called after each chunk with the number of octets of the message written so far.
     /// - Throws: ``BLEError/Code/invalidArgument`` and ``BLEError/Code/overflow`` as
-    ///   ``PeripheralServer/send(_:of:to:endingWith:onProgress:)``, before anything is sent; otherwise as
+    ///   ``PeripheralServer/send(_:of:to:endingWith:beginsAnew:onProgress:)``, before anything is sent;
+    ///   ``BLEError/Code/disconnected`` also if the message would follow a part of another one; otherwise as
     ///   ``write(_:to:_:timeout:)-(Collection<UInt8>,_,_,_)``.
     public func send(
         _ message: some Collection<UInt8>,
         to key: some CharacteristicKey,
         endingWith mark: EndMark = .endOfMessage(),
         _ kind: Link.WriteKind = .withResponse,
+        beginsAnew: Bool = false,
         onProgress: @Sendable (CommandProgress) -> Void = { _ in }
     ) async throws {
         let (message, reference) = (Array(message), key.reference)
@@ -163,9 +209,20 @@ extension CharacteristicAccess {
             let object = "to \(reference) of \(link.peripheral)"
             let chunks = try chunks(of: message, endingWith: mark, limit: min(link.mtu - 3, 512), object: object)
             try await link.exclusively { link in
+                try Task.checkCancellation()
+                if link.lifetime.hasPart(of: reference.selector), !beginsAnew {
+                    link.bearer.close(DisconnectReason(.closedLocally))
+                    throw BLEError.followsPart(object, remedy: "Connect again and send it again.")
+                }
                 var teller = SendingProgress(of: message.count, on: link.timeline)
+                var sent = PartCount(of: chunks.count)
+                defer { link.lifetime.sent(part: sent.isPart, of: reference.selector) }
                 for chunk in chunks {
-                    try await link.write(chunk, to: reference, kind)
+                    do { try await link.write(chunk, to: reference, kind) } catch {
+                        sent.fail(error)
+                        throw error
+                    }
+                    sent.add()
                     teller.add(chunk.count, onProgress)
                 }
                 teller.finish(onProgress)
@@ -190,6 +247,16 @@ private func chunks(
 }
 
 extension BLEError {
+    /// The peer would take a message for the rest of another one.
+    fileprivate static func followsPart(_ object: String, remedy: String) -> BLEError {
+        var error = linkEnded(DisconnectReason(.closedLocally), operation: "send", object: object)
+        error.cause =
+            "an earlier message was cut off on this link, and the peer would take this one for its rest, so the link "
+            + "was dropped"
+        error.remedy = remedy
+        return error
+    }
+
     fileprivate static func cannotSend(_ refusal: MessageCutter.Refusal, object: String) -> BLEError {
         let other = "Choose another end mark, or a length prefix: EndMark.lengthPrefix(octets:order:)."
         let (code, cause, remedy) =
