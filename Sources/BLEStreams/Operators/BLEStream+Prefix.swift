@@ -85,6 +85,7 @@ extension BLEStream {
                     return try upstream.poll()
                 },
                 unfinished: upstream.unfinished,
+                used: upstream.used,
                 stop: {
                     closeSignal()
                     upstream.stop()

@@ -55,7 +55,9 @@ extension Session {
                     return {}
                 }
             }
-            guard readsFirst else { return channels.add(subscription, SessionConsumer(mailbox)) }
+            guard readsFirst else {
+                return mailbox.takeOver { channels.add(subscription, SessionConsumer(mailbox)) }
+            }
             let reading = RepeatedReading(of: characteristic.selector, session, mailbox)
             let remove = channels.add(subscription, reading.consumer)
             return {

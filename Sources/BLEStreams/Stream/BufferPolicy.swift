@@ -27,6 +27,11 @@ public enum BufferPolicy: Hashable, Sendable {
     /// The largest number that a buffer can count.
     private static let most = Int(Int32.max)
 
+    /// Whether the stream fails with the first value for which there is no room.
+    var fails: Bool {
+        if case .fail = self { true } else { false }
+    }
+
     /// Whether a waiting value will be delivered, whatever arrives later.
     var keepsWhatItHas: Bool {
         if case .newest = self { false } else { true }

@@ -21,7 +21,7 @@ struct Cursor<Element: Sendable> {
 
     /// From the first call on, the source keeps what it hands out until it is told with the next call that this is
     /// used, but for as many octets at the end of the last element. What is not used when the cursor is closed counts
-    /// as never taken. `nil` if the source keeps nothing, or if an operator between them hands out other elements.
+    /// as never taken. `nil` if the source keeps nothing, or if an operator between them doesn't pass it on.
     @usableFromInline let used: ((_ remaining: Int) -> Void)?
 
     /// Stops receiving: the source is closed, its waiting elements are still delivered, then the iteration ends.

@@ -42,6 +42,24 @@ extension Mailbox {
         values = elements
     }
 
+    /// How many elements wait for the consumer, those in its hand included.
+    var waiting: Int { state.withLock { waiting(in: $0) } }
+
+    /// The source puts in what an earlier consumer has left: that doesn't fail, however much it is.
+    func takeOver(_ body: () -> @Sendable () -> Void) -> @Sendable () -> Void {
+        state.withLock { $0.takeovers += 1 }
+        defer { state.withLock { $0.takeovers -= 1 } }
+        return body()
+    }
+
+    /// Elements of ``takeRest()`` are of no use to any other consumer.
+    func lose(_ count: Int) {
+        state.withLock { state in
+            state.received += count
+            state.dropped += count
+        }
+    }
+
     /// Takes what a consumer that is about to leave has not taken, for a source that keeps it for the next one: here it
     /// counts as never received. Empty for a consumer that only wants no more than what is here.
     func takeRest() -> Rest {

@@ -17,6 +17,10 @@ final class Mailbox<Element: Sendable>: Sendable {
         var end: End?
         /// Whether the consumer is about to leave.
         var isLeaving = false
+        /// How many sources hand over what an earlier consumer has left.
+        var takeovers = 0
+        /// How many elements a buffer that would fail has taken beyond its capacity, for either reason.
+        var excess = 0
 
         var isEmpty: Bool { buffer.isEmpty && gap == nil && laterGaps.isEmpty }
     }
@@ -61,7 +65,12 @@ final class Mailbox<Element: Sendable>: Sendable {
         }
     }
 
-    private func waiting(in state: borrowing State) -> Int { state.buffer.count + inHand.load(ordering: .relaxed) }
+    func waiting(in state: borrowing State) -> Int { state.buffer.count + inHand.load(ordering: .relaxed) }
+
+    private func capacity(in state: borrowing State) -> Int {
+        let (sum, isTooLarge) = policy.capacity.addingReportingOverflow(state.excess)
+        return isTooLarge ? .max : sum
+    }
 
     // MARK: - The source's side
 
@@ -113,8 +122,9 @@ final class Mailbox<Element: Sendable>: Sendable {
         var displaced: [Element] = []
         var result = Put()
         result.mustWake = alter { state in
+            if policy.fails, state.isLeaving || state.takeovers > 0 { state.excess += elements.count }
             let sum = waiting(in: state) + elements.count
-            if state.end == nil, sum <= policy.capacity {
+            if state.end == nil, sum <= capacity(in: state) {
                 state.received += elements.count
                 append(&state.buffer, elements)
                 state.highWaterMark = max(state.highWaterMark, sum)
@@ -129,7 +139,7 @@ final class Mailbox<Element: Sendable>: Sendable {
     private func place(_ element: Element, into state: inout State, _ displaced: inout [Element]) {
         state.received += 1
         let waiting = waiting(in: state)
-        if state.end == nil, waiting < policy.capacity {
+        if state.end == nil, waiting < capacity(in: state) {
             state.buffer.append(element)
             state.highWaterMark = max(state.highWaterMark, waiting + 1)
             return
@@ -248,6 +258,8 @@ final class Mailbox<Element: Sendable>: Sendable {
         /// What it has handed out and is not used yet; `nil` for a consumer that uses each element at once.
         @exclusivity(unchecked)
         private var unused: UnusedElements<Element>?
+        /// How many elements it still hands out, once it has been stopped.
+        private var remaining: Int?
 
         init(mailbox: Mailbox, onClose: @escaping () -> Void) {
             self.mailbox = mailbox
@@ -262,8 +274,13 @@ final class Mailbox<Element: Sendable>: Sendable {
 
         /// The same for a source that keeps what it hands out, once somebody says what is used.
         func pollKeeping() throws -> Polled<Element> {
+            guard unused != nil else { return try poll() }
+            if remaining == 0 { return .end }
             let polled = try poll()
-            if unused != nil, case .element(let element) = polled { unused?.append(element) }
+            if case .element(let element) = polled {
+                unused?.append(element)
+                remaining = remaining.map { $0 - 1 }
+            }
             return polled
         }
 
@@ -274,6 +291,11 @@ final class Mailbox<Element: Sendable>: Sendable {
         }
 
         func stop() {
+            guard unused == nil else {
+                // Where it closes, what comes from now on follows what it has not used.
+                remaining = mailbox.waiting
+                return
+            }
             onClose.take()?()
             mailbox.finish()
         }

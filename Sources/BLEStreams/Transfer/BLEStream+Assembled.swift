@@ -18,9 +18,10 @@ extension BLEStream where Element: Collection, Element.Element == UInt8 {
     /// - Throw: ``BLEError/Code/overflow`` past the maximum, or if chunks were dropped; ``BLEError/Code/ended`` if the
     ///   upstream ends in the middle of a message; an error of the upstream passes. Complete messages are delivered
     ///   first, and ``BLEError/received`` has the received part of the next one, including its prefix.
-    /// - Cancellation and an early `break` close the upstream at once. If it is a planned subscription of a session, or
-    ///   one behind ``timeout(_:for:)``, its next stream begins with the message that is not complete, and none is lost
-    ///   or cut. What an error has handed out in ``BLEError/received`` does not come again.
+    /// - Cancellation and an early `break` close the upstream at once. If it is a planned subscription of a session whose
+    ///   values are octets, or one behind ``timeout(_:for:)``, ``prefix(for:)`` or
+    ///   ``take(until:)-(BLEStream<Other>)``, its next stream begins with the message that is not complete, and none is
+    ///   lost or cut. What an error has handed out in ``BLEError/received`` does not come again.
     public func assembled(until mark: EndMark, maximumSize: Int = 1 << 20) -> BLEStream<[UInt8]> {
         precondition(maximumSize >= 0, "a message can't have a negative size")
         let subject = subject

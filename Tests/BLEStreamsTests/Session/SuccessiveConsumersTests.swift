@@ -35,6 +35,17 @@ import Testing
         }
     }
 
+    @Test func `a small buffer takes over what was kept, and fails only by what comes then`() async throws {
+        try await Self.run(bursts: 1, of: 100) { bench, session in
+            try await session.ready()
+            try await bench.time.sleep(for: .seconds(20))
+            for number in 0..<100 as Range<UInt32> {
+                let value = try await session.notifications(of: Bench.notifying, buffer: .fail(10)).first()
+                #expect(UInt32(octets: value) == number)
+            }
+        }
+    }
+
     @Test func `values of the plan that are taken one at a time come all, and in order`() async throws {
         try await Self.run(bursts: 4, of: 25) { _, session in
             var numbers: [UInt32] = []

@@ -128,6 +128,17 @@ import Testing
         }
     }
 
+    @Test func `a stream whose time is over leaves the message that is not complete to the next one`() async throws {
+        try await Self.run(bursts: [["one\ntw"], ["o\nthree\n"]]) { _, session in
+            let lines = try await Self.lines(session).prefix(for: .seconds(5)).collect()
+            #expect(lines == ["one"])
+            for line in ["two", "three"] {
+                let taken = try await Self.lines(session).timeout(.seconds(60)).first()
+                #expect(taken == line)
+            }
+        }
+    }
+
     @Test func `a message that is too long fails once`() async throws {
         try await Self.run(bursts: [["much too long"], ["two\n"]]) { _, session in
             let lines = session.notifications(of: Bench.notifying).assembled(until: .delimiter("\n"), maximumSize: 5)
