@@ -8,40 +8,30 @@ extension Fleet {
     /// ``BLEStream/withGaps()`` shows the gaps, but not in which session; a stream of the session itself does. The
     /// stream ends with the fleet, not when a session fails or is removed.
     ///
-    /// Values may be taken one at a time, each from a stream of its own: what comes in between, and what a stream has
-    /// not delivered when it is left, is buffered for the next one, up to 1024 values of each subscription, of which
-    /// the oldest are dropped and counted. The next stream begins with it, session after session.
+    /// A stream may be left and a new one begun: what comes in between, and what a stream has not delivered when it is
+    /// left, is buffered for the next one, up to 1024 values of each subscription without another stream, of which the
+    /// oldest are dropped and counted. The next stream begins with it, session after session. To take many values one
+    /// at a time, iterate over one stream.
     public var values: BLEStream<Session.Value> {
         let subject = StreamSubject(operation: "values", object: "of a fleet")
         return BLEStream(subject, timeline: central.core.timeline, buffer: .standard) { mailbox in
             let rest = FleetRest(of: mailbox)
-            return self.watch(
+            let close = self.watch(
                 FleetWatcher(
                     start: { session in
                         let closers = session.plan.subscriptions.map { subscription in
-                            session.channels.add(
-                                subscription,
-                                SessionConsumer(
-                                    put: { [weak session] values in
-                                        guard let session else { return false }
-                                        let values = values.map {
-                                            Session.Value(session: session, subscription: subscription, value: $0)
-                                        }
-                                        return mailbox.put(contentsOf: values).mustWake
-                                    },
-                                    lost: { mailbox.put(lost: $0) },
-                                    interrupted: { mailbox.put($0) },
-                                    wake: { mailbox.wake() },
-                                    finish: nil,
-                                    takeRest: { [weak session] in rest.take(of: session, subscription) }
-                                )
-                            )
+                            let consumer = SessionConsumer(mailbox, of: session, subscription, rest)
+                            return mailbox.takeOver { session.channels.add(subscription, consumer) }
                         }
                         return { for close in closers { close() } }
                     },
                     end: { mailbox.finish() }
                 )
             )
+            return {
+                close()
+                rest.finish()
+            }
         }
     }
 

@@ -11,26 +11,67 @@ final class FleetRest: Sendable {
     }
 
     private let mailbox: Mailbox<Session.Value>
-    private let rests = Mutex<[Origin: Rest]>([:])
+    private struct State {
+        var rests: [Origin: Rest] = [:]
+        /// The values with their sessions, which may not be released under a lock.
+        var taken: [Mailbox<Session.Value>.Rest] = []
+    }
+
+    private let state = Mutex(State())
 
     init(of mailbox: Mailbox<Session.Value>) { self.mailbox = mailbox }
 
     /// Takes what has come of a subscription; called once for each, when the consumer leaves or the session does. A gap
     /// is in front of the value that followed it, of whichever session; one that nothing followed is the first one's
     /// that is asked for.
-    func take(of session: Session?, _ subscription: Session.Subscription) -> Rest {
-        guard let session else { return Rest() }
-        // The sessions of the values are released outside the lock.
-        let all = mailbox.takeRest()
-        return rests.withLock { rests in
+    func take(of session: ObjectIdentifier, _ subscription: Session.Subscription) -> Rest {
+        state.withLock { state in
+            let all = mailbox.takeRest()
             for (value, gap) in all.elements {
                 let origin = Origin(session: ObjectIdentifier(value.session), subscription: value.subscription)
-                rests[origin, default: Rest()].elements.append((value.value, gap))
+                state.rests[origin, default: Rest()].elements.append((value.value, gap))
             }
-            let origin = Origin(session: ObjectIdentifier(session), subscription: subscription)
-            var rest = rests.removeValue(forKey: origin) ?? Rest()
+            let origin = Origin(session: session, subscription: subscription)
+            var rest = state.rests.removeValue(forKey: origin) ?? Rest()
             rest.gap = all.gap
+            if !all.elements.isEmpty { state.taken.append(all) }
             return rest
         }
+    }
+
+    /// The consumer has left: what no subscription has asked for is lost, because another stream has it too, or because
+    /// its session is no longer in the fleet.
+    func finish() {
+        // Released outside the lock.
+        let old = state.withLock { state in
+            let old = state
+            state = State()
+            return old
+        }
+        mailbox.lose(old.rests.values.reduce(0) { $0 + $1.elements.count })
+    }
+}
+
+extension SessionConsumer {
+    /// Creates a consumer for a stream of a fleet.
+    convenience init(
+        _ mailbox: Mailbox<Session.Value>,
+        of session: Session,
+        _ subscription: Session.Subscription,
+        _ rest: FleetRest
+    ) {
+        let id = ObjectIdentifier(session)
+        self.init(
+            put: { [weak session] values in
+                guard let session else { return false }
+                let values = values.map { Session.Value(session: session, subscription: subscription, value: $0) }
+                return mailbox.put(contentsOf: values).mustWake
+            },
+            lost: { mailbox.put(lost: $0) },
+            interrupted: { mailbox.put($0) },
+            wake: { mailbox.wake() },
+            finish: nil,
+            takeRest: { rest.take(of: id, subscription) }
+        )
     }
 }

@@ -9,17 +9,26 @@ final class PlanKeepers: Sendable {
         let plan: Session.Plan
     }
 
-    private let keepers = Mutex<[BluetoothAddress: [Keeper]]>([:])
+    private struct State {
+        var keepers: [BluetoothAddress: [Keeper]] = [:]
+        /// How many addresses there may be before those without a session are removed.
+        var limit = 64
+    }
+
+    private let state = Mutex(State())
 
     /// Claims what an earlier run of the program has stored at these addresses of the session's plan.
     func claim(_ addresses: [BluetoothAddress], by session: Session) {
-        keepers.withLock { keepers in for address in addresses { Self.add(session, at: address, to: &keepers) } }
+        // Released outside the lock: the programs' closures may be deallocated with them.
+        var alive: [Session] = []
+        state.withLock { state in for address in addresses { Self.add(session, at: address, to: &state, &alive) } }
+        withExtendedLifetime(alive) {}
     }
 
     /// Stores the plan of a session at this address, beside those of others that run.
     func store(_ record: SessionRecord, at address: BluetoothAddress, by session: Session, in store: PeerStore) {
-        change(address, by: session) { keepers, others in
-            Self.add(session, at: address, to: &keepers)
+        change(address, by: session) { state, others, alive in
+            Self.add(session, at: address, to: &state, &alive)
             store.update(address) { peer in
                 let others = peer.sessions.filter { others.contains($0.withoutName) && !$0.isSamePlan(as: record) }
                 peer.sessions = [record] + others
@@ -37,8 +46,10 @@ final class PlanKeepers: Sendable {
         in store: PeerStore,
         isLasting: Bool = false
     ) {
-        change(address, by: session) { keepers, others in
-            keepers[address]?.removeAll { $0.session === session }
+        change(address, by: session) { state, others, alive in
+            let kept = state.keepers.removeValue(forKey: address) ?? []
+            let rest = Self.living(kept, &alive).filter { $0.session !== session }
+            if !rest.isEmpty { state.keepers[address] = rest.map(\.keeper) }
             store.update(address, isLasting: isLasting) { peer in
                 peer.sessions.removeAll { kept in
                     (record.map(kept.isSamePlan) ?? true) && !others.contains(kept.withoutName)
@@ -47,34 +58,46 @@ final class PlanKeepers: Sendable {
         }
     }
 
-    /// Calls the closure with the plans of the other sessions that run and have stored or claimed one at this address.
+    /// Calls the closure with the plans of the other sessions that run and have stored or claimed one at this address,
+    /// and with the sessions that may be released only outside the lock.
     private func change(
         _ address: BluetoothAddress,
         by session: Session,
-        _ body: (inout [BluetoothAddress: [Keeper]], [SessionRecord]) -> Void
+        _ body: (inout State, [SessionRecord], inout [Session]) -> Void
     ) {
-        // Released outside the lock: the programs' closures may be deallocated with them.
         var alive: [Session] = []
-        keepers.withLock { keepers in
-            var others: [SessionRecord] = []
-            for keeper in keepers[address] ?? [] {
-                guard let other = keeper.session else { continue }
-                alive.append(other)
-                if other !== session, other.orders.isDriven { others.append(SessionRecord(keeper.plan, name: nil)) }
+        state.withLock { state in
+            let others = Self.living(state.keepers[address] ?? [], &alive).filter { entry in
+                entry.session !== session && entry.session.orders.isDriven
             }
-            body(&keepers, others)
+            body(&state, others.map { SessionRecord($0.keeper.plan, name: nil) }, &alive)
         }
         withExtendedLifetime(alive) {}
+    }
+
+    /// Those that are still there.
+    private static func living(
+        _ keepers: [Keeper],
+        _ alive: inout [Session]
+    ) -> [(keeper: Keeper, session: Session)] {
+        let living = keepers.compactMap { keeper in keeper.session.map { (keeper: keeper, session: $0) } }
+        alive += living.map(\.session)
+        return living
     }
 
     private static func add(
         _ session: Session,
         at address: BluetoothAddress,
-        to keepers: inout [BluetoothAddress: [Keeper]]
+        to state: inout State,
+        _ alive: inout [Session]
     ) {
-        if keepers[address] == nil { keepers = keepers.filter { !$0.value.allSatisfy { $0.session == nil } } }
-        keepers[address, default: []].removeAll { $0.session == nil || $0.session === session }
-        keepers[address, default: []].append(Keeper(session: session, plan: session.plan))
+        if state.keepers.count >= state.limit {
+            state.keepers = state.keepers.filter { !living($0.value, &alive).isEmpty }
+            // Not again for each that follows.
+            state.limit = max(64, 2 * state.keepers.count)
+        }
+        let others = living(state.keepers[address] ?? [], &alive).filter { $0.session !== session }
+        state.keepers[address] = others.map(\.keeper) + [Keeper(session: session, plan: session.plan)]
     }
 }
 

@@ -61,7 +61,7 @@ extension Session {
         /// Whether later runs of the program can restore the session with ``Fleet/restore(initialise:)``.
         ///
         /// The plan is stored for the address found; if the session finds its peripheral at another one, for that only.
-        /// Of several sessions with one peripheral, the plan of the last one to become ready is stored. An address that
+        /// Of several sessions with one peripheral, the plans of all that run side by side are stored. An address that
         /// changes by design is useless to a later run, unless there is a bond by which the kernel recognises the
         /// peripheral.
         public var isKept = false
