@@ -273,18 +273,18 @@ extension Link {
 final class LinkLifetime: Sendable {
     let end = Ending<DisconnectReason>()
     /// The characteristics to which only a part of the last message was sent.
-    private let parts = Mutex<Set<CharacteristicSelector>>([])
+    private let parts = Mutex<Set<UInt16>>([])
     private let isClosing = Atomic(false)
 
     /// Whether this is the first request to close a link that is still up.
     func beginClosing() -> Bool { !isClosing.exchange(true, ordering: .acquiringAndReleasing) && !end.hasEnded }
 
-    func hasPart(of selector: CharacteristicSelector) -> Bool { parts.withLock { $0.contains(selector) } }
+    func hasPart(at handle: UInt16) -> Bool { parts.withLock { $0.contains(handle) } }
 
     /// A message was sent, or a part of it.
-    func sent(part: Bool, of selector: CharacteristicSelector) {
+    func sent(part: Bool, at handle: UInt16) {
         parts.withLock { parts in
-            if part { parts.insert(selector) } else { parts.remove(selector) }
+            if part { parts.insert(handle) } else { parts.remove(handle) }
         }
     }
 }

@@ -59,8 +59,7 @@ extension PeripheralServer {
         // Before anything is sent.
         let handle = try handle(of: key.reference.selector, 0, .notify, operation: "send")
         let before = central.bearer.serve { server, _ in server.breaks(of: handle) }
-        if let part = central.state.withLock({ $0.partsSent.removeValue(forKey: handle) }), !beginsAnew,
-            part.isSameSubscription(as: before)
+        if let part = central.state.withLock({ $0.partsSent[handle] }), !beginsAnew, part.isSameSubscription(as: before)
         {
             central.disconnect()
             throw BLEError.followsPart(
@@ -72,7 +71,9 @@ extension PeripheralServer {
         }
         var teller = SendingProgress(of: message.count, on: radio.timeline)
         var left = chunks.count
-        defer { if left > 0, left < chunks.count { central.state.withLock { $0.partsSent[handle] = before } } }
+        defer {
+            if left < chunks.count { central.state.withLock { $0.partsSent[handle] = left > 0 ? before : nil } }
+        }
         for chunk in chunks {
             try await central.sendChunk(handle, Array(chunk), continuing: before, object: object)
             left -= 1
@@ -116,6 +117,9 @@ private struct PartCount {
     private var count = 0
     /// Whether it may have a part, and not all.
     private(set) var isPart = false
+
+    /// Whether it may have any.
+    var isAnything: Bool { count > 0 || isPart }
 
     init(of total: Int) { self.total = total }
 
@@ -209,14 +213,18 @@ extension CharacteristicAccess {
             let object = "to \(reference) of \(link.peripheral)"
             let chunks = try chunks(of: message, endingWith: mark, limit: min(link.mtu - 3, 512), object: object)
             try await link.exclusively { link in
+                let found = try await link.characteristic(reference.selector, operation: "write", timeout: nil)
                 try Task.checkCancellation()
-                if link.lifetime.hasPart(of: reference.selector), !beginsAnew {
+                if link.lifetime.hasPart(at: found.valueHandle), !beginsAnew {
                     link.bearer.close(DisconnectReason(.closedLocally))
-                    throw BLEError.followsPart(object, remedy: "Connect again and send it again.")
+                    throw BLEError.followsPart(
+                        object,
+                        remedy: "Send it again on the next link; a session makes one by itself."
+                    )
                 }
                 var teller = SendingProgress(of: message.count, on: link.timeline)
                 var sent = PartCount(of: chunks.count)
-                defer { link.lifetime.sent(part: sent.isPart, of: reference.selector) }
+                defer { if sent.isAnything { link.lifetime.sent(part: sent.isPart, at: found.valueHandle) } }
                 for chunk in chunks {
                     do { try await link.write(chunk, to: reference, kind) } catch {
                         sent.fail(error)

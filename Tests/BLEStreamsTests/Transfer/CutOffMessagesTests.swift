@@ -49,7 +49,9 @@ import Testing
         let taken = try await Self.run { bench in
             try await bench.peripheral.withLink { link in
                 try await Self.cutOff(bench.time) { try await link.send(Self.message, to: MessageBench.inbound) }
-                let error = await bleError { try await link.send(Self.whole, to: MessageBench.inbound) }
+                // However it is named.
+                let name = CharacteristicReference.uuid(MessageBench.inbound, in: MessageBench.service)
+                let error = await bleError { try await link.send(Self.whole, to: name) }
                 #expect(error?.code == .disconnected && error?.cause.contains("cut off") == true)
                 let next = await bleError { try await link.send(Self.whole, to: MessageBench.inbound) }
                 #expect(next?.code == .disconnected)
