@@ -93,8 +93,8 @@ extension PeripheralServer {
         /// ```
         public func accept() { answer?.give(.success([])) }
 
-        /// Whether ``accept()`` has been called in time. The value of a request for which no central waits,
-        /// ``awaitsAnswer``, counts as accepted.
+        /// Whether ``accept()`` has been called in time, while the link was up. If no central waits (``awaitsAnswer`` is
+        /// `false`), the value counts as accepted.
         public var wasAccepted: Bool { answer?.wasAccepted ?? true }
 
         /// Accepts the value; returns whether it counts: not if the central has already been refused, because it waited
@@ -141,8 +141,13 @@ final class PendingAnswer: Sendable {
     /// - Returns: whether this is the first answer.
     @discardableResult
     func give(_ result: Result<[UInt8], ATTError>, before: (Bearer) -> Void = { _ in }) -> Bool {
-        guard let (bearer, timer) = bearer.withLock({ $0.take() }) else { return false }
-        if case .success = result { accepted.store(true, ordering: .releasing) }
+        let first = bearer.withLock { bearer in
+            let first = bearer.take()
+            // Under the lock: whoever comes second finds it.
+            if let first, first.bearer.end == nil, case .success = result { accepted.store(true, ordering: .releasing) }
+            return first
+        }
+        guard let (bearer, timer) = first else { return false }
         timer?.cancel()
         before(bearer)
         bearer.respond(to: token, with: result)

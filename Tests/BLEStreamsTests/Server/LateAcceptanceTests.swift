@@ -25,6 +25,24 @@ import Testing
         #expect(accepted.all == [false, true])
     }
 
+    @Test func `a write whose central has left meanwhile is not accepted`() async throws {
+        let accepted = Recorder<Bool>()
+        try await Bench.run { server, bench in
+            for try await write in server.writes(to: Bench.dynamic) {
+                try await bench.time.sleep(for: .seconds(8))
+                write.accept()
+                accepted.add(write.wasAccepted)
+            }
+        } _: { bench in
+            try await bench.peripheral.withLink { link in
+                let error = await bleError { try await link.write([1], to: Bench.dynamic, timeout: .seconds(1)) }
+                #expect(error?.code == .timedOut)
+            }
+            try await bench.time.sleep(for: .seconds(20))
+        }
+        #expect(accepted.all == [false])
+    }
+
     @Test func `a write that is rejected is not accepted, and one that waits for no answer is`() async throws {
         let accepted = Recorder<Bool>()
         try await Bench.run { server, _ in
