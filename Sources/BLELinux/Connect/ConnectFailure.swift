@@ -46,7 +46,9 @@ struct ConnectFailure {
         let disconnect = "\"bluetoothctl disconnect \(peer)\""
         let (cause, remedy): (String, String)
         if adapter.isConnected(to: peer) == false, adapter.isConnecting {
-            cause = "\(others) is waiting for it to be in range, and Linux lets only one program do that"
+            cause =
+                "\(others) is waiting for it to be in range, and Linux lets only one program at a time wait for a "
+                + "device"
             let end = "end the program that waits"
             remedy =
                 "Check that the device is switched on, in range and advertising. To connect from here, "
