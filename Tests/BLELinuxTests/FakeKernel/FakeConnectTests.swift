@@ -46,6 +46,7 @@ import Testing
     @Test func `a program that only waits for the peer has no link that could be disconnected`() async throws {
         run.kernel.with { $0.peers[.example]?.isHere = false }
         let first = try run.radio().connect(to: .example) { _ in }
+        await run.kernel.idle()
         let failure = try await error(connecting: run.radio())
         #expect(failure?.code == .busy && failure?.cause.contains("waiting for it") == true)
         #expect(failure?.cause.contains("connected") == false)
