@@ -24,7 +24,8 @@ struct Cursor<Element: Sendable> {
     /// as never taken. `nil` if the source keeps nothing, or if an operator between them doesn't pass it on.
     @usableFromInline let used: ((_ remaining: Int) -> Void)?
 
-    /// Stops receiving: the source is closed, its waiting elements are still delivered, then the iteration ends.
+    /// Stops receiving: the source's waiting elements are still delivered, then the iteration ends. What comes later is
+    /// not delivered here.
     @usableFromInline let stop: () -> Void
 
     /// Ends the iteration and undoes what opening it did. Idempotent; nothing is polled afterwards.

@@ -42,8 +42,18 @@ extension Mailbox {
         values = elements
     }
 
-    /// How many elements wait for the consumer, those in its hand included.
-    var waiting: Int { state.withLock { waiting(in: $0) } }
+    /// How many elements that come behind a stop are kept for the next consumer, whatever the policy.
+    static var keptWhenStopped: Int { 1024 }
+
+    /// The consumer wants no more than what is here: returns how many elements that is, those in its hand included;
+    /// `nil` if no more will come in any case.
+    func stop() -> Int? {
+        state.withLock { state in
+            guard state.end == nil else { return nil }
+            state.isStopped = true
+            return waiting(in: state)
+        }
+    }
 
     /// The source puts in what an earlier consumer has left: that doesn't fail, however much it is.
     func takeOver(_ body: () -> @Sendable () -> Void) -> @Sendable () -> Void {

@@ -19,8 +19,10 @@ final class Mailbox<Element: Sendable>: Sendable {
         var isLeaving = false
         /// How many sources hand over what an earlier consumer has left.
         var takeovers = 0
-        /// How many elements a buffer that would fail has taken beyond its capacity, for either reason.
+        /// How many of the elements in a buffer that would fail may be beyond its capacity: those that were taken over.
         var excess = 0
+        /// Whether the consumer takes only what was there when it was stopped; the rest is the next one's.
+        var isStopped = false
 
         var isEmpty: Bool { buffer.isEmpty && gap == nil && laterGaps.isEmpty }
     }
@@ -68,8 +70,7 @@ final class Mailbox<Element: Sendable>: Sendable {
     func waiting(in state: borrowing State) -> Int { state.buffer.count + inHand.load(ordering: .relaxed) }
 
     private func capacity(in state: borrowing State) -> Int {
-        let (sum, isTooLarge) = policy.capacity.addingReportingOverflow(state.excess)
-        return isTooLarge ? .max : sum
+        policy.capacity + state.excess + (state.isStopped ? Self.keptWhenStopped : 0)
     }
 
     // MARK: - The source's side
@@ -122,8 +123,10 @@ final class Mailbox<Element: Sendable>: Sendable {
         var displaced: [Element] = []
         var result = Put()
         result.mustWake = alter { state in
+            let before = waiting(in: state)
+            if state.excess > 0 { state.excess = min(state.excess, before) }
             if policy.fails, state.isLeaving || state.takeovers > 0 { state.excess += elements.count }
-            let sum = waiting(in: state) + elements.count
+            let sum = before + elements.count
             if state.end == nil, sum <= capacity(in: state) {
                 state.received += elements.count
                 append(&state.buffer, elements)
@@ -146,6 +149,7 @@ final class Mailbox<Element: Sendable>: Sendable {
         }
         state.dropped += 1
         guard state.end == nil else { return }
+        if state.isStopped { return addGap(StreamGap(dropped: 1), to: &state) }
         switch policy {
         case .newest:
             if let oldest = state.buffer.popFirst() { displaced.append(oldest) }
@@ -292,8 +296,8 @@ final class Mailbox<Element: Sendable>: Sendable {
 
         func stop() {
             guard unused == nil else {
-                // Where it closes, what comes from now on follows what it has not used.
-                remaining = mailbox.waiting
+                // When it closes, what comes from now on follows what it has not used.
+                if remaining == nil { remaining = mailbox.stop() }
                 return
             }
             onClose.take()?()
