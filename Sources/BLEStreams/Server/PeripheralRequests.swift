@@ -98,7 +98,8 @@ extension PeripheralServer {
         public var wasAccepted: Bool { answer?.wasAccepted ?? true }
 
         /// Accepts the value; returns whether it counts: not if the central has already been refused, because it waited
-        /// for too long. It may write the value again.
+        /// for too long. It may write the value again. It counts if the central has left: of that one nobody knows
+        /// whether it writes it again.
         package func acceptInTime() -> Bool { answer?.give(.success([])) ?? true }
 
         /// Rejects the value.

@@ -26,8 +26,16 @@ final class PlanKeepers: Sendable {
     }
 
     /// Stores the plan of a session at this address, beside those of others that run.
-    func store(_ record: SessionRecord, at address: BluetoothAddress, by session: Session, in store: PeerStore) {
-        change(address, by: session) { state, others, alive in
+    ///
+    /// - Parameter alive: gets the sessions that may be released only where no lock is held.
+    func store(
+        _ record: SessionRecord,
+        at address: BluetoothAddress,
+        by session: Session,
+        in store: PeerStore,
+        _ alive: inout [Session]
+    ) {
+        change(address, by: session, &alive) { state, others, alive in
             Self.add(session, at: address, to: &state, &alive)
             store.update(address) { peer in
                 let others = peer.sessions.filter { others.contains($0.withoutName) && !$0.isSamePlan(as: record) }
@@ -38,15 +46,18 @@ final class PlanKeepers: Sendable {
 
     /// Removes what is stored at this address, but for the plans of others that run.
     ///
-    /// - Parameter record: what to remove at most; `nil`: all.
+    /// - Parameters:
+    ///   - record: what to remove at most; `nil`: all.
+    ///   - alive: gets the sessions that may be released only where no lock is held.
     func withdraw(
         _ record: SessionRecord? = nil,
         from address: BluetoothAddress,
         by session: Session,
         in store: PeerStore,
-        isLasting: Bool = false
+        isLasting: Bool = false,
+        _ alive: inout [Session]
     ) {
-        change(address, by: session) { state, others, alive in
+        change(address, by: session, &alive) { state, others, alive in
             let kept = state.keepers.removeValue(forKey: address) ?? []
             let rest = Self.living(kept, &alive).filter { $0.session !== session }
             if !rest.isEmpty { state.keepers[address] = rest.map(\.keeper) }
@@ -58,21 +69,19 @@ final class PlanKeepers: Sendable {
         }
     }
 
-    /// Calls the closure with the plans of the other sessions that run and have stored or claimed one at this address,
-    /// and with the sessions that may be released only outside the lock.
+    /// Calls the closure with the plans of the other sessions that run and have stored or claimed one at this address.
     private func change(
         _ address: BluetoothAddress,
         by session: Session,
+        _ alive: inout [Session],
         _ body: (inout State, [SessionRecord], inout [Session]) -> Void
     ) {
-        var alive: [Session] = []
         state.withLock { state in
             let others = Self.living(state.keepers[address] ?? [], &alive).filter { entry in
                 entry.session !== session && entry.session.orders.isDriven
             }
             body(&state, others.map { SessionRecord($0.keeper.plan, name: nil) }, &alive)
         }
-        withExtendedLifetime(alive) {}
     }
 
     /// Those that are still there.

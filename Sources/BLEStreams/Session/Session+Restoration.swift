@@ -45,14 +45,17 @@ extension Session {
     public func forget() {
         // A peripheral that is being searched for has no address, but the plan is stored under its last one.
         let names = peripheral.map { storedNames(of: $0.address) } ?? []
+        // Released outside the locks: the programs' closures may be deallocated with them.
+        var others: [Session] = []
         facts.withLock { facts in
             facts.isForgotten = true
             // A file that can't be written now must not bring it back later.
             for name in names {
-                core.store.planKeepers.withdraw(from: name, by: self, in: core.store, isLasting: true)
+                core.store.planKeepers.withdraw(from: name, by: self, in: core.store, isLasting: true, &others)
             }
-            if let kept = facts.kept.take() { withdraw(kept, isLasting: true) }
+            if let kept = facts.kept.take() { withdraw(kept, isLasting: true, &others) }
         }
+        withExtendedLifetime(others) {}
     }
 
     /// Stores the plan for the next run of the program, if it is to be kept: under the identity, if that is known.
@@ -60,24 +63,30 @@ extension Session {
         guard plan.isKept, let address = peripheral?.address else { return }
         let (record, identity) = (SessionRecord(plan, name: name), core.identities.identity(of: address))
         let names = storedNames(of: address)
+        var others: [Session] = []
         // In one step with looking whether it is forgotten: the program may forget it meanwhile.
         facts.withLock { facts in
             guard !facts.isForgotten else { return }
             // Under a private address, which it was found by before it paired, it would be restored once more.
             for former in names where former != identity {
-                core.store.planKeepers.withdraw(from: former, by: self, in: core.store)
+                core.store.planKeepers.withdraw(from: former, by: self, in: core.store, &others)
             }
-            if let kept = facts.kept, kept.address != identity { withdraw(kept) }
+            if let kept = facts.kept, kept.address != identity { withdraw(kept, &others) }
             facts.kept = (identity, record)
-            core.store.planKeepers.store(record, at: identity, by: self, in: core.store)
+            core.store.planKeepers.store(record, at: identity, by: self, in: core.store, &others)
         }
+        withExtendedLifetime(others) {}
     }
 
     /// Removes what this session has stored for an address that its peripheral no longer has, unless another session has
     /// stored another plan there.
-    private func withdraw(_ kept: (address: BluetoothAddress, record: SessionRecord), isLasting: Bool = false) {
+    private func withdraw(
+        _ kept: (address: BluetoothAddress, record: SessionRecord),
+        isLasting: Bool = false,
+        _ others: inout [Session]
+    ) {
         let keepers = core.store.planKeepers
-        keepers.withdraw(kept.record, from: kept.address, by: self, in: core.store, isLasting: isLasting)
+        keepers.withdraw(kept.record, from: kept.address, by: self, in: core.store, isLasting: isLasting, &others)
     }
 
     /// Where the plan for the peripheral with this address may be stored: there, under its identity, and under the

@@ -213,9 +213,9 @@ extension CharacteristicAccess {
             let object = "to \(reference) of \(link.peripheral)"
             let chunks = try chunks(of: message, endingWith: mark, limit: min(link.mtu - 3, 512), object: object)
             try await link.exclusively { link in
-                let found = try await link.characteristic(reference.selector, operation: "write", timeout: nil)
+                let handle = try await link.valueHandle(of: reference.selector)
                 try Task.checkCancellation()
-                if link.lifetime.hasPart(at: found.valueHandle), !beginsAnew {
+                if link.lifetime.hasPart(at: handle), !beginsAnew {
                     link.bearer.close(DisconnectReason(.closedLocally))
                     throw BLEError.followsPart(
                         object,
@@ -224,7 +224,7 @@ extension CharacteristicAccess {
                 }
                 var teller = SendingProgress(of: message.count, on: link.timeline)
                 var sent = PartCount(of: chunks.count)
-                defer { if sent.isAnything { link.lifetime.sent(part: sent.isPart, at: found.valueHandle) } }
+                defer { if sent.isAnything { link.lifetime.sent(part: sent.isPart, at: handle) } }
                 for chunk in chunks {
                     do { try await link.write(chunk, to: reference, kind) } catch {
                         sent.fail(error)
@@ -236,6 +236,14 @@ extension CharacteristicAccess {
                 teller.finish(onProgress)
             }
         }
+    }
+}
+
+extension Link {
+    /// Where a characteristic's value is; a handle is taken as it is, without discovery.
+    fileprivate func valueHandle(of selector: CharacteristicSelector) async throws -> UInt16 {
+        if case .handle(let handle) = selector { return handle }
+        return try await characteristic(selector, operation: "write", timeout: nil).valueHandle
     }
 }
 
