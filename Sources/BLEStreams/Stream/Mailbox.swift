@@ -53,6 +53,8 @@ final class Mailbox<Element: Sendable>: Sendable {
         self.waker = waker
         self.subject = subject
         self.tally = tally
+        // Before any source knows it: each value is counted as it comes.
+        tally?.began(self) { [self] in counters }
     }
 
     /// The counts of the values so far.
@@ -239,7 +241,6 @@ final class Mailbox<Element: Sendable>: Sendable {
         onClose: @escaping () -> Void = {},
         suffix: (@Sendable (Element, Int) -> Element)? = nil
     ) -> Cursor<Element> {
-        tally?.began(self) { [self] in counters }
         let consumer = Consumer(mailbox: self, onClose: onClose)
         guard let suffix else {
             return Cursor(poll: { try consumer.poll() }, stop: consumer.stop, close: consumer.close)
