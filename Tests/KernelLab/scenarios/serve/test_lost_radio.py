@@ -48,7 +48,7 @@ def test_one_that_resumes_waits_for_its_adapter_and_goes_on(bumble_central, ble)
             management.power(index, True)
             served.wait_count("serving", round + 1)
         # What is told first of the adapter's end is a matter of moments, but it is told in the command's words.
-        assert "ble: " in served.run.stderr and "Central." not in served.run.stderr, served.run
+        assert "ble: serve" in served.run.stderr and "Central." not in served.run.stderr, served.run
         assert "blestreams:" not in served.run.stderr and "Central." not in served.run.stderr, served.run
         peer.command(f"connect 0 {bumble_central.address}")
         served.wait_count("connected", 4)
