@@ -8,6 +8,7 @@ final class CentralCore: Sendable {
     let states: ConnectionBoard
     let store: PeerStore
     let sessionLinks: SessionLinks
+    let sentParts = SentParts()
     let connector: Connector
     let preferences: LinkPreferences
     let identities: KnownIdentities

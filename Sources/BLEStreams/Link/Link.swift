@@ -18,7 +18,7 @@ public final class Link: Sendable {
     let watchers: ServiceWatchers
     let conditionWatch: ConditionWatch
     let raiser: SecurityRaiser
-    let lifetime: LinkLifetime
+    private let lifetime: LinkLifetime
 
     /// The pairing answers of this handle, for operations that require a more secure link; `nil`: those of the
     /// peripheral, or the central.
@@ -46,6 +46,7 @@ public final class Link: Sendable {
         self.peripheral = peripheral
         keptBonds = record.bonds(with: peripheral.address)
         let raiser = SecurityRaiser(peripheral, keptBonds: keptBonds)
+        peripheral.core.sentParts.begin(radioLink)
         let (lifetime, watchers) = (LinkLifetime(), ServiceWatchers())
         let memory = DatabaseMemory(store: peripheral.core.store, peer: peripheral.address)
         self.watchers = watchers
@@ -269,22 +270,11 @@ extension Link {
     }
 }
 
-/// Whether a link is up, the callbacks for its end, and what ends with it.
+/// Whether a link is up, and the callbacks for its end.
 final class LinkLifetime: Sendable {
     let end = Ending<DisconnectReason>()
-    /// The characteristics to which only a part of the last message was sent.
-    private let parts = Mutex<Set<UInt16>>([])
     private let isClosing = Atomic(false)
 
     /// Whether this is the first request to close a link that is still up.
     func beginClosing() -> Bool { !isClosing.exchange(true, ordering: .acquiringAndReleasing) && !end.hasEnded }
-
-    func hasPart(at handle: UInt16) -> Bool { parts.withLock { $0.contains(handle) } }
-
-    /// A message was sent, or a part of it.
-    func sent(part: Bool, at handle: UInt16) {
-        parts.withLock { parts in
-            if part { parts.insert(handle) } else { parts.remove(handle) }
-        }
-    }
 }

@@ -70,13 +70,11 @@ extension PeripheralServer {
             )
         }
         var teller = SendingProgress(of: message.count, on: radio.timeline)
-        var left = chunks.count
-        defer {
-            if left < chunks.count { central.state.withLock { $0.partsSent[handle] = left > 0 ? before : nil } }
-        }
+        var sent = PartCount(of: chunks.count)
+        defer { if sent.isAnything { central.state.withLock { $0.partsSent[handle] = sent.isPart ? before : nil } } }
         for chunk in chunks {
             try await central.sendChunk(handle, Array(chunk), continuing: before, object: object)
-            left -= 1
+            sent.add()
             teller.add(chunk.count, onProgress)
         }
         try await central.waitUntilTaken(handle, since: before, object: object)
@@ -111,7 +109,7 @@ private struct SendingProgress {
     }
 }
 
-/// How much of a message the peer has.
+/// How many chunks of a message the peer has.
 private struct PartCount {
     private let total: Int
     private var count = 0
@@ -182,7 +180,8 @@ extension CharacteristicAccess {
     ///
     /// If it is cancelled or fails midway, the peripheral has the beginning of a message and gets no mark: it would
     /// take the next message for the rest of that one. So that one is refused, and the link dropped. In a session's
-    /// queue, and in one that connects, a command that is retried sends it on the next link.
+    /// queue, and in one that connects, a command that is retried sends it on the next link. Without the capability to
+    /// drop a link, the kernel holds it for two seconds more: until then the message is refused again.
     ///
     /// ```swift
     /// try await link.send("Once upon a time …".utf8, to: BluetoothUUID(0xFFF2), endingWith: .endOfMessage("EOM"))
@@ -215,7 +214,8 @@ extension CharacteristicAccess {
             try await link.exclusively { link in
                 let handle = try await link.valueHandle(of: reference.selector)
                 try Task.checkCancellation()
-                if link.lifetime.hasPart(at: handle), !beginsAnew {
+                let (parts, peer) = (link.peripheral.core.sentParts, link.bearer.peripheral)
+                if parts.contains(handle, of: peer), !beginsAnew {
                     link.bearer.close(DisconnectReason(.closedLocally))
                     throw BLEError.followsPart(
                         object,
@@ -224,7 +224,7 @@ extension CharacteristicAccess {
                 }
                 var teller = SendingProgress(of: message.count, on: link.timeline)
                 var sent = PartCount(of: chunks.count)
-                defer { if sent.isAnything { link.lifetime.sent(part: sent.isPart, at: handle) } }
+                defer { if sent.isAnything { parts.sent(part: sent.isPart, at: handle, of: peer) } }
                 for chunk in chunks {
                     do { try await link.write(chunk, to: reference, kind) } catch {
                         sent.fail(error)

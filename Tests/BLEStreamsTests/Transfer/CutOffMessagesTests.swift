@@ -61,6 +61,38 @@ import Testing
         #expect(taken == [Self.whole])
     }
 
+    /// A link whose peer answers writes at once: all, or only the first one.
+    private static func link(_ time: VirtualTime, isResumed: Bool = false, answersAll: Bool = true) -> ScriptedLink {
+        let hasAnswered = Flag()
+        return ScriptedLink(time, isResumed: isResumed) { request in
+            switch request[0] {
+            case 0x02: return [(.milliseconds(10), [0x03, 0x05, 0x02])]
+            case 0x04: return [(.milliseconds(10), [0x01, 0x04, request[1], request[2], 0x0A])]
+            case 0x12 where answersAll || !hasAnswered.isSet:
+                hasAnswered.set()
+                return [(.milliseconds(10), [0x13])]
+            default: return []
+            }
+        }
+    }
+
+    @Test func `a part is known on a link that is taken over, and a new one begins without`() async throws {
+        try await VirtualTime.run { time in
+            let links = [Self.link(time, answersAll: false), Self.link(time, isResumed: true), Self.link(time)]
+            let central = try await Central.open(.radio(ScriptedRadio(time, links)))
+            let peripheral = central.peripheral(links[0].peer)
+            try await peripheral.withLink { link in
+                try await Self.cutOff(time) { try await link.send(Self.message, to: .handle(11)) }
+            }
+            try await peripheral.withLink { link in
+                let error = await bleError { try await link.send(Self.message, to: .handle(11)) }
+                #expect(error?.code == .disconnected && error?.cause.contains("cut off") == true)
+            }
+            try await peripheral.withLink { try await $0.send(Self.message, to: .handle(11)) }
+            #expect(links.map { link in link.sent.count { $0[0] == 0x12 } } == [2, 0, 7])
+        }
+    }
+
     @Test func `a session sends the next message on its next link`() async throws {
         let taken = try await Self.run { bench in
             try await bench.central.withSession(Session.Plan(bench.peripheral)) { session in
