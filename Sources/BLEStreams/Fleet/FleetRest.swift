@@ -10,13 +10,13 @@ final class FleetRest: Sendable {
         let subscription: Session.Subscription
     }
 
-    private let mailbox: Mailbox<Session.Value>
     private struct State {
         var rests: [Origin: Rest] = [:]
         /// The values with their sessions, which may not be released under a lock.
         var taken: [Mailbox<Session.Value>.Rest] = []
     }
 
+    private let mailbox: Mailbox<Session.Value>
     private let state = Mutex(State())
 
     init(of mailbox: Mailbox<Session.Value>) { self.mailbox = mailbox }

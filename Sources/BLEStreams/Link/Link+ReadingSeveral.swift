@@ -164,7 +164,8 @@ extension Link {
     /// Reads several attributes whose values have known lengths, in one request: the octets of all values in sequence.
     ///
     /// An answer longer than ``mtu`` − 1 octets, or 22 on a link that an earlier program has left, may be truncated
-    /// without notice: prefer ``read(handles:timeout:)`` unless the peripheral requires this request. Source: Core Specification, Vol 3, Part G, 4.8.4.
+    /// without notice: prefer ``read(handles:timeout:)`` unless the peripheral requires this request. Source: Core
+    /// Specification, Vol 3, Part G, 4.8.4.
     ///
     /// - Parameters:
     ///   - handles: 2 to 11 of them.
