@@ -58,7 +58,12 @@ extension Mailbox {
     /// The source puts in what an earlier consumer has left: that doesn't fail, however much it is.
     func takeOver(_ body: () -> @Sendable () -> Void) -> @Sendable () -> Void {
         state.withLock { $0.takeovers += 1 }
-        defer { state.withLock { $0.takeovers -= 1 } }
+        defer {
+            state.withLock { state in
+                state.takeovers -= 1
+                if policy.fails { state.takenOver = state.first + state.buffer.count }
+            }
+        }
         return body()
     }
 

@@ -19,8 +19,9 @@ final class Mailbox<Element: Sendable>: Sendable {
         var isLeaving = false
         /// How many sources hand over what an earlier consumer has left.
         var takeovers = 0
-        /// How many of the elements in a buffer that would fail may be beyond its capacity: those that were taken over.
-        var excess = 0
+        /// The number of the element behind those that were taken over. A buffer that fails holds them beyond its
+        /// capacity.
+        var takenOver = 0
         /// Whether the consumer takes only what was there when it was stopped; the rest is the next one's.
         var isStopped = false
 
@@ -34,7 +35,7 @@ final class Mailbox<Element: Sendable>: Sendable {
         case closed
     }
 
-    private let policy: BufferPolicy
+    let policy: BufferPolicy
     private let waker: Waker
     private let subject: StreamSubject
     private let tally: Tally?
@@ -71,8 +72,19 @@ final class Mailbox<Element: Sendable>: Sendable {
 
     func waiting(in state: borrowing State) -> Int { state.buffer.count + inHand.load(ordering: .relaxed) }
 
-    private func capacity(in state: borrowing State) -> Int {
-        policy.capacity + state.excess + (state.isStopped ? Self.keptWhenStopped : 0)
+    /// Whether so many elements may wait.
+    @inline(__always)
+    private func mayHold(_ count: Int, in state: borrowing State) -> Bool {
+        count <= policy.capacity || mayExceed(by: count - policy.capacity, state)
+    }
+
+    /// Whether so many elements may wait beyond the policy's capacity.
+    @inline(never)
+    private func mayExceed(by count: Int, _ state: borrowing State) -> Bool {
+        if policy.fails, state.isLeaving || state.takeovers > 0 { return true }
+        // Of those taken over, the ones that still wait.
+        let oldest = state.first - inHand.load(ordering: .relaxed)
+        return count <= max(state.takenOver - oldest, 0) + (state.isStopped ? Self.keptWhenStopped : 0)
     }
 
     // MARK: - The source's side
@@ -125,11 +137,8 @@ final class Mailbox<Element: Sendable>: Sendable {
         var displaced: [Element] = []
         var result = Put()
         result.mustWake = alter { state in
-            let before = waiting(in: state)
-            if state.excess > 0 { state.excess = min(state.excess, before) }
-            if policy.fails, state.isLeaving || state.takeovers > 0 { state.excess += elements.count }
-            let sum = before + elements.count
-            if state.end == nil, sum <= capacity(in: state) {
+            let sum = waiting(in: state) + elements.count
+            if state.end == nil, mayHold(sum, in: state) {
                 state.received += elements.count
                 append(&state.buffer, elements)
                 state.highWaterMark = max(state.highWaterMark, sum)
@@ -144,7 +153,7 @@ final class Mailbox<Element: Sendable>: Sendable {
     private func place(_ element: Element, into state: inout State, _ displaced: inout [Element]) {
         state.received += 1
         let waiting = waiting(in: state)
-        if state.end == nil, waiting < capacity(in: state) {
+        if state.end == nil, mayHold(waiting + 1, in: state) {
             state.buffer.append(element)
             state.highWaterMark = max(state.highWaterMark, waiting + 1)
             return

@@ -84,8 +84,10 @@ import Testing
             for number in 0..<10 { mailbox.send(number) }
             return {}
         }
-        for _ in 0..<10 { _ = try cursor.poll() }
-        for number in 10..<14 { mailbox.send(number) }
+        // As many as ever, beside those that were taken over.
+        for number in 10..<13 { mailbox.send(number) }
+        for _ in 0..<12 { _ = try cursor.poll() }
+        for number in 13..<16 { mailbox.send(number) }
         for _ in 0..<3 { _ = try cursor.poll() }
         #expect(throws: BLEError.self) { _ = try cursor.poll() }
     }
