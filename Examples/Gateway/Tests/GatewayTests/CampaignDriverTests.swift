@@ -84,4 +84,16 @@ final class CampaignDriverTests: Sendable {
         driver.received(MQTTMessage("blestreams/campaigns/c/plan", try plan(next, devices), isRetained: true))
         #expect(driver.state.withLock { $0.campaigns["c"]?.machine.plan.image } == next)
     }
+
+    @Test("a device that was let go meanwhile gets no order, which nobody would carry out")
+    func letGo() throws {
+        let (driver, _) = try driver()
+        driver.connected()
+        driver.received(MQTTMessage("blestreams/campaigns/c/plan", try plan(image, devices)))
+        _ = messages(driver.next)
+        driver.give(.synchronized, to: "c")
+        driver.give(.held(devices[0], Epoch(number: 1, gateway: driver.leases.gateway)), to: "c")
+        #expect(messages(driver.next).isEmpty)
+        #expect(driver.state.withLock { $0.campaigns["c"]?.machine.counts.updating } == 0)
+    }
 }

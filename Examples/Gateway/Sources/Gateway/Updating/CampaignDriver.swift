@@ -81,6 +81,8 @@ final class CampaignDriver: Sendable {
     ///
     /// - Returns: the summary, if it has changed.
     private func handle(_ input: CampaignInput, _ name: String, _ state: inout State) -> (String, [UInt8])? {
+        // It may have been let go since somebody looked: nobody would carry an order out.
+        if case .held(let device, _) = input, state.devices[device] == nil { return nil }
         guard let effects = state.campaigns[name]?.machine.handle(input) else { return nil }
         if case .progress = input, effects.publish.isEmpty { return nil }
         for publication in effects.publish {
