@@ -22,7 +22,7 @@ struct CampaignTests {
         let devices = (0..<4).map { _ in MCUmgrFirmwareReceiver(running: old) }
         let world = try await SharedWorld(gateways: 2, sensors: 4, firmware: devices)
         try await world.run {
-            try begin(world, new) { _ in }
+            try await begin(world, new) { _ in }
             var seen = Records()
             await seen.take(from: world) { $0.settled.count == 4 }
             #expect(seen.settled.values.allSatisfy { $0.stage == .updated })
@@ -41,7 +41,7 @@ struct CampaignTests {
         let device = MCUmgrFirmwareReceiver(running: old)
         let world = try await SharedWorld(gateways: 2, sensors: 1, firmware: [device])
         try await world.run {
-            try begin(world, new) { _ in }
+            try await begin(world, new) { _ in }
             var seen = Records()
             await seen.take(from: world) { $0.last.contains { $0.value.percent >= 20 } }
             let first = try #require(seen.last.values.first?.epoch.gateway)
@@ -64,7 +64,7 @@ struct CampaignTests {
         let devices = (0..<3).map { MCUmgrFirmwareReceiver(running: old, capacity: $0 == 0 ? 4000 : 1 << 20) }
         let world = try await SharedWorld(gateways: 2, sensors: 3, firmware: devices)
         try await world.run {
-            try begin(world, new) { $0.attempts = 2 }
+            try await begin(world, new) { $0.attempts = 2 }
             var seen = Records()
             await seen.take(from: world) { $0.settled.count == 1 }
             #expect(seen.settled.values.first?.stage == .rolledBack)
@@ -84,9 +84,9 @@ struct CampaignTests {
         let world = try await SharedWorld(gateways: 1, sensors: 1, firmware: [device])
         let hash = try FirmwareImage(new).sha256.hex
         try await world.run {
-            try begin(world, hash) { _ in }
-            try publish(world, TestImage.octets(3, size: 8000), as: hash)
-            try publish(world, new, as: hash)
+            try await begin(world, hash) { _ in }
+            try await publish(world, TestImage.octets(3, size: 8000), as: hash)
+            try await publish(world, new, as: hash)
             var seen = Records()
             await seen.take(from: world) { $0.settled.count == 1 }
             #expect(seen.settled.values.first?.stage == .updated)
@@ -104,12 +104,12 @@ struct CampaignTests {
         let hash = try FirmwareImage(new).sha256.hex
         try await world.run {
             // It waits for its image.
-            try begin(world, hash, of: [0])
+            try await begin(world, hash, of: [0])
             while let message = await world.collector.next(), message.topic != "g0/campaign/c" {}
             world.relays[0].isFrozen = true
-            try publish(world, [], to: "campaigns/c/plan")
-            try begin(world, hash, of: [1], as: "d")
-            try publish(world, new, as: hash)
+            try await publish(world, [], to: "campaigns/c/plan")
+            try await begin(world, hash, of: [1], as: "d")
+            try await publish(world, new, as: hash)
             world.relays[0].cut()
             world.relays[0].isFrozen = false
             var seen = Records()
@@ -122,22 +122,22 @@ struct CampaignTests {
 
     // MARK: - What is needed
 
-    private func publish(_ world: SharedWorld, _ image: [UInt8], as hash: String) throws {
-        try publish(world, image, to: "images/\(hash)")
+    private func publish(_ world: SharedWorld, _ image: [UInt8], as hash: String) async throws {
+        try await publish(world, image, to: "images/\(hash)")
     }
 
     /// Publishes a message that the broker retains; an empty one removes the former.
-    private func publish(_ world: SharedWorld, _ payload: [UInt8], to topic: String) throws {
+    private func publish(_ world: SharedWorld, _ payload: [UInt8], to topic: String) async throws {
         let file = "\(world.folder)/published"
         try Data(payload).write(to: URL(fileURLWithPath: file))
         let words = ["-h", "127.0.0.1", "-p", "\(world.broker.port)", "-V", "5", "-q", "1", "-r"]
         let message = ["-t", "blestreams/\(topic)"] + (payload.isEmpty ? ["-n"] : ["-f", file])
-        #expect(try RunningProgram("/usr/bin/mosquitto_pub", words + message).waitForEnd() == 0)
+        #expect(try await RunningProgram("/usr/bin/mosquitto_pub", words + message).waitForEnd() == 0)
     }
 
     /// Puts the image into the folder, and publishes the plan.
-    private func begin(_ world: SharedWorld, _ image: [UInt8], _ change: (inout CampaignPlan) -> Void) throws {
-        try begin(world, try TestImage.place(image, in: world.folder), change)
+    private func begin(_ world: SharedWorld, _ image: [UInt8], _ change: (inout CampaignPlan) -> Void) async throws {
+        try await begin(world, try TestImage.place(image, in: world.folder), change)
     }
 
     /// Publishes the plan for an image.
@@ -151,11 +151,11 @@ struct CampaignTests {
         of sensors: [Int]? = nil,
         as name: String = "c",
         _ change: (inout CampaignPlan) -> Void = { _ in }
-    ) throws {
+    ) async throws {
         let devices = (sensors ?? Array(world.sensors.indices)).map { world.sensors[$0].address.rawValue }
         var plan = CampaignPlan(image: hash, devices: devices.map { PeripheralID(rawValue: $0) })
         change(&plan)
-        try publish(world, Array(try JSONEncoder().encode(plan)), to: "campaigns/\(name)/plan")
+        try await publish(world, Array(try JSONEncoder().encode(plan)), to: "campaigns/\(name)/plan")
     }
 }
 

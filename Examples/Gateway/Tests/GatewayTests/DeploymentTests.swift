@@ -25,6 +25,6 @@ struct DeploymentTests {
         var complaints: [String] = []
         while let line = await check.next() { if line.contains("ble-gateway") { complaints.append(line) } }
         #expect(complaints == [])
-        #expect(check.waitForEnd() == 0)
+        #expect(await check.waitForEnd() == 0)
     }
 }

@@ -13,7 +13,7 @@ import Testing
     "A gateway",
     .enabled(if: Broker.program != nil && Collector.program != nil, "\(Broker.skipReason)"),
     .serialized,
-    .timeLimit(.minutes(30))
+    .timeLimit(.minutes(10))
 )
 struct GatewayRunTests {
     @Test("publishes states, advertisements, values, gaps, health and what Home Assistant needs")
@@ -76,7 +76,7 @@ struct GatewayRunTests {
         let port = configuration.metricsPort ?? 0
         try await world.run(configuration) {
             while let message = await world.collector.next(), message.topic != "test/value/thermo/2A6E" {}
-            let text = page(port: port)
+            let text = await page(port: port)
             #expect(text.hasPrefix("HTTP/1.0 200 OK\r\n"))
             #expect(text.contains("gateway_broker_up 1\n"))
             #expect(text.contains("ble_links{peripheral="))
@@ -179,19 +179,10 @@ private final class World: Sendable {
             radio: { [air] in .radio(air.adapter()) },
             report: { line in self.said.withLock { $0.append(line) } }
         )
-        try await withThrowingTaskGroup(of: Void.self) { sensors in
-            sensors.addTask { try await self.thermometer() }
-            defer { sensors.cancelAll() }
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask { try await gateway.run() }
-                do {
-                    try await body()
-                    control.yield(.stop)
-                } catch {
-                    control.yield(.stop)
-                    throw error
-                }
-                try await group.waitForAll()
+        try await withChildren([Child { [self] in try await thermometer() }]) {
+            try await withChildren([Child { try await gateway.run() }], areCancelled: false) { [self] in
+                defer { control.yield(.stop) }
+                try await body()
             }
         }
     }

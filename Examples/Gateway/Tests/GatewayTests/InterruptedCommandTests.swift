@@ -83,7 +83,7 @@ struct InterruptedCommandTests {
         let hash = try TestImage.place(other, in: world.folder)
         let asker = Asker(world.broker, "g0/command")
         try await world.run {
-            try Self.begin(world, new)
+            try await Self.begin(world, new)
             await Self.record(of: world) { $0.percent >= 10 }
             await asker.run { ask in
                 let reply = await ask(#"{"id":1,"peripheral":"s0","op":"update","image":"\#(hash)"}"#)
@@ -105,8 +105,8 @@ struct InterruptedCommandTests {
             await Self.state(of: world) { $0.contains(#""ready":true"#) }
             await asker.run { ask in
                 async let reply = ask(#"{"id":1,"peripheral":"s0","op":"update","image":"\#(hash)"}"#)
-                await Self.news(of: world) { $0.contains(#""percent":1"#) }
-                try? Self.begin(world, new)
+                await Self.upload(of: world, atLeast: 10)
+                try? await Self.begin(world, new)
                 let words = await reply
                 #expect(
                     words.contains(#""code":"ended""#) && words.contains("such as a campaign's, has taken its place"),
@@ -136,7 +136,7 @@ struct InterruptedCommandTests {
             let (owner, next) = (first, 1 - first)
             await askers[owner].run { ask in
                 async let reply = ask(update)
-                await Self.news(of: world, gateway: owner) { $0.contains(#""percent":2"#) }
+                await Self.upload(of: world, gateway: owner, atLeast: 20)
                 // Better reception elsewhere takes the peripheral away.
                 world.air.setSignal(.dBm(-85), between: world.adapters[owner], and: world.sensors[0])
                 let words = await reply
@@ -162,12 +162,17 @@ struct InterruptedCommandTests {
             await Self.state(of: world) { $0.contains(#""ready":true"#) }
             await asker.run { ask in
                 async let reply = ask(#"{"id":1,"peripheral":"s0","op":"update","image":"\#(hash)"}"#)
-                await Self.news(of: world) { $0.contains(#""percent":1"#) }
+                await Self.upload(of: world, atLeast: 10)
                 world.stop(0)
                 let words = await reply
                 #expect(words.contains(#""code":"ended""#) && words.contains("it ends"), "\(words)")
             }
-            await Self.news(of: world) { $0.contains(#""phase":"failed""#) }
+            var last = ""
+            await Self.news(of: world) { text in
+                last = text
+                return Self.isOver(text)
+            }
+            #expect(last.contains(#""phase":"failed""#), "\(last)")
         }
         #expect(device.runningImage == old && device.restarts == 0)
     }
@@ -180,6 +185,26 @@ struct InterruptedCommandTests {
 
     private static func news(of world: SharedWorld, gateway: Int = 0, _ isWanted: (String) -> Bool) async {
         await message(of: world, "g\(gateway)/update/s0", isWanted)
+    }
+
+    /// Waits until so many hundredths of an update have been sent, or until it is over.
+    private static func upload(of world: SharedWorld, gateway: Int = 0, atLeast percent: Int) async {
+        await news(of: world, gateway: gateway) { text in
+            isOver(text) || progress(text).percent.map { $0 >= percent } ?? false
+        }
+    }
+
+    private static func progress(_ text: String) -> Progress {
+        (try? JSONDecoder().decode(Progress.self, from: Data(text.utf8))) ?? Progress()
+    }
+
+    private static func isOver(_ text: String) -> Bool {
+        progress(text).phase.map { UpdateNews.ends.contains($0) } ?? false
+    }
+
+    private struct Progress: Decodable {
+        var phase: String?
+        var percent: Int?
     }
 
     private static func message(of world: SharedWorld, _ topic: String, _ isWanted: (String) -> Bool) async {
@@ -198,12 +223,12 @@ struct InterruptedCommandTests {
         }
     }
 
-    private static func begin(_ world: SharedWorld, _ image: [UInt8]) throws {
+    private static func begin(_ world: SharedWorld, _ image: [UInt8]) async throws {
         let devices = world.sensors.map { PeripheralID(rawValue: $0.address.rawValue) }
         let plan = CampaignPlan(image: try TestImage.place(image, in: world.folder), devices: devices)
         let text = String(decoding: try JSONEncoder().encode(plan), as: UTF8.self)
         let words = ["-h", "127.0.0.1", "-p", "\(world.broker.port)", "-V", "5", "-q", "1", "-r"]
         let topic = ["-t", "blestreams/campaigns/c/plan", "-m", text]
-        #expect(try RunningProgram("/usr/bin/mosquitto_pub", words + topic).waitForEnd() == 0)
+        #expect(try await RunningProgram("/usr/bin/mosquitto_pub", words + topic).waitForEnd() == 0)
     }
 }

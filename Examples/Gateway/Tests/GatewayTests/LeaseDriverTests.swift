@@ -41,7 +41,10 @@ struct LeaseDriverTests {
             group.addTask { await client.run() }
             defer { group.cancelAll() }
             for await _ in driver.changes where !driver.tenures.isEmpty { break }
-            #expect(driver.begin(id))
+            guard driver.begin(id) else {
+                Issue.record("the lease is over already")
+                return
+            }
             #expect(driver.members(id) != nil)
             driver.stop()
             #expect(driver.members(id) == nil, "nothing may be published any more")

@@ -21,7 +21,7 @@ final class ManyProcesses {
     }
 
     deinit {
-        for program in running.values { program.end(SIGKILL) }
+        for program in running.values { program.signal(SIGKILL) }
         try? FileManager.default.removeItem(atPath: folder)
     }
 
@@ -48,15 +48,17 @@ final class ManyProcesses {
     }
 
     /// Kills a process with a signal that it can't handle.
-    func kill(_ number: Int) { running.removeValue(forKey: number)?.end(SIGKILL) }
+    func kill(_ number: Int) async { await running.removeValue(forKey: number)?.end(SIGKILL) }
 
     /// Ends all in order.
     ///
     /// - Returns: their statuses.
-    func stop() -> [Int32] {
+    func stop() async -> [Int32?] {
         for program in running.values { program.signal(SIGTERM) }
         defer { running = [:] }
-        return running.values.map { $0.waitForEnd() }
+        var statuses: [Int32?] = []
+        for program in running.values { statuses.append(await program.waitForEnd()) }
+        return statuses
     }
 
     /// Takes messages until something is so.

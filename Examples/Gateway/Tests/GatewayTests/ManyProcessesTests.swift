@@ -9,7 +9,7 @@ import Testing
     "Processes that share peripherals",
     .enabled(if: Broker.program != nil && Collector.program != nil, "\(Broker.skipReason)"),
     .serialized,
-    .timeLimit(.minutes(15))
+    .timeLimit(.minutes(10))
 )
 struct ManyProcessesTests {
     private static let wanted = ProcessInfo.processInfo.environment["GATEWAY_PROCESSES"].flatMap(Int.init)
@@ -35,7 +35,7 @@ struct ManyProcessesTests {
             let owners = Set(labels.shuffled().compactMap { tenures.owner($0)?.process }).prefix(max(1, count / 4))
             let numbers = owners.compactMap { Int($0.dropFirst()) }
             let time = Date().timeIntervalSince1970
-            for number in numbers { processes.kill(number) }
+            for number in numbers { await processes.kill(number) }
             await processes.take(&tenures) { tenures in
                 labels.allSatisfy { label in
                     tenures.owner(label).map { !owners.contains($0.process) && $0.last > time } ?? false
@@ -44,7 +44,7 @@ struct ManyProcessesTests {
             pauses += tenures.pauses(of: Set(owners), killedAt: time)
             if round == 0 { for number in numbers { try processes.start(number) } }
         }
-        let ends = processes.stop()
+        let ends = await processes.stop()
         #expect(ends.allSatisfy { $0 == 0 })
         #expect(tenures.overlaps.isEmpty, "\(tenures.overlaps.joined(separator: "\n"))")
         #expect(tenures.wrongClaims.isEmpty)

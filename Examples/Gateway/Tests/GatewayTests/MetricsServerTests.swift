@@ -4,7 +4,7 @@ import Testing
 
 @testable import Gateway
 
-@Suite("The page for Prometheus")
+@Suite("The page for Prometheus", .timeLimit(.minutes(5)))
 struct MetricsServerTests {
     @Test("leaves its port when it is closed, even while it is asked")
     func port() async throws {
@@ -18,7 +18,7 @@ struct MetricsServerTests {
                 isClosing.wait()
                 return "page \(number)"
             }
-            let answer = Task.detached { page(port: port) }
+            let answer = Task.detached { await page(port: port) }
             for await _ in asked { break }
             async let closed: Void = server.close()
             isClosing.signal()

@@ -15,7 +15,7 @@ let gatewayProgram: String = {
     "The program",
     .enabled(if: Broker.program != nil && Collector.program != nil, "\(Broker.skipReason)"),
     .serialized,
-    .timeLimit(.minutes(30))
+    .timeLimit(.minutes(10))
 )
 struct ProgramTests {
     /// How often the program is killed; `GATEWAY_KILLS` sets it.
@@ -47,17 +47,17 @@ struct ProgramTests {
             let gateway = try start(folder)
             let goal = arrived.values + Int.random(in: 1...300, using: &random)
             await arrived.take(from: collector) { $0.values >= goal }
-            gateway.end(SIGKILL)
+            await gateway.end(SIGKILL)
         }
         let gateway = try start(folder)
         let goal = arrived.values + 300
         await arrived.take(from: collector) { $0.values >= goal }
         // Those may be values of the one before, and this one may not handle signals yet.
         try await gateway.wait { $0.contains("broker: connected") }
-        #expect(gateway.end(SIGTERM) == 0)
+        #expect(await gateway.end(SIGTERM) == 0)
         // Not the next "offline": that may be about one that was killed, with much still to come behind it.
         let words = ["-h", "127.0.0.1", "-p", "\(broker.port)", "-V", "5", "-q", "1", "-t", "test/mark", "-m", "end"]
-        #expect(try RunningProgram("/usr/bin/mosquitto_pub", words).waitForEnd() == 0)
+        #expect(try await RunningProgram("/usr/bin/mosquitto_pub", words).waitForEnd() == 0)
         await arrived.take(from: collector) { $0.hasMark }
         let spool = try Spool(SpoolSettings(folder: "\(folder)/spool"))
         let counts = spool.counts
@@ -79,7 +79,7 @@ struct ProgramTests {
         let gateway = try start(folder)
         var arrived = Arrivals()
         await arrived.take(from: collector) { $0.status == "online" }
-        #expect(gateway.end(SIGTERM) == 0)
+        #expect(await gateway.end(SIGTERM) == 0)
         await arrived.take(from: collector) { $0.status == "offline" }
     }
 
@@ -96,7 +96,7 @@ struct ProgramTests {
         let gateway = try RunningProgram("/bin/sh", ["-c", line, gatewayProgram, "\(folder)/gateway.json"])
         var arrived = Arrivals()
         await arrived.take(from: collector) { $0.status == "online" }
-        #expect(gateway.end(SIGTERM) == 0)
+        #expect(await gateway.end(SIGTERM) == 0)
         await arrived.take(from: collector) { $0.status == "offline" }
     }
 
@@ -139,7 +139,7 @@ struct ProgramTests {
         gateway.signal(SIGHUP)
         try await gateway.wait { $0.contains("configuration: applied") }
         while let message = await collector.next(), message.topic != "test/value/Thermometer/2A6E" {}
-        #expect(gateway.end(SIGTERM) == 0)
+        #expect(await gateway.end(SIGTERM) == 0)
     }
 
     @Test("refuses a wrong file, and names the field")
@@ -148,7 +148,7 @@ struct ProgramTests {
         defer { try? FileManager.default.removeItem(atPath: folder) }
         try #"{ "spol": {} }"#.write(toFile: "\(folder)/gateway.json", atomically: true, encoding: .utf8)
         let gateway = try RunningProgram(gatewayProgram, ["--check", "\(folder)/gateway.json"])
-        #expect(gateway.waitForEnd() == 1)
+        #expect(await gateway.waitForEnd() == 1)
         try await gateway.wait { $0.contains("configuration: spool: it is missing") }
     }
 
@@ -164,7 +164,7 @@ struct ProgramTests {
         try text.write(toFile: file, atomically: true, encoding: .utf8)
         func check(_ status: Int32, _ line: String) async throws {
             let gateway = try RunningProgram(gatewayProgram, ["--check", file])
-            #expect(gateway.waitForEnd() == status)
+            #expect(await gateway.waitForEnd() == status)
             try await gateway.wait { $0.contains(line) }
         }
         try await check(1, "broker.tls.authorities: \(folder)/ca.pem can't be read: No such file or directory")

@@ -63,7 +63,7 @@ final class SharedWorld: Sendable {
     /// Terms with which everything happens within seconds.
     static var terms: LeaseTerms {
         var terms = LeaseTerms()
-        (terms.confirmation, terms.pulse, terms.parting) = (2000, 300, 500)
+        (terms.confirmation, terms.pulse, terms.parting) = (4000, 300, 500)
         (terms.lease, terms.renewal, terms.courtesy) = (15_000, 3000, 500)
         (terms.silence, terms.forgetting) = (6000, 30_000)
         (terms.dwell, terms.tenure) = (1000, 3000)
@@ -98,30 +98,29 @@ final class SharedWorld: Sendable {
         return configuration
     }
 
-    /// Runs the gateways and the sensors while the closure runs.
+    /// Runs the gateways and the sensors while the closure runs. A gateway or a sensor that fails ends it.
     func run(isSharing: Bool = true, _ body: @escaping @Sendable () async throws -> Void) async throws {
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            for (number, adapter) in sensors.enumerated() {
-                group.addTask {
-                    if self.firmware.isEmpty {
-                        try await self.sensor(adapter)
-                    } else {
-                        try await self.device(adapter, self.firmware[number])
-                    }
+        let devices = sensors.enumerated().map { number, adapter in
+            Child { [self] in
+                if firmware.isEmpty {
+                    try await sensor(adapter)
+                } else {
+                    try await device(adapter, firmware[number])
                 }
             }
-            defer { group.cancelAll() }
-            try await withThrowingTaskGroup(of: Void.self) { group in
+        }
+        let gateways = adapters.enumerated().map { number, adapter in
+            let gateway = Gateway(
+                configuration(number, isSharing: isSharing),
+                orders: controls[number].stream,
+                radio: { .radio(adapter) },
+                report: { _ in }
+            )
+            return Child { try await gateway.run() }
+        }
+        try await withChildren(devices) {
+            try await withChildren(gateways, areCancelled: false) { [self] in
                 defer { for number in controls.indices { stop(number) } }
-                for (number, adapter) in adapters.enumerated() {
-                    let gateway = Gateway(
-                        configuration(number, isSharing: isSharing),
-                        orders: controls[number].stream,
-                        radio: { .radio(adapter) },
-                        report: { _ in }
-                    )
-                    group.addTask { try await gateway.run() }
-                }
                 try await body()
             }
         }
@@ -150,8 +149,8 @@ final class SharedWorld: Sendable {
     // MARK: - What is seen
 
     /// The number of a metric of a gateway.
-    func metric(_ name: String, of gateway: Int) -> Int? {
-        page(port: ports[gateway]).split(separator: "\n").first { $0.hasPrefix("\(name) ") }
+    func metric(_ name: String, of gateway: Int) async -> Int? {
+        await page(port: ports[gateway]).split(separator: "\n").first { $0.hasPrefix("\(name) ") }
             .flatMap { Int($0.dropFirst(name.count + 1)) }
     }
 

@@ -9,7 +9,7 @@ import Testing
     "Hosts that speak Sparkplug B",
     .enabled(if: Broker.program != nil && Collector.program != nil, "\(Broker.skipReason)"),
     .serialized,
-    .timeLimit(.minutes(30))
+    .timeLimit(.minutes(10))
 )
 struct SparkplugTests {
     private static let counter = #"{ "name": "Counter", "characteristics": [{ "uuid": "FFF1" }] }"#
@@ -36,9 +36,9 @@ struct SparkplugTests {
         #expect(host.complaints == [])
     }
 
-    private func publish(_ words: [String], to broker: Broker) throws {
+    private func publish(_ words: [String], to broker: Broker) async throws {
         let words = ["-h", "127.0.0.1", "-p", "\(broker.port)", "-V", "5", "-q", "1"] + words
-        #expect(try RunningProgram("/usr/bin/mosquitto_pub", words).waitForEnd() == 0)
+        #expect(try await RunningProgram("/usr/bin/mosquitto_pub", words).waitForEnd() == 0)
     }
 
     private func births(_ event: SparkplugHost.Event?) -> UInt64? {
@@ -59,12 +59,12 @@ struct SparkplugTests {
             #expect(value?.name == "Temperature")
             #expect(value?.value.type == .double)
             #expect(host.devices["Thermometer"]?["Temperature"]?.unit == "°C")
-            first.end(SIGKILL)
+            await first.end(SIGKILL)
             #expect(births(await host.next("NDEATH")) == 0)
             let second = try start()
             #expect(births(await host.next("NBIRTH")) == 1)
             while let event = await host.next("DDATA"), event.metrics.first?.isHistorical == true {}
-            #expect(second.end(SIGTERM) == 0)
+            #expect(await second.end(SIGTERM) == 0)
             #expect(births(await host.next("NDEATH")) == 1)
             #expect(host.devices.isEmpty)
         }
@@ -78,11 +78,11 @@ struct SparkplugTests {
             let payload = SparkplugPayload(metrics: [SparkplugMetric("Node Control/Rebirth", .boolean(true), at: 1)])
             let file = "\(broker.folder)/rebirth"
             try Data(payload.encoded).write(to: URL(fileURLWithPath: file))
-            try publish(["-t", "spBv1.0/plant/NCMD/hall", "-f", file], to: broker)
+            try await publish(["-t", "spBv1.0/plant/NCMD/hall", "-f", file], to: broker)
             #expect(births(await host.next("NBIRTH")) == 0)
             #expect(await host.next()?.description == "DBIRTH Thermometer")
             _ = await host.next("DDATA")
-            #expect(gateway.end(SIGTERM) == 0)
+            #expect(await gateway.end(SIGTERM) == 0)
             _ = await host.next("NDEATH")
         }
     }
@@ -90,13 +90,13 @@ struct SparkplugTests {
     @Test("get what came while they were away, marked as history, with nothing missing")
     func primaryHost() async throws {
         try await with(", \"primaryHost\": \"scada\"", Self.counter) { broker, host, start in
-            func say(_ isOnline: Bool, _ time: Int) throws {
+            func say(_ isOnline: Bool, _ time: Int) async throws {
                 let text = #"{"online":\#(isOnline),"timestamp":\#(time)}"#
-                try publish(["-r", "-t", "spBv1.0/STATE/scada", "-m", text], to: broker)
+                try await publish(["-r", "-t", "spBv1.0/STATE/scada", "-m", text], to: broker)
             }
             let gateway = try start()
             try await gateway.wait { $0.contains("sparkplug: connected") }
-            try say(true, 10)
+            try await say(true, 10)
             var numbers: [Int] = []
             func take(_ count: Int) async -> Bool {
                 var isHistory = false
@@ -111,7 +111,7 @@ struct SparkplugTests {
                 return isHistory
             }
             _ = await take(50)
-            try say(false, 20)
+            try await say(false, 20)
             // What was sent before the gateway knew is in front of its death.
             while let event = await host.next(), event.type != "NDEATH" {
                 for metric in event.metrics {
@@ -121,10 +121,10 @@ struct SparkplugTests {
             }
             try await gateway.wait { $0.contains("sparkplug: the host 'scada' is gone") }
             try await gateway.wait { $0.contains("sparkplug: connected") }
-            try say(true, 30)
+            try await say(true, 30)
             #expect(await take(100))
             #expect(numbers == Array(numbers[0]..<(numbers[0] + numbers.count)))
-            #expect(gateway.end(SIGTERM) == 0)
+            #expect(await gateway.end(SIGTERM) == 0)
             _ = await host.next("NDEATH")
         }
     }

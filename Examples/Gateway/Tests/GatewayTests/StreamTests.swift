@@ -29,7 +29,7 @@ struct Seen: Decodable {
     "A stream of values",
     .enabled(if: Broker.program != nil && Collector.program != nil, "\(Broker.skipReason)"),
     .serialized,
-    .timeLimit(.minutes(30))
+    .timeLimit(.minutes(10))
 )
 struct StreamTests {
     /// How many values are sent; `GATEWAY_VALUES` sets it.
@@ -57,7 +57,7 @@ struct StreamTests {
             let part = Self.count / 4
             for number in 0..<part { publisher.publish("value", .object(("n", .number(number)))) }
             await arrived.take(from: collector) { $0.values >= min(200, part) }
-            broker.stop()
+            await broker.stop()
             for number in part..<(3 * part) { publisher.publish("value", .object(("n", .number(number)))) }
             try await broker.start()
             for number in (3 * part)..<Self.count { publisher.publish("value", .object(("n", .number(number)))) }

@@ -57,7 +57,7 @@ struct UpdateCommandTests {
             let words = ["-h", "127.0.0.1", "-p", "\(world.broker.port)", "-V", "5", "-q", "1", "-r"]
             let text = #"{"image":"00","phase":"\#(phase)","percent":40}"#
             let message = ["-t", "g0/update/\(label)", "-m", text]
-            #expect(try RunningProgram("/usr/bin/mosquitto_pub", words + message).waitForEnd() == 0)
+            #expect(try await RunningProgram("/usr/bin/mosquitto_pub", words + message).waitForEnd() == 0)
         }
         let asker = Asker(world.broker, "g0/command")
         try await world.run(isSharing: false) {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import MQTT
 
-@Suite("A follower", .enabled(if: Broker.program != nil, "\(Broker.skipReason)"), .timeLimit(.minutes(30)))
+@Suite("A follower", .enabled(if: Broker.program != nil, "\(Broker.skipReason)"), .timeLimit(.minutes(10)))
 struct FollowerTests {
     private static let topics = (0..<5).map { "t/\($0)" }
 

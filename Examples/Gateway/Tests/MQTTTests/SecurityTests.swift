@@ -7,7 +7,7 @@ import Testing
 @Suite(
     "A client with TLS",
     .enabled(if: Broker.program != nil && Certificates.program != nil, "\(Broker.skipReason)"),
-    .timeLimit(.minutes(30))
+    .timeLimit(.minutes(10))
 )
 struct SecurityTests {
     private func broker(_ certificates: Certificates) async throws -> Broker {
@@ -31,7 +31,7 @@ struct SecurityTests {
 
     @Test("proves who it is by its certificate, and carries many messages")
     func mutual() async throws {
-        let certificates = try Certificates()
+        let certificates = try await Certificates()
         let broker = try await broker(certificates)
         let security = MQTTSecurity(
             authorities: "\(certificates.folder)/ca.pem",
@@ -55,9 +55,9 @@ struct SecurityTests {
 
     @Test("is refused without a certificate, doesn't trust a stranger, and says so", arguments: [true, false])
     func strangers(_ lacksCertificate: Bool) async throws {
-        let certificates = try Certificates()
+        let certificates = try await Certificates()
         let broker = try await broker(certificates)
-        let other = try Certificates()
+        let other = try await Certificates()
         let folder = certificates.folder
         let security =
             lacksCertificate
@@ -90,14 +90,14 @@ private final class Certificates {
 
     let folder: String
 
-    init() throws {
+    init() async throws {
         folder = try temporaryFolder("certificates")
         let request = ["req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj"]
-        try run(request + ["/CN=authority", "-x509", "-days", "2", "-keyout", "ca.key", "-out", "ca.pem"])
+        try await run(request + ["/CN=authority", "-x509", "-days", "2", "-keyout", "ca.key", "-out", "ca.pem"])
         try "subjectAltName=IP:127.0.0.1".write(toFile: "\(folder)/names", atomically: true, encoding: .utf8)
         for name in ["broker", "client"] {
-            try run(request + ["/CN=\(name)", "-keyout", "\(name).key", "-out", "\(name).request"])
-            try run([
+            try await run(request + ["/CN=\(name)", "-keyout", "\(name).key", "-out", "\(name).request"])
+            try await run([
                 "x509", "-req", "-in", "\(name).request", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial",
                 "-days", "2", "-extfile", "names", "-out", "\(name).pem",
             ])
@@ -106,14 +106,8 @@ private final class Certificates {
 
     deinit { try? FileManager.default.removeItem(atPath: folder) }
 
-    private func run(_ words: [String]) throws {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: Self.program ?? "openssl")
-        process.arguments = words
-        process.currentDirectoryURL = URL(fileURLWithPath: folder)
-        process.standardError = FileHandle.nullDevice
-        try process.run()
-        process.waitUntilExit()
-        try #require(process.terminationStatus == 0)
+    private func run(_ words: [String]) async throws {
+        let program = try RunningProgram(Self.program ?? "openssl", words, in: folder)
+        try #require(await program.waitForEnd() == 0)
     }
 }

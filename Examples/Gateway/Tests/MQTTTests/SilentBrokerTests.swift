@@ -4,7 +4,7 @@ import Testing
 
 @testable import MQTT
 
-@Suite("A client whose broker says nothing", .timeLimit(.minutes(30)))
+@Suite("A client whose broker says nothing", .timeLimit(.minutes(10)))
 struct SilentBrokerTests {
     @Test("gives the connection up after the timeout, with TLS and without", arguments: [false, true])
     func silence(_ isSecure: Bool) async throws {

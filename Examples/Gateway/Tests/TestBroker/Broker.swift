@@ -32,7 +32,7 @@ public final class Broker: Sendable {
     }
 
     deinit {
-        stop()
+        process.withLock { $0 }?.signal(SIGKILL)
         try? FileManager.default.removeItem(atPath: folder)
     }
 
@@ -66,9 +66,9 @@ public final class Broker: Sendable {
     }
 
     /// Ends it in order, and returns when it has ended; it keeps sessions and messages.
-    public func stop() {
+    public func stop() async {
         let program = process.withLock { $0.take() }
-        program?.end(SIGTERM)
+        await program?.end(SIGTERM)
     }
 }
 
@@ -79,35 +79,60 @@ public func temporaryFolder(_ name: String) throws -> String {
     return path
 }
 
-/// A port of 127.0.0.1 that nobody uses.
+/// A port of 127.0.0.1 that nobody uses: not among those that the kernel gives out, and never one that was given out here
+/// before.
 public func freePort() -> Int {
-    let (socket, port) = listeningSocket()
-    close(socket)
-    return port
+    while true {
+        let port = nextPort.withLock { port in
+            defer { port = port < 31_999 ? port + 1 : 10_000 }
+            return port
+        }
+        let socket = listeningSocket(port).socket
+        guard socket >= 0 else { continue }
+        close(socket)
+        return port
+    }
 }
 
-/// A socket that listens on 127.0.0.1, and its port.
-public func listeningSocket() -> (socket: Int32, port: Int) {
-    let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+/// Two processes of tests begin at different ports.
+private let nextPort = Mutex(10_000 + Int(getpid()) * 101 % 22_000)
+
+/// A socket that listens on 127.0.0.1, and its port; a negative one if somebody has that port.
+///
+/// - Parameter port: 0: one that the kernel chooses.
+public func listeningSocket(_ port: Int = 0) -> (socket: Int32, port: Int) {
+    // No program that a test starts keeps the port.
+    let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
     address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    address.sin_port = UInt16(port).bigEndian
     var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    withUnsafeMutablePointer(to: &address) { address in
+    let isBound = withUnsafeMutablePointer(to: &address) { address in
         address.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-            _ = bind(socket, address, length)
-            _ = listen(socket, 8)
-            _ = getsockname(socket, address, &length)
+            bind(socket, address, length) == 0 && listen(socket, 8) == 0 && getsockname(socket, address, &length) == 0
         }
+    }
+    guard isBound else {
+        close(socket)
+        return (-1, 0)
     }
     return (socket, Int(UInt16(bigEndian: address.sin_port)))
 }
 
-/// Everything that a server of 127.0.0.1 answers to an HTTP request.
-public func page(port: Int) -> String {
+/// Everything that a server of 127.0.0.1 answers to an HTTP request. It waits on a thread of its own.
+public func page(port: Int) async -> String {
+    await withCheckedContinuation { continuation in
+        Thread.detachNewThread { continuation.resume(returning: blockingPage(port: port)) }
+    }
+}
+
+private func blockingPage(port: Int) -> String {
     let socket = connectedSocket(port)
     guard socket >= 0 else { return "" }
     defer { close(socket) }
+    var limit = timeval(tv_sec: 60, tv_usec: 0)
+    setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
     let request = Array("GET /metrics HTTP/1.0\r\n\r\n".utf8)
     _ = send(socket, request, request.count, Int32(MSG_NOSIGNAL))
     var answer: [UInt8] = []

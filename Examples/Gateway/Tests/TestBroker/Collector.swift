@@ -23,7 +23,7 @@ public final class Collector: Sendable {
         try await broker.waitForSubscription(of: "collector")
     }
 
-    deinit { subscriber.end(SIGKILL) }
+    deinit { subscriber.signal(SIGKILL) }
 
     /// The next message: whether it was retained, the topic and the payload.
     public func next() async -> (isRetained: Bool, topic: String, payload: String)? {

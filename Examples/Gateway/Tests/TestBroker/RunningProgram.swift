@@ -2,8 +2,10 @@ import Foundation
 import Synchronization
 
 /// A program that runs, and the lines that it writes.
+///
+/// What waits for it ends when its task is cancelled, so that a test's time limit holds.
 public final class RunningProgram: Sendable {
-    /// The program ended before it wrote what was waited for.
+    /// The program ended, or the test's time is over, before what was waited for was written.
     public struct Ended: Error, CustomStringConvertible {
         /// The last lines.
         public var description: String
@@ -12,33 +14,37 @@ public final class RunningProgram: Sendable {
     private struct State {
         var lines: [String] = []
         var taken = 0
-        var waiting: CheckedContinuation<Void, Never>?
         var isOver = false
+        /// As `waitpid` reports it; `nil` while the program runs.
+        var status: Int32?
+        var waiting: [Int: CheckedContinuation<Void, Never>] = [:]
+        var waits = 0
     }
 
-    private let process = Mutex(Process())
     private let state = Mutex(State())
     /// Its number.
     public let number: Int32
 
     /// Starts a program; what it writes to both outputs is kept.
-    public init(_ path: String, _ words: [String], environment: [String: String] = [:]) throws {
+    ///
+    /// - Parameter folder: where it runs; `nil`: here.
+    public init(
+        _ path: String,
+        _ words: [String],
+        environment: [String: String] = [:],
+        in folder: String? = nil
+    ) throws {
         let pipe = Pipe()
-        number = try process.withLock { process in
-            process.executableURL = URL(fileURLWithPath: path)
-            process.arguments = words
-            process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
-            process.standardInput = FileHandle.nullDevice
-            process.standardOutput = pipe
-            process.standardError = pipe
-            // A program inherits the blocked signals of the thread that starts it, and threads of pools block all.
-            var (none, before) = (sigset_t(), sigset_t())
-            sigemptyset(&none)
-            pthread_sigmask(SIG_SETMASK, &none, &before)
-            defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
-            try process.run()
-            return process.processIdentifier
+        for end in [pipe.fileHandleForReading, pipe.fileHandleForWriting] {
+            _ = fcntl(end.fileDescriptor, F_SETFD, FD_CLOEXEC)
         }
+        let shell = ["-c", #"cd "$0" && exec "$@""#]
+        number = try spawnProgram(
+            folder == nil ? path : "/bin/sh",
+            folder.map { shell + [$0, path] + words } ?? words,
+            environment: ProcessInfo.processInfo.environment.merging(environment) { $1 },
+            output: pipe.fileHandleForWriting.fileDescriptor
+        )
         try? pipe.fileHandleForWriting.close()
         let reading = pipe.fileHandleForReading
         Thread.detachNewThread { [weak self] in
@@ -50,41 +56,67 @@ public final class RunningProgram: Sendable {
                 guard let end = rest.lastIndex(of: 10) else { continue }
                 let lines = rest[..<end].split(separator: 10).map { String(decoding: $0, as: UTF8.self) }
                 rest.removeSubrange(...end)
-                self?.add(lines)
+                self?.change { $0.lines += lines }
             }
-            self?.add([], isOver: true)
+            self?.change { $0.isOver = true }
+        }
+        Thread.detachNewThread { [weak self, number] in
+            // Its number is its own until it is reaped, so that no signal reaches another process.
+            var (information, status) = (siginfo_t(), Int32(0))
+            while waitid(P_PID, id_t(number), &information, WEXITED | WNOWAIT) < 0, errno == EINTR {}
+            guard let self else {
+                waitpid(number, &status, 0)
+                return
+            }
+            change { state in
+                waitpid(number, &status, 0)
+                state.status = status
+            }
         }
     }
 
-    private func add(_ lines: [String], isOver: Bool = false) {
+    private func change(_ body: (inout State) -> Void) {
         let waiting = state.withLock { state in
-            state.lines += lines
-            state.isOver = isOver
-            return state.waiting.take()
+            body(&state)
+            defer { state.waiting = [:] }
+            return state.waiting.values
         }
-        waiting?.resume()
+        for continuation in waiting { continuation.resume() }
+    }
+
+    /// Waits until something changes that makes it so, or until the task is cancelled.
+    private func wait(until isSo: @escaping @Sendable (borrowing State) -> Bool) async {
+        while !Task.isCancelled, !state.withLock({ isSo($0) }) {
+            let number = state.withLock { state in
+                state.waits += 1
+                return state.waits
+            }
+            await withTaskCancellationHandler {
+                await withCheckedContinuation { continuation in
+                    let mustWait = state.withLock { state in
+                        if Task.isCancelled || isSo(state) { return false }
+                        state.waiting[number] = continuation
+                        return true
+                    }
+                    if !mustWait { continuation.resume() }
+                }
+            } onCancel: {
+                state.withLock { $0.waiting.removeValue(forKey: number) }?.resume()
+            }
+        }
     }
 
     /// All lines so far.
     public var lines: [String] { state.withLock { $0.lines } }
 
-    /// The next line; `nil` when the program has closed its outputs. For one caller at a time.
+    /// The next line; `nil` when the program has closed its outputs, and when the task is cancelled. For one caller at a
+    /// time.
     public func next() async -> String? {
-        while true {
-            let (line, isOver) = state.withLock { state -> (String?, Bool) in
-                guard state.taken < state.lines.count else { return (nil, state.isOver) }
-                defer { state.taken += 1 }
-                return (state.lines[state.taken], false)
-            }
-            if line != nil || isOver { return line }
-            await withCheckedContinuation { continuation in
-                let isThere = state.withLock { state in
-                    if state.taken < state.lines.count || state.isOver { return true }
-                    state.waiting = continuation
-                    return false
-                }
-                if isThere { continuation.resume() }
-            }
+        await wait { $0.taken < $0.lines.count || $0.isOver }
+        return state.withLock { state in
+            guard state.taken < state.lines.count else { return nil }
+            defer { state.taken += 1 }
+            return state.lines[state.taken]
         }
     }
 
@@ -97,24 +129,61 @@ public final class RunningProgram: Sendable {
         throw Ended(description: lines.suffix(20).joined(separator: "\n"))
     }
 
-    /// Sends a signal.
-    public func signal(_ signal: Int32) { kill(number, signal) }
+    /// Sends a signal, unless the program has ended.
+    public func signal(_ signal: Int32) {
+        state.withLock { if $0.status == nil { kill(number, signal) } }
+    }
 
     /// Sends a signal, and returns when the program has ended.
     ///
-    /// - Returns: its status.
+    /// - Returns: its status, as of ``waitForEnd()``.
     @discardableResult
-    public func end(_ signal: Int32) -> Int32 {
-        kill(number, signal)
-        return waitForEnd()
+    public func end(_ signal: Int32) async -> Int32? {
+        self.signal(signal)
+        return await waitForEnd()
     }
 
     /// Returns when the program has ended.
+    ///
+    /// - Returns: its status, or minus the number of the signal that ended it; `nil` if the task was cancelled before.
     @discardableResult
-    public func waitForEnd() -> Int32 {
-        process.withLock { process in
-            process.waitUntilExit()
-            return process.terminationStatus
+    public func waitForEnd() async -> Int32? {
+        await wait { $0.status != nil }
+        return state.withLock { $0.status.map { $0 & 0x7F == 0 ? $0 >> 8 & 0xFF : -($0 & 0x7F) } }
+    }
+}
+
+/// Starts a program that has no descriptor but its own three: one of another program's would keep that one's output open.
+private func spawnProgram(
+    _ path: String,
+    _ words: [String],
+    environment: [String: String],
+    output: Int32
+) throws -> pid_t {
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
+    posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO)
+    posix_spawn_file_actions_adddup2(&actions, output, STDERR_FILENO)
+    for name in try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd") {
+        if let descriptor = Int32(name), descriptor > STDERR_FILENO {
+            posix_spawn_file_actions_addclose(&actions, descriptor)
         }
     }
+    // A program inherits the blocked signals of the thread that starts it, and threads of pools block all.
+    var (attributes, none) = (posix_spawnattr_t(), sigset_t())
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    sigemptyset(&none)
+    posix_spawnattr_setsigmask(&attributes, &none)
+    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
+
+    let strings = ([path] + words).map { strdup($0) }
+    let variables = environment.map { strdup("\($0.key)=\($0.value)") }
+    defer { for string in strings + variables { free(string) } }
+    var process = pid_t()
+    let failure = posix_spawn(&process, path, &actions, &attributes, strings + [nil], variables + [nil])
+    guard failure == 0 else { throw POSIXError(.init(rawValue: failure) ?? .ENOENT) }
+    return process
 }
