@@ -21,6 +21,8 @@ final class ConnectAttempt: Sendable {
         /// What the adapter is asked to do while the peer is awaited.
         var presence: RadioActivity?
         var began = Duration.zero
+        /// Whether a link that an earlier program has left was ended.
+        var hasEndedFormer = false
     }
 
     /// How often an attempt is repeated that ended in one of these ways before the link was up. When the kernel cleans
@@ -104,7 +106,7 @@ final class ConnectAttempt: Sendable {
         let isConnected: Bool
         waits()
         // An immediate connection proves nothing: on a busy machine it may have been made during the call.
-        let hadConnection = adapter.isConnected(to: peer) ?? true
+        let hadConnection = adapter.isConnected(to: peer)
         do throws(SystemError) {
             let descriptor = try FileDescriptor.l2capSocket(of: adapter.kernel)
             // This very adapter: "any" would be the one that was plugged in last.
@@ -121,10 +123,31 @@ final class ConnectAttempt: Sendable {
         }
         if isConnected {
             // If the kernel has kept an earlier connection, it is up immediately.
-            succeed(with: socket, isResumed: hadConnection)
+            if hadConnection == true, endFormer() { return }
+            succeed(with: socket, isResumed: hadConnection ?? true)
         } else {
             try wait(for: socket)
         }
+    }
+
+    /// Ends a link that an earlier program has left, once, and then begins again; `false` if it is to be taken over.
+    ///
+    /// What that program has asked, prepared, subscribed to or begun to send is over with its link. No program has the
+    /// link's attribute channel: this socket would have been refused. It is closed before the link ends. Without the
+    /// capability the link stays, and the next try takes it over. A link that the peer made was left by nobody.
+    private func endFormer() -> Bool {
+        guard adapter.peers(asCentral: true).contains(where: { $0.rawValue == peer.rawValue }) else { return false }
+        let isFirst = state.withLock { state in
+            guard state.result != nil, !state.hasEndedFormer else { return false }
+            state.hasEndedFormer = true
+            return true
+        }
+        guard isFirst else { return false }
+        loop.enqueue { [self] in
+            // Not before the answer: the link may wait for its end, and would take the next one with it.
+            environment.drop(peer) { [self] _ in loop.enqueue { [self] in begin() } }
+        }
+        return true
     }
 
     private func wait(for socket: SharedDescriptor) throws(BLEError) {

@@ -36,7 +36,12 @@ extension FakeState {
         guard let socket = objects[descriptor]?.l2cap, let number = adapter(at: socket.adapter) else {
             return -EHOSTUNREACH
         }
-        if link(of: number, with: peer) != nil { return -EBUSY }
+        if let former = link(of: number, with: peer) {
+            guard objects[former.socket]?.l2cap?.isLeft == true else { return -EBUSY }
+            objects[former.socket] = nil
+            objects[descriptor]?.l2cap?.phase = .connected(former.link)
+            return 0
+        }
         if connecting(from: number).contains(where: { $0.peer == peer }) { return -EBUSY }
         objects[descriptor]?.l2cap?.phase = .connecting(peer)
         lookForLinks()
@@ -105,6 +110,7 @@ extension FakeState {
         objects[descriptor]?.l2cap?.phase = .dead
         tellDisconnected(link, reason)
         dropFromBacklogs(descriptor)
+        if object.l2cap?.isLeft == true { objects[descriptor] = nil }
         if let far = link.far { end(far, error: ECONNRESET, reason: 3) }
     }
 
@@ -120,6 +126,8 @@ extension FakeState {
     /// A socket was closed, and is no object any more.
     mutating func closed(_ socket: FakeObject.L2CAPSocket) {
         switch socket.phase {
+        case .connected(let link) where holdsLinks:
+            leave(link)
         case .connected(let link):
             tellDisconnected(link, 2)
             if let far = link.far { end(far) }
@@ -134,6 +142,11 @@ extension FakeState {
             }
         case .fresh, .dead: break
         }
+    }
+
+    /// A program that had a link is gone; the kernel still holds the link.
+    mutating func leave(_ link: FakeLink) {
+        objects[add(.l2cap(.init(phase: .connected(link), isLeft: true)))]?.l2cap?.level = 1
     }
 
     // MARK: - Security

@@ -40,6 +40,7 @@ extension FakeState {
 
     private mutating func disconnect(_ address: ManagementAddress?, _ call: Call) {
         guard let peer = address?.lowEnergy, let address else { return refuse(call, .invalidParameters) }
+        if refusesDisconnecting { return refuse(call, .failed) }
         guard let link = link(of: call.index, with: peer) else { return refuse(call, .disconnected) }
         end(link.socket, reason: 2)
         succeed(call, address.octets)

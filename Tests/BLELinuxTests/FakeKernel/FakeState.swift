@@ -13,6 +13,10 @@ struct FakeState {
     var peers: [BluetoothAddress: FakePeer] = [:]
     var files: [String: [UInt8]] = [:]
     var links: [String: String] = [:]
+    /// Whether the kernel holds the link of a socket that was closed.
+    var holdsLinks = false
+    /// Whether the controller ends no link when it is asked to.
+    var refusesDisconnecting = false
     /// Names of local sockets.
     var names: [[UInt8]: Int32] = [:]
     var release = "6.12.1"
@@ -122,6 +126,8 @@ struct FakeObject {
         var level: UInt8 = 1
         /// It is neither writable nor connected for as long as the kernel encrypts.
         var isSecuring = false
+        /// Its program is gone, and the kernel still holds the link.
+        var isLeft = false
     }
 
     var kind: Kind

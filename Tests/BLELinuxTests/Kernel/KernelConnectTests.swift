@@ -154,20 +154,39 @@ struct KernelConnectTests {
 
     @Test func `a link that the kernel has kept is resumed`() async throws {
         try KernelLab.peer("reset")
-        let radio = try LinuxRadio(adapter: KernelLab.central)
         try await KernelLab.asNobody {
             // Without the capability the kernel keeps the connection for two seconds.
             let unprivileged = try LinuxRadio(adapter: KernelLab.central)
-            let (link, receiver) = try await unprivileged.openLink(to: KernelLab.near)
+            for isResumed in [false, true] {
+                let (link, receiver) = try await unprivileged.openLink(to: KernelLab.near)
+                #expect(link.isResumed == isResumed)
+                #expect(link.send([0x02, 0x05, 0x02]) == .sent)
+                #expect(await receiver.next() == .received([0x03, 0x05, 0x02]))
+                link.disconnect()
+                #expect(await receiver.untilEnd().reason?.kind == .closedLocally)
+            }
+        }
+    }
+
+    @Test func `a link that the kernel has kept ends where it can be ended, and there is a new one`() async throws {
+        try KernelLab.peer("reset")
+        let radio = try LinuxRadio(adapter: KernelLab.central)
+        for _ in 0..<5 {
+            try await KernelLab.asNobody {
+                let unprivileged = try LinuxRadio(adapter: KernelLab.central)
+                let (link, receiver) = try await unprivileged.openLink(to: KernelLab.near)
+                link.disconnect()
+                #expect(await receiver.untilEnd().reason?.kind == .closedLocally)
+            }
+            #expect(try radio.hasLink(to: KernelLab.near))
+            let (link, receiver) = try await radio.openLink(to: KernelLab.near)
+            #expect(!link.isResumed)
+            // It isn't the former one, which would end now.
+            #expect(link.send([0x02, 0x05, 0x02]) == .sent)
+            #expect(await receiver.next() == .received([0x03, 0x05, 0x02]))
             link.disconnect()
             #expect(await receiver.untilEnd().reason?.kind == .closedLocally)
         }
-        let (link, receiver) = try await radio.openLink(to: KernelLab.near)
-        #expect(link.isResumed)
-        #expect(link.send([0x02, 0x05, 0x02]) == .sent)
-        #expect(await receiver.next() == .received([0x03, 0x05, 0x02]))
-        link.disconnect()
-        _ = await receiver.untilEnd()
     }
 
     @Test func `what was sent last arrives before the link is dropped`() async throws {
