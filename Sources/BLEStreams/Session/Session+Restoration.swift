@@ -26,9 +26,9 @@ extension Fleet {
     /// Adds all sessions stored by earlier runs of the program: those of ``Central/keptPlans``. This reads files, so
     /// don't call it on ``Central/executor``.
     ///
-    /// A link that the kernel still holds, for two seconds after a program was killed, is ended, and there is a new one.
-    /// Without `CAP_NET_ADMIN` it is taken over: the MTU is negotiated again, and subscriptions are made again, which has
-    /// no effect if they are still in place.
+    /// A link that the kernel still holds, for two seconds after a program was killed, is ended, and there is a new
+    /// one. Without `CAP_NET_ADMIN` it is taken over: the MTU is negotiated again, and subscriptions are made again,
+    /// which has no effect if they are still in place.
     ///
     /// - Parameter initialise: the program's first steps on each link, before the subscriptions; they must succeed.
     /// - Returns: the sessions.

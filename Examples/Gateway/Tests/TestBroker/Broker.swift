@@ -79,8 +79,8 @@ public func temporaryFolder(_ name: String) throws -> String {
     return path
 }
 
-/// A port of 127.0.0.1 that nobody uses: not among those that the kernel gives out, and never one that was given out here
-/// before.
+/// A port of 127.0.0.1 that nobody uses: not among those that the kernel gives out, and never one that was given out
+/// here before.
 public func freePort() -> Int {
     while true {
         let port = nextPort.withLock { port in

@@ -109,8 +109,8 @@ public final class RunningProgram: Sendable {
     /// All lines so far.
     public var lines: [String] { state.withLock { $0.lines } }
 
-    /// The next line; `nil` when the program has closed its outputs, and when the task is cancelled. For one caller at a
-    /// time.
+    /// The next line; `nil` when the program has closed its outputs, and when the task is cancelled. For one caller at
+    /// a time.
     public func next() async -> String? {
         await wait { $0.taken < $0.lines.count || $0.isOver }
         return state.withLock { state in
@@ -153,7 +153,8 @@ public final class RunningProgram: Sendable {
     }
 }
 
-/// Starts a program that has no descriptor but its own three: one of another program's would keep that one's output open.
+/// Starts a program that has no descriptor but its own three: one of another program's would keep that one's output
+/// open.
 private func spawnProgram(
     _ path: String,
     _ words: [String],
