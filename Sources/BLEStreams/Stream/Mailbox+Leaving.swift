@@ -57,11 +57,17 @@ extension Mailbox {
 
     /// The source puts in what an earlier consumer has left: that doesn't fail, however much it is.
     func takeOver(_ body: () -> @Sendable () -> Void) -> @Sendable () -> Void {
-        state.withLock { $0.takeovers += 1 }
+        state.withLock { state in
+            if state.takeovers == 0 { state.takeoverBegan = state.first + state.buffer.count }
+            state.takeovers += 1
+        }
         defer {
             state.withLock { state in
                 state.takeovers -= 1
-                if policy.fails { state.takenOver = state.first + state.buffer.count }
+                let (began, end) = (state.takeoverBegan, state.first + state.buffer.count)
+                guard state.takeovers == 0, end > began else { return }
+                let earlier = state.waitingOfTakenOver(inHand.load(ordering: .relaxed))
+                state.takenOver = (earlier + end - began, end)
             }
         }
         return body()

@@ -19,13 +19,18 @@ final class Mailbox<Element: Sendable>: Sendable {
         var isLeaving = false
         /// How many sources hand over what an earlier consumer has left.
         var takeovers = 0
-        /// The number of the element behind those that were taken over. A buffer that fails holds them beyond its
-        /// capacity.
-        var takenOver = 0
+        /// How many elements were taken over, which a buffer that fails holds beyond its capacity, and the number of the
+        /// element behind the last one.
+        var takenOver = (count: 0, end: 0)
+        /// The number of the element behind the last one when the first of several takeovers began.
+        var takeoverBegan = 0
         /// Whether the consumer takes only what was there when it was stopped; the rest is the next one's.
         var isStopped = false
 
         var isEmpty: Bool { buffer.isEmpty && gap == nil && laterGaps.isEmpty }
+
+        /// How many of the elements that were taken over still wait.
+        func waitingOfTakenOver(_ inHand: Int) -> Int { min(takenOver.count, max(takenOver.end - (first - inHand), 0)) }
     }
 
     enum End {
@@ -72,19 +77,18 @@ final class Mailbox<Element: Sendable>: Sendable {
 
     func waiting(in state: borrowing State) -> Int { state.buffer.count + inHand.load(ordering: .relaxed) }
 
-    /// Whether so many elements may wait.
+    /// Whether there is room for so many more elements, with so many in the consumer's hand.
     @inline(__always)
-    private func mayHold(_ count: Int, in state: borrowing State) -> Bool {
-        count <= policy.capacity || mayExceed(by: count - policy.capacity, state)
+    private func hasRoom(for count: Int, _ inHand: Int, in state: borrowing State) -> Bool {
+        let sum = state.buffer.count + inHand + count
+        return sum <= policy.capacity || mayExceed(by: sum - policy.capacity, inHand, state)
     }
 
     /// Whether so many elements may wait beyond the policy's capacity.
     @inline(never)
-    private func mayExceed(by count: Int, _ state: borrowing State) -> Bool {
+    private func mayExceed(by count: Int, _ inHand: Int, _ state: borrowing State) -> Bool {
         if policy.fails, state.isLeaving || state.takeovers > 0 { return true }
-        // Of those taken over, the ones that still wait.
-        let oldest = state.first - inHand.load(ordering: .relaxed)
-        return count <= max(state.takenOver - oldest, 0) + (state.isStopped ? Self.keptWhenStopped : 0)
+        return count <= state.waitingOfTakenOver(inHand) + (state.isStopped ? Self.keptWhenStopped : 0)
     }
 
     // MARK: - The source's side
@@ -137,11 +141,11 @@ final class Mailbox<Element: Sendable>: Sendable {
         var displaced: [Element] = []
         var result = Put()
         result.mustWake = alter { state in
-            let sum = waiting(in: state) + elements.count
-            if state.end == nil, mayHold(sum, in: state) {
+            let inHand = inHand.load(ordering: .relaxed)
+            if state.end == nil, hasRoom(for: elements.count, inHand, in: state) {
                 state.received += elements.count
                 append(&state.buffer, elements)
-                state.highWaterMark = max(state.highWaterMark, sum)
+                state.highWaterMark = max(state.highWaterMark, state.buffer.count + inHand)
             } else {
                 for element in elements { place(element, into: &state, &displaced) }
             }
@@ -152,10 +156,10 @@ final class Mailbox<Element: Sendable>: Sendable {
 
     private func place(_ element: Element, into state: inout State, _ displaced: inout [Element]) {
         state.received += 1
-        let waiting = waiting(in: state)
-        if state.end == nil, mayHold(waiting + 1, in: state) {
+        let inHand = inHand.load(ordering: .relaxed)
+        if state.end == nil, hasRoom(for: 1, inHand, in: state) {
             state.buffer.append(element)
-            state.highWaterMark = max(state.highWaterMark, waiting + 1)
+            state.highWaterMark = max(state.highWaterMark, state.buffer.count + inHand)
             return
         }
         state.dropped += 1

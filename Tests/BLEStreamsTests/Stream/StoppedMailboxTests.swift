@@ -91,6 +91,23 @@ import Testing
         for _ in 0..<3 { _ = try cursor.poll() }
         #expect(throws: BLEError.self) { _ = try cursor.poll() }
     }
+
+    @Test(arguments: [0, 4])
+    func `a buffer that fails holds beyond its capacity what it took over, and nothing else`(_ count: Int) throws {
+        let mailbox = Mailbox<Int>(policy: .fail(3), waker: Waker {})
+        let cursor = mailbox.cursor()
+        for number in 0..<2 { mailbox.send(number) }
+        for _ in 0..<3 {
+            _ = mailbox.takeOver {
+                for number in 0..<count { mailbox.send(number) }
+                return {}
+            }
+        }
+        #expect(mailbox.send(2))
+        #expect(!mailbox.send(3))
+        for _ in 0..<(3 + 3 * count) { _ = try cursor.poll() }
+        #expect(throws: BLEError.self) { _ = try cursor.poll() }
+    }
 }
 
 extension Polled {
