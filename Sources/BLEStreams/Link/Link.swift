@@ -38,6 +38,9 @@ public final class Link: Sendable {
     /// The peripheral's stored bonds when the link was made.
     let keptBonds: [Bond]
 
+    /// The characteristics of which the peripheral has a part of a message.
+    let sentParts: SentParts.Record
+
     /// The subscriptions that the peripheral may have kept from an earlier link.
     private let keptSubscriptions: [LinkMachine.KeptSubscription]
 
@@ -46,7 +49,7 @@ public final class Link: Sendable {
         self.peripheral = peripheral
         keptBonds = record.bonds(with: peripheral.address)
         let raiser = SecurityRaiser(peripheral, keptBonds: keptBonds)
-        peripheral.core.sentParts.begin(radioLink)
+        sentParts = peripheral.core.sentParts.begin(radioLink)
         let (lifetime, watchers) = (LinkLifetime(), ServiceWatchers())
         let memory = DatabaseMemory(store: peripheral.core.store, peer: peripheral.address)
         self.watchers = watchers
@@ -119,6 +122,7 @@ public final class Link: Sendable {
         self.raisesAfterRefusal = raisesAfterRefusal
         keptBonds = link.keptBonds
         keptSubscriptions = link.keptSubscriptions
+        sentParts = link.sentParts
         self.share = share
         bearer = link.bearer
         watchers = link.watchers

@@ -215,7 +215,7 @@ extension CharacteristicAccess {
                 let handle = try await link.valueHandle(of: reference.selector)
                 try Task.checkCancellation()
                 let (parts, peer) = (link.peripheral.core.sentParts, link.bearer.peripheral)
-                if parts.contains(handle, of: peer), !beginsAnew {
+                if link.sentParts.contains(handle), !beginsAnew {
                     link.bearer.close(DisconnectReason(.closedLocally))
                     throw BLEError.followsPart(
                         object,
@@ -224,7 +224,7 @@ extension CharacteristicAccess {
                 }
                 var teller = SendingProgress(of: message.count, on: link.timeline)
                 var sent = PartCount(of: chunks.count)
-                defer { if sent.isAnything { parts.sent(part: sent.isPart, at: handle, of: peer) } }
+                defer { if sent.isAnything { parts.sent(part: sent.isPart, at: handle, of: peer, in: link.sentParts) } }
                 for chunk in chunks {
                     do { try await link.write(chunk, to: reference, kind) } catch {
                         sent.fail(error)
