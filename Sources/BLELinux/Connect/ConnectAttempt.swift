@@ -37,6 +37,8 @@ final class ConnectAttempt: Sendable {
     private let peer: BluetoothAddress
     private let adapter: LinuxAdapter
     private let peers: ConnectingPeers
+    private let settling: SettlingPeers
+    private let excludedRoles: ExcludedRoles
     private let loop: EventLoop
     private let environment: any LinkEnvironment
     /// Called right before each socket connects; the returned closure is called right afterwards.
@@ -47,6 +49,8 @@ final class ConnectAttempt: Sendable {
         to peer: BluetoothAddress,
         from adapter: LinuxAdapter,
         peers: ConnectingPeers,
+        settling: SettlingPeers,
+        excludedRoles: ExcludedRoles,
         loop: EventLoop,
         environment: any LinkEnvironment,
         prepare: @escaping @Sendable () -> () -> Void,
@@ -55,6 +59,8 @@ final class ConnectAttempt: Sendable {
         self.peer = peer
         self.adapter = adapter
         self.peers = peers
+        self.settling = settling
+        self.excludedRoles = excludedRoles
         self.loop = loop
         self.environment = environment
         self.prepare = prepare
@@ -134,18 +140,26 @@ final class ConnectAttempt: Sendable {
     ///
     /// What that program has asked, prepared, subscribed to or begun to send is over with its link. No program has the
     /// link's attribute channel: this socket would have been refused. It is closed before the link ends. Without the
-    /// capability the link stays, and the next try takes it over. A link that the peer made was left by nobody.
+    /// capability the link stays, and the next try takes it over. A link that the peer made was left by nobody; and
+    /// where a central is in the way of a new one, the one that is there is better than none.
     private func endFormer() -> Bool {
-        guard adapter.peers(asCentral: true).contains(where: { $0.rawValue == peer.rawValue }) else { return false }
+        guard adapter.peers(asCentral: true).contains(where: { $0.rawValue == peer.rawValue }),
+            excludedRoles.connectObstacle == nil
+        else { return false }
         let isFirst = state.withLock { state in
             guard state.result != nil, !state.hasEndedFormer else { return false }
             state.hasEndedFormer = true
             return true
         }
         guard isFirst else { return false }
+        // Not before the answer, and no other attempt either if this one is given up: the command may wait in line, and
+        // would end the next link.
+        settling.hold(peer)
         loop.enqueue { [self] in
-            // Not before the answer: the link may wait for its end, and would take the next one with it.
-            environment.drop(peer) { [self] _ in loop.enqueue { [self] in begin() } }
+            environment.drop(peer) { [self] _ in
+                settling.settle(peer)
+                loop.enqueue { [self] in begin() }
+            }
         }
         return true
     }

@@ -44,6 +44,15 @@ final class SettlingPeers: Sendable {
         state.withLock { $0.peers[peer, default: Settling()].deadline = deadline }
     }
 
+    /// Attempts to connect to this peer wait until ``settle(_:)``.
+    func hold(_ peer: BluetoothAddress) {
+        let superfluous = state.withLock { state in
+            defer { state.peers[peer, default: Settling()].deadline = nil }
+            return state.peers[peer]?.deadline
+        }
+        superfluous?.cancel()
+    }
+
     /// Runs a closure on the loop's thread once the kernel has cleaned up earlier attempts to this peer.
     func whenSettled(_ peer: BluetoothAddress, _ body: @escaping @Sendable () -> Void) {
         let mustWait = state.withLock { state in
@@ -52,7 +61,8 @@ final class SettlingPeers: Sendable {
         if !mustWait { loop.enqueue(body) }
     }
 
-    private func settle(_ peer: BluetoothAddress) {
+    /// The attempts to connect to this peer may begin.
+    func settle(_ peer: BluetoothAddress) {
         let settling = state.withLock { $0.peers.removeValue(forKey: peer) }
         for body in settling?.waiting ?? [] { loop.enqueue(body) }
     }

@@ -90,4 +90,53 @@ import Testing
             #expect(handle == nil)
         }
     }
+
+    @Test func `when an attempt is given up meanwhile, the next one waits until the former link has ended`()
+        async throws
+    {
+        let radio = try run.radio()
+        _ = leaveLink()
+        await run.kernel.idle()
+        run.kernel.with { $0.adapters[run.kernel.central]?.silent = [0x14] }
+        let first = radio.connect(to: .example) { _ in }
+        await run.kernel.idle()
+        let calls = run.kernel.with { $0.calls[.connect] }
+        first.cancel()
+        let outcome = FakeRun.Collector<Result<any ATTLink, BLEError>>()
+        let second = radio.connect(to: .example) { outcome.add($0) }
+        await run.kernel.idle()
+        // The command has no answer yet.
+        #expect(run.kernel.with { $0.calls[.connect] } == calls && outcome.all.isEmpty)
+        run.kernel.with { $0.adapters[run.kernel.central]?.silent = [] }
+        let link = try await outcome.first("connecting", in: run) { try $0.get() }
+        #expect(!link.isResumed)
+        second.cancel()
+        link.disconnect()
+    }
+
+    @Test func `it is taken over where a central is in the way of a new one`() async throws {
+        let radio = try run.radio()
+        run.kernel.with { $0.adapters[run.kernel.central]?.combinesRoles = false }
+        // It asks for the roles when it connects for the first time.
+        let earlier = radio.connect(to: BluetoothAddress(rawValue: 0xC0DE_0000_00EE, kind: .random)) { _ in }
+        await run.kernel.idle()
+        earlier.cancel()
+        await run.kernel.idle()
+        let former = leaveLink()
+        let central = BluetoothAddress(rawValue: 0xC0DE_0000_00FF, kind: .random)
+        run.kernel.with { state in
+            let link = FakeLink(
+                adapter: run.kernel.central,
+                peer: central,
+                handle: state.nextHandle,
+                isCentral: false,
+                far: nil
+            )
+            state.nextHandle += 1
+            state.leave(link)
+        }
+        let end = try await connect(radio)
+        #expect(end.link.isResumed)
+        #expect(handle == former)
+    }
 }
