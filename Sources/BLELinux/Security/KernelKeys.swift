@@ -187,6 +187,8 @@ final class KernelKeys: Sendable {
             note(bonds, areThere: false)
             result(.failure(obstacle))
         case .load(let keys):
+            // A claim knows what was loaded; what the kernel has made since, for another part of this program, stays.
+            let keys = current == nil ? reported.completing(keys) : keys
             give(keys, peers, management, after: reported.count) { [self] outcome in
                 if case .success = outcome { note(bonds, areThere: true) }
                 result(outcome)

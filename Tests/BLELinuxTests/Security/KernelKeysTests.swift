@@ -26,10 +26,19 @@ import Testing
     )
 
     /// Loads the bond, as if the kernel had been seen without any key.
-    private func load() -> Events<Bool> {
-        Events { [kernel, keys] yield in
+    ///
+    /// - Parameter isUnread: whether this program may not read the kernel's list, and bluetoothd isn't there.
+    private func load(isUnread: Bool = false) -> Events<Bool> {
+        // An adapter that nobody else has: claims are of the whole machine.
+        let adapter = isUnread ? "hci\(UInt64.random(in: 1000 ... .max))" : "hci0"
+        return Events { [kernel, keys] yield in
             kernel.loop.enqueue {
-                keys.load([Self.bond], on: "hci0", current: Self.nothing, bluetoothd: .here) { outcome in
+                keys.load(
+                    [Self.bond],
+                    on: adapter,
+                    current: isUnread ? nil : Self.nothing,
+                    bluetoothd: isUnread ? .absent : .here
+                ) { outcome in
                     if case .success = outcome { yield(true) } else { yield(false) }
                 }
             }
@@ -53,10 +62,12 @@ import Testing
         _ = await answered.next()
     }
 
-    @Test func `a key that was made since the list was read is not removed with it`() async throws {
+    /// Also where it was made for another part of this program, such as a server with another store.
+    @Test(arguments: [false, true])
+    func `a key that was made since the list was read is not removed with it`(_ isUnread: Bool) async throws {
         try kernel.tellKey(kind: 2)
         try await settle()
-        let end = load()
+        let end = load(isUnread: isUnread)
         #expect(try await kernel.answer()?.opcode == .loadIdentityResolvingKeys)
         #expect(Self.count(in: try await kernel.answer()) == 2)
         #expect(await end.next() == true)
