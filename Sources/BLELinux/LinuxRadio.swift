@@ -98,7 +98,7 @@ public final class LinuxRadio: Radio {
         excludedRoles = ExcludedRoles(adapter: adapter, management: management)
         keys = KernelKeys(management: management)
         pairingSettings = management.map { [leftovers] management in
-            PairingSettings(management: management, leftovers: leftovers) { adapter.facts }
+            PairingSettings(management: management, leftovers: leftovers, timeline: timeline) { adapter.facts }
         }
         security = SecurityWatch(management: management)
         monitor = LinkMonitor(adapter, loop: loop)

@@ -18,20 +18,30 @@ final class PairingSettings: Sendable {
         var switchedOn: [(setting: PairingSwitch, note: LeftoverNote?)] = []
         var observation: RadioActivity?
         var repairs = 0
+        var lastRepair = Duration.zero
     }
 
     /// How often a setting is switched on again: after that, a program that insists on the contrary prevails.
     static let mostRepairs = 8
+    /// After so long without a repair they are counted anew: a server holds the settings for months.
+    static let calm = Duration.seconds(60)
 
     private let management: ManagementSocket
     private let leftovers: Leftovers
     /// The adapter; `nil` while it is absent.
     private let facts: @Sendable () -> AdapterFacts?
+    private let timeline: any Timeline
     private let state = Mutex(State())
 
-    init(management: ManagementSocket, leftovers: Leftovers, facts: @escaping @Sendable () -> AdapterFacts?) {
+    init(
+        management: ManagementSocket,
+        leftovers: Leftovers,
+        timeline: any Timeline,
+        facts: @escaping @Sendable () -> AdapterFacts?
+    ) {
         self.management = management
         self.leftovers = leftovers
+        self.timeline = timeline
         self.facts = facts
     }
 
@@ -117,12 +127,15 @@ final class PairingSettings: Sendable {
 
     /// Another program has changed the settings: the kernel doesn't send a program the events of its own changes.
     private func changed(to settings: ManagementSettings) {
+        let now = timeline.now
         let missing = state.withLock { state in
             let missing = state.needed.filter { !settings.contains($0.setting) }
+            if now - state.lastRepair >= Self.calm { state.repairs = 0 }
             guard state.holders > 0, !missing.isEmpty, state.repairs < Self.mostRepairs else {
                 return [PairingSwitch]()
             }
             state.repairs += 1
+            state.lastRepair = now
             return Array(missing)
         }
         switchOn(missing[...]) { _ in }

@@ -27,8 +27,12 @@ import Testing
         return Leftovers(folder: folder, boot: "a")
     }
 
-    private func settings() -> PairingSettings {
-        PairingSettings(management: kernel.management, leftovers: leftovers) { [adapter] in adapter }
+    /// - Parameter step: how much time passes between two of another program's changes.
+    private func settings(step: Duration = .zero) -> PairingSettings {
+        let timeline = HandTimeline(step: step)
+        return PairingSettings(management: kernel.management, leftovers: leftovers, timeline: timeline) { [adapter] in
+            adapter
+        }
     }
 
     /// Begins to hold them; the answer comes as an event.
@@ -86,6 +90,18 @@ import Testing
         try tell([.powered, .bondable])
         kernel.management.submit(ManagementReadInformation()) { _ in }
         try await answerInformation([.powered, .bondable])
+        settings.release()
+        #expect(try await set(.setBondable) == false)
+        #expect(try await set(.setSecureConnections) == false)
+    }
+
+    @Test func `what is switched off now and then, for months, is on again each time`() async throws {
+        let settings = settings(step: PairingSettings.calm)
+        try await held(settings)
+        for _ in 0..<(3 * PairingSettings.mostRepairs) {
+            try tell([.powered, .bondable])
+            #expect(try await set(.setSecureConnections) == true)
+        }
         settings.release()
         #expect(try await set(.setBondable) == false)
         #expect(try await set(.setSecureConnections) == false)

@@ -57,7 +57,9 @@ extension KernelDouble {
         return PairingSurroundings(
             management: management,
             keys: keys ?? KernelKeys(management: management),
-            settings: PairingSettings(management: management, leftovers: leftovers) { Self.adapter },
+            settings: PairingSettings(management: management, leftovers: leftovers, timeline: timeline) {
+                Self.adapter
+            },
             adapter: "hci0",
             facts: facts,
             leftovers: leftovers,
