@@ -78,7 +78,10 @@ extension Connector {
     private func tellEvents(_ errand: Errand) {
         guard let (first, outcome) = errand.answers.first, let events = first.peripheral.core.events else { return }
         if outcome == .linked {
-            return events.tell(.connected(after: timeline.now - first.begin), of: first.peripheral.address)
+            // By the link's address, as its end is told; the caller may know another one.
+            let link = state.withLock { $0.entries[errand.number]?.link }
+            let address = link?.bearer.peripheral ?? first.peripheral.address
+            return events.tell(.connected(after: timeline.now - first.begin), of: address)
         }
         for (asker, outcome) in errand.answers {
             let (address, after) = (asker.peripheral.address, timeline.now - asker.begin)

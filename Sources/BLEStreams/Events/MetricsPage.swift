@@ -56,11 +56,11 @@ public final class MetricsPage: EventHandler {
             default: break
             }
             guard let peripheral = event.peripheral else {
-                state.others.add(event.kind)
+                state.others.add(event.kind, ofSeveral: true)
                 return
             }
             if state.peripherals[peripheral] == nil, state.peripherals.count >= Self.peripheralLimit {
-                state.others.add(event.kind)
+                state.others.add(event.kind, ofSeveral: true)
             } else {
                 state.peripherals[peripheral, default: MetricsOfPeripheral()].add(event.kind)
             }
@@ -140,12 +140,12 @@ private struct MetricsOfPeripheral: Sendable {
 
     var isEmpty: Bool { Self.metrics.allSatisfy { self[keyPath: $0.value] == nil } }
 
-    mutating func add(_ kind: Central.Event.Kind) {
+    /// - Parameter isOfSeveral: whether these are the metrics of several peripherals; one has one link at a time.
+    mutating func add(_ kind: Central.Event.Kind, ofSeveral isOfSeveral: Bool = false) {
         switch kind {
-        // A peripheral has one link at a time.
-        case .connected: links = 1
+        case .connected: links = isOfSeveral ? (links ?? 0) + 1 : 1
         case .disconnected(let reason, _):
-            links = 0
+            links = isOfSeveral ? max((links ?? 0) - 1, 0) : 0
             if reason.kind != .closedLocally { lost = (lost ?? 0) + 1 }
         case .connectFailed: failures = (failures ?? 0) + 1
         case .reconnected: reconnects = (reconnects ?? 0) + 1

@@ -64,7 +64,7 @@ public final class Fleet: Sendable {
             session.stop()
             return session
         }
-        for watcher in watchers { watcher.watch(session) }
+        for watcher in watchers { begin(watcher, session) }
         adder.yield(driver)
         return session
     }
@@ -136,12 +136,19 @@ public final class Fleet: Sendable {
 
     // MARK: - Watching
 
+    /// Watches a session, unless it has left the fleet meanwhile: another one may have its place in memory later.
+    private func begin(_ watcher: FleetWatcher, _ session: Session) {
+        watcher.watch(session)
+        let isHere = state.withLock { state in state.sessions.contains { $0 === session } }
+        if !isHere { watcher.forget(session) }
+    }
+
     /// Watches all sessions, including those added later, until the returned closure is called.
     func watch(_ watcher: FleetWatcher) -> @Sendable () -> Void {
         let (id, sessions, isOver) = state.withLock { state in
             (state.isOver ? 0 : state.watchers.add(watcher), state.sessions, state.isOver)
         }
-        for session in sessions { watcher.watch(session) }
+        for session in sessions { begin(watcher, session) }
         if isOver { watcher.finish() }
         return {
             _ = self.state.withLock { $0.watchers.remove(id) }

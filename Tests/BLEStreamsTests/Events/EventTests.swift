@@ -58,6 +58,49 @@ import Testing
         #expect(diary.words.contains { $0.contains("read A001: ") })
     }
 
+    @Test func `the end of a link is told of the same peripheral as its beginning, whatever it was asked for by`()
+        async throws
+    {
+        try await VirtualTime.run(seed: 1) { time in
+            let air = SimulatedAir(time)
+            // By its octets it is rather a private address.
+            let address = BluetoothAddress(rawValue: 0x4C00_0000_0001, kind: .public)
+            let (near, far) = (air.adapter(), air.adapter(address: address))
+            let (page, diary) = (MetricsPage(), Diary())
+            let central = try await Central.open(.radio(near).reporting(to: page).reporting(to: diary))
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    try await Bench.description.run(on: .radio(far)) { server in
+                        for try await _ in server.centralEvents {}
+                    }
+                }
+                try await central.peripheral("4C:00:00:00:00:01").withLink { _ in }
+                group.cancelAll()
+                while await group.nextResult() != nil {}
+            }
+            try await time.sleep(for: .seconds(1))
+            #expect(diary.all.compactMap(\.peripheral) == [address, address], "\(diary.words)")
+            let lines = page.text.split(separator: "\n").filter { $0.hasPrefix("ble_links{") }
+            #expect(lines == [#"ble_links{peripheral="4C:00:00:00:00:01"} 0"#])
+        }
+    }
+
+    @Test func `the links of those that are counted together are counted`() {
+        let page = MetricsPage()
+        func tell(_ number: UInt64, _ kind: Central.Event.Kind) {
+            let peripheral = BluetoothAddress(rawValue: number, kind: .public)
+            let time = ReceptionTime(sinceEpoch: .zero, source: .simulation)
+            page.handle(Central.Event(kind, of: peripheral, at: time))
+        }
+        var lines: [Substring] {
+            page.text.split(separator: "\n").filter { $0.hasPrefix(#"ble_links{peripheral="other""#) }
+        }
+        for number in 1...258 { tell(UInt64(number), .connected(after: .zero)) }
+        #expect(lines == [#"ble_links{peripheral="other"} 2"#])
+        tell(258, .disconnected(DisconnectReason(.closedLocally), after: .zero))
+        #expect(lines == [#"ble_links{peripheral="other"} 1"#])
+    }
+
     @Test func `an operation that fails is told with its error, without values`() async throws {
         let diary = Diary()
         try await Bench.run { bench in
