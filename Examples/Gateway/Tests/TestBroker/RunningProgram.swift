@@ -34,17 +34,23 @@ public final class RunningProgram: Sendable {
         environment: [String: String] = [:],
         in folder: String? = nil
     ) throws {
-        let pipe = Pipe()
-        for end in [pipe.fileHandleForReading, pipe.fileHandleForWriting] {
-            _ = fcntl(end.fileDescriptor, F_SETFD, FD_CLOEXEC)
-        }
         let shell = ["-c", #"cd "$0" && exec "$@""#]
-        number = try spawnProgram(
-            folder == nil ? path : "/bin/sh",
-            folder.map { shell + [$0, path] + words } ?? words,
-            environment: ProcessInfo.processInfo.environment.merging(environment) { $1 },
-            output: pipe.fileHandleForWriting.fileDescriptor
-        )
+        let (file, arguments) = folder.map { ("/bin/sh", shell + [$0, path] + words) } ?? (path, words)
+        // One at a time, so that none inherits the other's output.
+        let (pipe, number) = try spawning.withLock { _ in
+            let pipe = Pipe()
+            for end in [pipe.fileHandleForReading, pipe.fileHandleForWriting] {
+                _ = fcntl(end.fileDescriptor, F_SETFD, FD_CLOEXEC)
+            }
+            let number = try spawnProgram(
+                file,
+                arguments,
+                environment: ProcessInfo.processInfo.environment.merging(environment) { $1 },
+                output: pipe.fileHandleForWriting.fileDescriptor
+            )
+            return (pipe, number)
+        }
+        self.number = number
         try? pipe.fileHandleForWriting.close()
         let reading = pipe.fileHandleForReading
         Thread.detachNewThread { [weak self] in
@@ -152,6 +158,8 @@ public final class RunningProgram: Sendable {
         return state.withLock { $0.status.map { $0 & 0x7F == 0 ? $0 >> 8 & 0xFF : -($0 & 0x7F) } }
     }
 }
+
+private let spawning = Mutex(())
 
 /// Starts a program that has no descriptor but its own three: one of another program's would keep that one's output
 /// open.
