@@ -43,8 +43,9 @@ extension LinuxRadio {
     /// With the capability `CAP_NET_ADMIN` it interrupts a running discovery, which its program then resumes, and sets
     /// how long the kernel waits for the answer of a peer that it has received: 3 s for most, 11 s for one that may
     /// advertise rarely. That is a default of the adapter, for all programs. A link that an earlier program has left,
-    /// as the kernel keeps it for two seconds, ends before; without the capability it is taken over. So does one that
-    /// another program has for other channels than the attribute channel alone: nothing tells them apart.
+    /// as the kernel keeps it for two seconds, ends before; without the capability, and on Linux 6.1, it is taken over.
+    /// So does one that another program has for other channels than the attribute channel alone: nothing tells them
+    /// apart.
     public func connect(
         to peer: BluetoothAddress,
         result: @escaping @Sendable (Result<any ATTLink, BLEError>) -> Void

@@ -141,10 +141,13 @@ final class ConnectAttempt: Sendable {
     /// What that program has asked, prepared, subscribed to or begun to send is over with its link. No program has the
     /// link's attribute channel: this socket would have been refused. It is closed before the link ends. Without the
     /// capability the link stays, and the next try takes it over. A link that the peer made was left by nobody; and
-    /// where a central is in the way of a new one, the one that is there is better than none.
+    /// where a central is in the way of a new one, the one that is there is better than none. Nor is one ended on
+    /// kernels that may kill the thread which closes the socket of a lost link: they answer before they have cleaned
+    /// up, and an attempt right behind the answer fails with the link, as does its socket.
     private func endFormer() -> Bool {
         guard adapter.peers(asCentral: true).contains(where: { $0.rawValue == peer.rawValue }),
-            excludedRoles.connectObstacle == nil
+            excludedRoles.connectObstacle == nil,
+            !KernelFaults.killsWhoClosesDeadSockets(of: adapter.kernel)
         else { return false }
         let isFirst = state.withLock { state in
             guard state.result != nil, !state.hasEndedFormer else { return false }

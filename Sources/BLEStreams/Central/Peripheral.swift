@@ -39,8 +39,8 @@ public struct Peripheral: Sendable {
     ///
     /// Connecting includes the negotiation of the MTU; a peripheral that refuses it, or leaves it unanswered for 5 s,
     /// is used with 23. If Linux still has the connection of an earlier program, this call ends it first, and connects
-    /// anew. Without `CAP_NET_ADMIN` it takes that connection over: an answer to the earlier program is never taken for
-    /// an answer to this one, and the MTU is negotiated again.
+    /// anew. Without `CAP_NET_ADMIN`, and on Linux 6.1, it takes that connection over: an answer to the earlier program
+    /// is never taken for an answer to this one, and the MTU is negotiated again.
     ///
     /// A connection that failed to be established, the commonest failure on air, is retried within the time limit:
     /// three times immediately, then after pauses of 250 ms to 4 s. So is a link that was lost before anything was

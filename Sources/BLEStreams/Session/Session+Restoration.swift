@@ -27,8 +27,8 @@ extension Fleet {
     /// don't call it on ``Central/executor``.
     ///
     /// A link that the kernel still holds, for two seconds after a program was killed, is ended, and there is a new
-    /// one. Without `CAP_NET_ADMIN` it is taken over: the MTU is negotiated again, and subscriptions are made again,
-    /// which has no effect if they are still in place.
+    /// one. Without `CAP_NET_ADMIN`, and on Linux 6.1, it is taken over: the MTU is negotiated again, and subscriptions
+    /// are made again, which has no effect if they are still in place.
     ///
     /// - Parameter initialise: the program's first steps on each link, before the subscriptions; they must succeed.
     /// - Returns: the sessions.

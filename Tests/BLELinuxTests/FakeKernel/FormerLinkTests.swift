@@ -56,6 +56,14 @@ import Testing
         #expect(handle == former)
     }
 
+    @Test func `on a kernel that may end the thread which closes a dead socket it is taken over`() async throws {
+        run.kernel.with { $0.release = "6.1.0-56-amd64" }
+        let former = leaveLink()
+        let end = try await connect(run.radio())
+        #expect(end.link.isResumed)
+        #expect(handle == former)
+    }
+
     @Test func `it is taken over if it can't be ended, and is not asked to end again`() async throws {
         let radio = try run.radio()
         let former = leaveLink()

@@ -168,7 +168,8 @@ struct KernelConnectTests {
         }
     }
 
-    @Test func `a link that the kernel has kept ends where it can be ended, and there is a new one`() async throws {
+    @Test(.disabled(if: KernelFaults.killsWhoClosesDeadSockets, KernelLab.closingFault))
+    func `a link that the kernel has kept ends where it can be ended, and there is a new one`() async throws {
         try KernelLab.peer("reset")
         let radio = try LinuxRadio(adapter: KernelLab.central)
         for _ in 0..<5 {
