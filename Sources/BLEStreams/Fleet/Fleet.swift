@@ -64,7 +64,7 @@ public final class Fleet: Sendable {
             session.stop()
             return session
         }
-        for watcher in watchers { begin(watcher, session) }
+        for watcher in watchers { watcher.watch(session) }
         adder.yield(driver)
         return session
     }
@@ -136,19 +136,15 @@ public final class Fleet: Sendable {
 
     // MARK: - Watching
 
-    /// Watches a session, unless it has left the fleet meanwhile: another one may have its place in memory later.
-    private func begin(_ watcher: FleetWatcher, _ session: Session) {
-        watcher.watch(session)
-        let isHere = state.withLock { state in state.sessions.contains { $0 === session } }
-        if !isHere { watcher.forget(session) }
-    }
-
     /// Watches all sessions, including those added later, until the returned closure is called.
     func watch(_ watcher: FleetWatcher) -> @Sendable () -> Void {
         let (id, sessions, isOver) = state.withLock { state in
             (state.isOver ? 0 : state.watchers.add(watcher), state.sessions, state.isOver)
         }
-        for session in sessions { begin(watcher, session) }
+        for session in sessions { watcher.watch(session) }
+        // One that has left meanwhile would be kept for ever, and a later one may have its place in memory.
+        let here = Set(self.sessions.map { ObjectIdentifier($0) })
+        for session in sessions where !here.contains(ObjectIdentifier(session)) { watcher.forget(session) }
         if isOver { watcher.finish() }
         return {
             _ = self.state.withLock { $0.watchers.remove(id) }
