@@ -40,7 +40,7 @@ final class Mailbox<Element: Sendable>: Sendable {
         case closed
     }
 
-    let policy: BufferPolicy
+    private let policy: BufferPolicy
     private let waker: Waker
     private let subject: StreamSubject
     private let tally: Tally?
