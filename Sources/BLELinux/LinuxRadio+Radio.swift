@@ -42,10 +42,11 @@ extension LinuxRadio {
     ///
     /// With the capability `CAP_NET_ADMIN` it interrupts a running discovery, which its program then resumes, and sets
     /// how long the kernel waits for the answer of a peer that it has received: 3 s for most, 11 s for one that may
-    /// advertise rarely. That is a default of the adapter, for all programs. A link that an earlier program has left,
-    /// as the kernel keeps it for two seconds, ends before; without the capability, and on Linux 6.1, it is taken over.
-    /// So does one that another program has for other channels than the attribute channel alone: nothing tells them
-    /// apart.
+    /// advertise rarely. That is a default of the adapter, for all programs.
+    ///
+    /// The kernel keeps a link for two seconds after its program has ended. With the capability such a link is ended
+    /// first; without it, and on Linux 6.1, it is taken over. A link that another program uses only for channels other
+    /// than the attribute channel looks the same, and is ended, too.
     public func connect(
         to peer: BluetoothAddress,
         result: @escaping @Sendable (Result<any ATTLink, BLEError>) -> Void
