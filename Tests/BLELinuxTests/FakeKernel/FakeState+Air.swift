@@ -146,7 +146,7 @@ extension FakeState {
 
     /// A program that had a link is gone; the kernel still holds the link.
     mutating func leave(_ link: FakeLink) {
-        objects[add(.l2cap(.init(phase: .connected(link), isLeft: true)))]?.l2cap?.level = 1
+        _ = add(.l2cap(.init(phase: .connected(link), isLeft: true)))
     }
 
     // MARK: - Security

@@ -54,8 +54,8 @@ def test_stuck_after_a_crash(ble, bumble, again):
 
 @pytest.mark.parametrize("left", ["by_a_killed_program", "by_one_without_capabilities"])
 def test_a_link_that_was_left_carries_as_much_as_a_new_one(ble, bumble, left):
-    """The kernel holds it for two seconds. With the capability the next program ends it, and makes a new one; without, it
-    takes over the one that was left, of which nobody knows the MTU. On a slow machine that is a new one, too."""
+    """The kernel holds it for two seconds. With the capability the next program ends it, and makes a new one; without
+    it, that one is taken over, and nobody knows its MTU. On a slow machine there is a new one in any case."""
     value = bytes(range(100)).hex()
     if left == "by_a_killed_program":
         run = ble.start("notify", names.NEAR, "2A37", "--json")
