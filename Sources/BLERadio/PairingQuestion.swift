@@ -7,6 +7,9 @@ public enum PairingQuestion: Hashable, Sendable {
     /// Show this passkey, with six digits, until the pairing ends; `typed` counts the digits typed on the peer so far,
     /// if it reports that. It needs no answer, but may be refused.
     case display(UInt32, typed: Int)
+
+    /// Whether the pairing waits for an answer.
+    package var needsAnswer: Bool { if case .display = self { false } else { true } }
 }
 
 extension PairingQuestion: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {

@@ -129,13 +129,16 @@ final class Pairing: Sendable {
     }
 
     private func received(_ event: ManagementEvent) {
-        state.withLock { state in
-            if case .deviceDisconnected(let address, let reason) = event {
-                if let address = address.lowEnergy, state.keys.isOwn(address) { state.linkEnd = reason }
-            } else {
+        let linkEnd: ManagementDisconnectReason? = state.withLock { state in
+            guard case .deviceDisconnected(let address, let reason) = event else {
                 _ = state.keys.take(event)
+                return nil
             }
+            guard let address = address.lowEnergy, state.keys.isOwn(address) else { return nil }
+            state.linkEnd = reason
+            return reason
         }
+        if let linkEnd { engagement.dialogue.linkEnded(linkEnd) }
     }
 
     /// An adapter that is switched off ends its links and pairings before the kernel reports that it is off: if that

@@ -97,7 +97,9 @@ final class PairingAnew: Sendable {
         }
         switch event {
         case .authenticationFailed(let address, let status) where isOwn(address): failed(status)
-        case .deviceDisconnected(let address, _) where isOwn(address): failed(.disconnected)
+        case .deviceDisconnected(let address, let reason) where isOwn(address):
+            engagement.dialogue.linkEnded(reason)
+            failed(.disconnected)
         default:
             let (isNew, isWhole) = state.withLock { ($0.keys.take(event), $0.keys.isWhole || $0.keys.isEmpty) }
             guard isNew else { return }

@@ -95,6 +95,11 @@ struct PairingConsent: Hashable, Sendable {
         return due()
     }
 
+    /// The time for the program's answer is over: none came, or it came too late.
+    mutating func expired() {
+        if question?.needsAnswer == true { answer = .refuse(.unanswered) }
+    }
+
     /// bluetoothd's time is over: it may not manage this adapter.
     mutating func patienceEnded() -> [Step] {
         isPatienceOver = true

@@ -16,6 +16,8 @@ final class PairingDialogue: Sendable {
         var agentOutcome = PairingAgent.Outcome.notNeeded
         /// The timer after which this program answers the kernel because bluetoothd doesn't.
         var patience: RadioActivity?
+        /// When the program was asked.
+        var asked: Duration?
         var isOver = false
     }
 
@@ -37,8 +39,14 @@ final class PairingDialogue: Sendable {
     private let state: Mutex<State>
     private let bluetoothd: Bluetoothd.Presence
 
-    /// How long bluetoothd may take to ask its agent after the kernel has asked. The Security Manager waits for 30 s.
+    /// How long bluetoothd may take to ask its agent after the kernel has asked.
     static let patience = Duration.seconds(3)
+
+    /// How long the Security Manager waits for a step. Source: Core Specification, Vol 3, Part H, 3.4.
+    static let stepLimit = Duration.seconds(30)
+
+    /// How long the kernel's question may take to reach this program, on a machine that is busy.
+    private static let questionsWay = Duration.seconds(5)
 
     /// - Parameters:
     ///   - role: which side has begun it.
@@ -141,6 +149,20 @@ final class PairingDialogue: Sendable {
         }
     }
 
+    /// Takes the end of the link, on the loop's thread.
+    ///
+    /// The Security Manager drops a link after a step that took too long: this device's, if the program was asked that
+    /// long ago. A program that was stopped meanwhile learns of that, of its own timer's end and of a late answer at
+    /// once, in any order.
+    func linkEnded(_ reason: ManagementDisconnectReason) {
+        guard reason == .localHost else { return }
+        let now = timeline.now
+        state.withLock { state in
+            guard let asked = state.asked, state.consent.answer == nil else { return }
+            if now - asked >= Self.stepLimit - Self.questionsWay { state.consent.expired() }
+        }
+    }
+
     /// Withdraws its questions; no answer counts any more.
     func withdraw() {
         let patience = state.withLock { state in
@@ -211,7 +233,11 @@ extension PairingDialogue {
     private func carryOut(_ step: PairingConsent.Step) {
         switch step {
         case .ask(let question):
-            interview.ask(question) { [weak self, loop] answer in
+            let asked = timeline.now
+            state.withLock { $0.asked = asked }
+            interview.ask(question) { [weak self, loop, timeline] answer in
+                let isLate = question.needsAnswer && timeline.now - asked >= Self.stepLimit
+                let answer = isLate ? .refuse(.unanswered) : answer
                 loop.enqueue { [weak self] in self?.take { $0.answered(answer) } }
             }
         case .wait:

@@ -135,6 +135,7 @@ extension PairingReceiver {
     private func left(_ address: ManagementAddress, _ reason: ManagementDisconnectReason) {
         guard let central = caller(address.lowEnergy) else { return }
         let dialogue = state.withLock { $0.callers[central]?.dialogue }
+        dialogue?.linkEnded(reason)
         if let dialogue, end(central) {
             // The Security Manager drops the link when a step has taken too long.
             let other: PairingFailure = reason == .localHost ? .timedOut : .refusedByCentral

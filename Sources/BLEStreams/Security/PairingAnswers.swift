@@ -136,10 +136,6 @@ extension PairingAnswers {
     }
 }
 
-extension PairingQuestion {
-    fileprivate var needsAnswer: Bool { if case .display = self { false } else { true } }
-}
-
 /// The radio's questions during a pairing, until the call that pairs answers them.
 struct PairingMailbox: Sendable {
     /// The questions, in order, for one reader.

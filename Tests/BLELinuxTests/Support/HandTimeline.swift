@@ -29,6 +29,10 @@ final class HandTimeline: Timeline {
             return moment
         }
     }
+
+    /// Lets time pass; no timer fires.
+    func pass(_ duration: Duration) { moment.withLock { $0 += duration } }
+
     var wallTime: ReceptionTime { RealTimeline().wallTime }
     var clock: any Clock<Duration> { ContinuousClock() }
 
