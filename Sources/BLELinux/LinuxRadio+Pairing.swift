@@ -101,9 +101,13 @@ extension LinuxRadio {
             loop.enqueue { [name = adapter.name] in sink.finish(.ended(.alreadyReceivingPairings(on: name))) }
             return RadioActivity { sink.close() }
         }
+        // One that answers nothing claims what every link of this program leaves behind.
+        let claims = reception.capability != .noInputNoOutput
+        let ended = claims ? ReceivingAdapters.begin(on: adapter) : nil
         loop.enqueue { receiver.begin() }
         return RadioActivity { [self] in
             receiver.cancel()
+            ended?()
             receivesPairings.withLock { $0 = false }
         }
     }

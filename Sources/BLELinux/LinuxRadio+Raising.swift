@@ -8,7 +8,7 @@ extension LinuxRadio {
     /// ignores later ones.
     ///
     /// If bluetoothd runs, the adapter's setting stays as it is: it is the agent's, and can't be read back. The same
-    /// applies if this program answers the pairings of centrals.
+    /// applies if this program answers the pairings of centrals, by this radio or another one on the adapter.
     public func expectPairing(with peer: BluetoothAddress, as capability: PairingCapability) {
         // This reads files, so it isn't done when the link is made.
         let isAlone = Bluetoothd.presenceByProcesses(on: adapter.kernel) == .absent
@@ -24,7 +24,7 @@ extension LinuxRadio {
     /// It uses its own socket, on which the kernel carries out each command before it returns: this program makes no
     /// other link in between.
     func showCapability(to peer: BluetoothAddress) -> () -> Void {
-        guard let capability = capabilities.withLock({ $0[peer] }), !receivesPairings.withLock({ $0 }),
+        guard let capability = capabilities.withLock({ $0[peer] }), !isCapabilityGiven,
             let number = adapter.facts?.number, let socket = try? FileDescriptor.hciSocket(of: adapter.kernel),
             (try? socket.bind(to: .control)) != nil
         else { return {} }
@@ -34,8 +34,11 @@ extension LinuxRadio {
             try? descriptor.descriptor.send(packet.encoded)
         }
         set(capability)
-        return { set(.noInputNoOutput) }
+        return { [self] in if !isCapabilityGiven { set(.noInputNoOutput) } }
     }
+
+    /// Whether the adapter's capability is that of a reception of pairings, by this radio or another one.
+    private var isCapabilityGiven: Bool { receivesPairings.withLock { $0 } || ReceivingAdapters.contains(adapter) }
 
     func pairAnew(
         with peer: BluetoothAddress,

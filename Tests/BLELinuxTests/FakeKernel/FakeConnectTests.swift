@@ -149,6 +149,25 @@ import Testing
         _ = try await end.end(in: run)
     }
 
+    @Test func `a link leaves the capability alone that another radio receives pairings with`() async throws {
+        let capabilities: @Sendable () -> [UInt8] = { [run] in
+            run.kernel.with { $0.adapters[run.kernel.central]?.capabilities ?? [] }
+        }
+        let (server, radio) = (try run.radio(), try run.radio())
+        let reception = PairingReception(.displayOnly) { _ in PairingInterview(.displayOnly) { _, _ in } }
+        let receiving = server.receivePairings(reception) { _ in }
+        await run.kernel.idle()
+        #expect(capabilities() == [0])
+        radio.expectPairing(with: .example, as: .displayYesNo)
+        try await run.exchange(radio, with: .example)
+        #expect(capabilities() == [0])
+        receiving.cancel()
+        await run.kernel.idle()
+        let before = capabilities()
+        try await run.exchange(radio, with: .example)
+        #expect(capabilities() == before + [1, 3])
+    }
+
     @Test func `a link whose peer refuses better keys stays as it is, and says who refused`() async throws {
         run.kernel.with { $0.peers[.example]?.pairing = .refuses }
         let radio = try run.radio()

@@ -175,6 +175,8 @@ struct FakeAdapter {
     var features: [UInt8] = [0, 0, 0, 0, 0x60, 0, 0, 0]
     /// Bits of the kernel's device list beside that of power.
     var otherFlags: UInt32 = 0
+    /// The pairing capabilities that it was given, in order.
+    var capabilities: [UInt8] = []
     var isDiscovering = false
     var isScanningByHCI = false
     var instances: [UInt8: Instance] = [:]
