@@ -62,7 +62,7 @@ extension CentralCore {
     /// Reads the bonds on a queue that may read files, then continues.
     func renewIdentities(then proceed: @escaping @Sendable () -> Void) {
         store.perform(on: timeline) {
-            self.identities.renew(self.store.peers().flatMap { self.store.bonds(with: $0) })
+            self.identities.renew(self.store.bonds())
             proceed()
         }
     }

@@ -5,7 +5,7 @@ extension Central {
     /// The bonds that this library has made and stored, of all adapters, in the order of the peers' addresses.
     ///
     /// Bonds made by bluetoothd are not included. Reads files, so don't use it on ``executor``.
-    public var bonds: [Bond] { core.store.peers().flatMap { core.bonds(with: $0) } }
+    public var bonds: [Bond] { core.store.bonds() }
 
     /// Stores bonds that were made elsewhere, on another machine or by bluetoothd, as if this program had paired.
     ///

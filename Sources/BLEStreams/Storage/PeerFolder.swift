@@ -7,6 +7,8 @@ struct PeerFolder: Sendable {
     let path: String
     /// How long to wait for another program that changes files. A change takes milliseconds, on a slow card a second.
     var patience = Duration.seconds(10)
+    /// Of how many peers with neither a bond nor a session the services are kept.
+    var strangers = 1024
     /// Called before each change with how long it may wait for another program: for tests.
     var onLock: @Sendable (Duration) -> Void = { _ in }
     /// Called at each access to a file, on the thread that makes it: for tests.
@@ -38,16 +40,30 @@ struct PeerFolder: Sendable {
         "\(peer.description.replacing(":", with: "-"))-\(peer.kind.rawValue)\(suffix)"
     }
 
+    /// The peer whose file has this name; `nil` if it is no peer's.
+    private static func peer(_ name: String) -> BluetoothAddress? {
+        guard name.hasSuffix(suffix) else { return nil }
+        let parts = name.dropLast(suffix.count).split(separator: "-")
+        guard parts.count == 7 else { return nil }
+        return BluetoothAddress(parts[..<6].joined(separator: ":") + "/" + parts[6])
+    }
+
     /// The peers that have a file; none if there is no folder.
     func peers() throws(BLEError) -> [BluetoothAddress] {
         onAccess()
         guard let folder = try TrustedFolder.open(path) else { return [] }
-        return try folder.names().compactMap { name in
-            guard name.hasSuffix(Self.suffix) else { return nil }
-            let parts = name.dropLast(Self.suffix.count).split(separator: "-")
-            guard parts.count == 7 else { return nil }
-            return BluetoothAddress(parts[..<6].joined(separator: ":") + "/" + parts[6])
+        return try folder.names().compactMap(Self.peer)
+    }
+
+    /// The same, each with its file's stamp.
+    func stamps() throws(BLEError) -> [BluetoothAddress: FileStamp] {
+        onAccess()
+        guard let folder = try TrustedFolder.open(path) else { return [:] }
+        var stamps: [BluetoothAddress: FileStamp] = [:]
+        for name in try folder.names() {
+            if let peer = Self.peer(name), Self.name(peer) == name { stamps[peer] = folder.stamp(of: name) }
         }
+        return stamps
     }
 
     // MARK: - Examining
@@ -145,7 +161,15 @@ struct PeerFolder: Sendable {
 
     // MARK: - Writing
 
-    /// Changes a peer's record while nobody else changes files; returns a notice about the former file, if any.
+    /// What a change has found and made.
+    struct Outcome {
+        /// A notice about the former file, if any.
+        var notice: BLEError?
+        /// Whether there is a file now that was not there before, and it is a stranger's.
+        var madeStrangers = false
+    }
+
+    /// Changes a peer's record while nobody else changes files.
     ///
     /// - Parameters:
     ///   - isPatient: whether to wait for another program that changes files.
@@ -153,7 +177,7 @@ struct PeerFolder: Sendable {
         _ peer: BluetoothAddress,
         isPatient: Bool,
         _ change: (inout PeerRecord) -> Void
-    ) throws(BLEError) -> BLEError? {
+    ) throws(BLEError) -> Outcome {
         onAccess()
         let folder = try TrustedFolder.make(path)
         let limit = isPatient ? patience : .zero
@@ -163,7 +187,7 @@ struct PeerFolder: Sendable {
         var record = before
         change(&record)
         // Repeated requests, such as keeping a session at each link, must not wear out the disk.
-        guard record != before else { return notice }
+        guard record != before else { return Outcome(notice: notice) }
         let name = Self.name(peer)
         if record.isEmpty {
             try folder.remove(name)
@@ -173,6 +197,6 @@ struct PeerFolder: Sendable {
             }
             try folder.replace(name, with: octets)
         }
-        return notice
+        return Outcome(notice: notice, madeStrangers: before.isEmpty && record.isStrangers)
     }
 }

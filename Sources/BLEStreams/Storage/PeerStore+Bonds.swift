@@ -14,9 +14,7 @@ extension PeerStore {
     /// The identity behind a private address, if a bond reveals it; otherwise the address itself. Reads files.
     func identity(of address: BluetoothAddress) -> BluetoothAddress {
         guard address.subkind == .resolvablePrivate else { return address }
-        let bond = peers().lazy.flatMap { self.bonds(with: $0) }
-            .first { $0.identityKey?.resolves(address) == true }
-        return bond?.peer ?? address
+        return bonds().first { $0.identityKey?.resolves(address) == true }?.peer ?? address
     }
 
     /// Stores a bond in place of the adapter's former one with the peer.
@@ -47,7 +45,7 @@ extension PeerStore {
     ) -> @Sendable () -> Void {
         let restoring = Ending<Void>()
         perform(on: radio.timeline) {
-            var bonds = self.peers().flatMap { self.bonds(with: $0) }
+            var bonds = self.bonds()
             for old in former {
                 for index in bonds.indices where bonds[index].peer == old.peer && bonds[index].adapter == old.adapter {
                     bonds[index].formerKeys += old.encryptionKeys

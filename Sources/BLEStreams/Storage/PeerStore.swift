@@ -13,7 +13,8 @@ import Synchronization
 /// failure either the old or the new one exists. A damaged file is set aside in the same folder and named in a warning,
 /// and its content is determined again; a file that can't be used for another reason stays as it is. A bond that could
 /// not be written, for example to a full disk, is kept in memory while the program runs, and is written with the peer's
-/// next change or by ``flush()``; so is ``Session/forget()``.
+/// next change or by ``flush()``; so is ``Session/forget()``. Of peers with which there is neither a bond nor a session,
+/// a folder keeps the services alone, of about 1,024 peers: those whose files were written last.
 ///
 /// Several programs may share a folder: each change applies to the file's content at that moment. A program that was
 /// stopped while it wrote, or whose disk doesn't answer, keeps the others from changing files: they wait ten seconds,
@@ -50,11 +51,13 @@ public final class PeerStore: Sendable {
     }
 
     /// `nil`: everything is kept in memory only.
-    private let folder: PeerFolder?
+    let folder: PeerFolder?
     private let warning: Warning
     /// The sessions of this program whose plans are stored here.
     let planKeepers = PlanKeepers()
     private let state = Mutex(State())
+    /// What the files hold, as they were when they were last read.
+    let index = Mutex(StoreIndex())
     /// Writes the files: neither the radio's thread nor a program's task waits for a slow disk.
     private let queue = DispatchQueue(label: "BLEStreams.store")
     /// Reads files for a link, which doesn't wait for another program that holds the folder's lock either.
@@ -104,6 +107,12 @@ public final class PeerStore: Sendable {
     /// The same, with a closure that is called at each access to a file, on the thread that makes it.
     convenience init(folder: String, onAccess: @escaping @Sendable () -> Void) {
         self.init(folder: PeerFolder(path: folder, onAccess: onAccess), warning: PeerStore.printWarning)
+    }
+
+    /// The same, with another number of strangers whose services are kept.
+    convenience init(folder: String, strangers: Int, onAccess: @escaping @Sendable () -> Void) {
+        let folder = PeerFolder(path: folder, strangers: strangers, onAccess: onAccess)
+        self.init(folder: folder, warning: PeerStore.printWarning)
     }
 
     /// A store in memory only: for tests, and for programs that must leave no trace.
@@ -159,8 +168,8 @@ public final class PeerStore: Sendable {
 
     /// All peers with a record, in the order of their addresses. Reads files, as ``record(of:)``.
     func peers() -> [BluetoothAddress] {
-        let (changed, remembered) = state.withLock { (Array($0.pending.keys), Array($0.memory.keys)) }
-        guard let folder else { return remembered.sorted { $0.rawValue < $1.rawValue } }
+        let changed = changedPeers
+        guard let folder else { return state.withLock { $0.memory.keys.sorted { $0.rawValue < $1.rawValue } } }
         var peers: Set<BluetoothAddress> = []
         do throws(BLEError) { peers = Set(try folder.peers()) } catch { tell(error) }
         for peer in changed {
@@ -168,6 +177,9 @@ public final class PeerStore: Sendable {
         }
         return peers.sorted { $0.rawValue < $1.rawValue }
     }
+
+    /// The peers with changes that their files lack.
+    var changedPeers: [BluetoothAddress] { state.withLock { Array($0.pending.keys) } }
 
     /// Changes a peer's record: for this program immediately, on disk soon. Accesses no file itself.
     ///
@@ -222,7 +234,7 @@ public final class PeerStore: Sendable {
 
     // MARK: - Files
 
-    private func tell(_ failure: BLEError) {
+    func tell(_ failure: BLEError) {
         let isNews = state.withLock { state in
             // Each peer's file may have its own problem.
             if state.told.count >= 256 { state.told = [] }
@@ -244,7 +256,8 @@ public final class PeerStore: Sendable {
     /// Writes a peer's pending changes, on the queue.
     private func writePending(_ peer: BluetoothAddress) {
         while let changes = next(peer) {
-            let failure = write(changes.map(\.change), peer)
+            var madeStrangers = false
+            let failure = write(changes.map(\.change), peer, &madeStrangers)
             if let failure { tell(failure) }
             state.withLock { state in
                 state.writes += 1
@@ -255,6 +268,7 @@ public final class PeerStore: Sendable {
                 state.failures[peer] = kept.isEmpty ? nil : failure
                 if failure != nil { state.scheduled.remove(peer) }
             }
+            if madeStrangers { forgetStrangers() }
             // Later changes are tried with the next one.
             guard failure == nil else { return }
         }
@@ -271,15 +285,16 @@ public final class PeerStore: Sendable {
         }
     }
 
-    private func write(_ changes: [Change], _ peer: BluetoothAddress) -> BLEError? {
+    private func write(_ changes: [Change], _ peer: BluetoothAddress, _ madeStrangers: inout Bool) -> BLEError? {
         guard let folder else { return nil }
         do throws(BLEError) {
             let isPatient = state.withLock { !$0.isLockedOut }
-            let notice = try folder.change(peer, isPatient: isPatient) { record in
+            let outcome = try folder.change(peer, isPatient: isPatient) { record in
                 for change in changes { change(&record) }
             }
             state.withLock { ($0.told, $0.isLockedOut) = ([], false) }
-            if let notice { tell(notice) }
+            if let notice = outcome.notice { tell(notice) }
+            madeStrangers = outcome.madeStrangers
             return nil
         } catch {
             state.withLock { $0.isLockedOut = error.operation == "lock" }

@@ -145,11 +145,4 @@ struct PeerStoreTests {
         dump(bond, to: &dumped)
         #expect(!dumped.contains("160") && dumped.contains("C4:F2:17:1A:1D:BB"))
     }
-
-    private func withFolder(_ body: (String) async throws -> Void) async throws {
-        let parent = FileManager.default.temporaryDirectory.appending(path: "blestreams-\(UUID())")
-        defer { try? FileManager.default.removeItem(at: parent) }
-        let folder = parent.appending(path: "state").path()
-        try await body(folder)
-    }
 }

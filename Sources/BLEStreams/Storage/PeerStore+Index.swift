@@ -1,0 +1,53 @@
+import BLEProtocol
+import Synchronization
+
+// What concerns all files: each is read again only after it has changed.
+extension PeerStore {
+    /// All bonds, of all adapters, in the order of the peers' addresses. Reads files, as ``record(of:)``.
+    func bonds() -> [Bond] {
+        guard let folder else { return peers().flatMap { self.bonds(with: $0) } }
+        // Before the files are read: what is written meanwhile is read there.
+        let changed = changedPeers
+        var bonds: [BluetoothAddress: [Bond]] = [:]
+        do throws(BLEError) { bonds = try read(folder, telling: true).bonds } catch { tell(error) }
+        for peer in changed { bonds[peer] = self.bonds(with: peer) }
+        return bonds.sorted { $0.key.rawValue < $1.key.rawValue }.flatMap(\.value)
+    }
+
+    /// What the files hold now. Reads those that have changed since the last time.
+    ///
+    /// Several threads may do so at once: each has its own result, and leaves it for the next.
+    ///
+    /// - Parameter telling: whether the program is told of files that can't be used.
+    private func read(_ folder: PeerFolder, telling: Bool) throws(BLEError) -> StoreIndex {
+        let stamps = try folder.stamps()
+        var found = index.withLock { $0 }
+        for peer in found.keep(stamps) {
+            do throws(BLEError) {
+                let (record, notice) = try folder.read(peer)
+                if let notice, telling { tell(notice) }
+                if let stamp = stamps[peer] { found.take(record, of: peer, stamp) }
+            } catch {
+                if telling { tell(error) }
+            }
+        }
+        index.withLock { [found] in $0 = found }
+        return found
+    }
+
+    /// Removes the services of the strangers whose files were written longest ago, if there are too many: a tester
+    /// meets more devices than a folder should have files. On the queue that writes.
+    ///
+    /// Another program that holds the folder is not waited for: the next stranger is another occasion.
+    func forgetStrangers() {
+        guard let folder else { return }
+        do throws(BLEError) {
+            for peer in try read(folder, telling: false).strangers(beyond: folder.strangers) {
+                // Another program may have a bond or a session with it by now.
+                _ = try folder.change(peer, isPatient: false) { if $0.isStrangers { $0.services = nil } }
+            }
+        } catch {
+            // Whatever it is, it will be told of when a file is wanted.
+        }
+    }
+}
