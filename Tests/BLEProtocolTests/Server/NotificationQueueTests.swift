@@ -44,12 +44,46 @@ import Testing
         #expect(counts(client) == [6, 3, 3, 0])
     }
 
-    @Test func `what is unbounded passes the limit that others wait for`() throws {
+    @Test func `what is unbounded passes the limit that others wait for, and takes nobody's room`() throws {
         var client = subscribed(limit: 2)
-        #expect(try offer(0..<9, .unbounded, to: &client).allSatisfy { $0 == 0 })
+        #expect(try offer(0..<7, .unbounded, to: &client).allSatisfy { $0 == 0 })
+        #expect(try offer(7..<9, .shared, to: &client).allSatisfy { $0 == 0 })
         #expect(throws: ATTServer.SendRefusal.full) { try client.server.notify(12, [9], database: client.database) }
         #expect(counts(client) == [9, 0, 0, 9])
         #expect(client.receives() == sent(Array(0..<9)))
+    }
+
+    @Test func `a bound that has room again tells it, whatever waits within others`() throws {
+        var limits = ATTServer.Limits()
+        limits.notifications = 4
+        let service = LocalService(BluetoothUUID(0xA000)) {
+            LocalCharacteristic(BluetoothUUID(0xA001), [.notify])  // 2, 3; 4 configures
+            LocalCharacteristic(BluetoothUUID(0xA002), [.notify])  // 5, 6; 7 configures
+        }
+        var client = ServedClient([service], limits: limits)
+        _ = client.sends("12 0400 0100")
+        _ = client.sends("12 0700 0100")
+        func notify(_ handle: UInt16, _ count: Int, _ bound: ATTServer.Bound) throws {
+            for _ in 0..<count { _ = try client.server.notify(handle, [1], bound, database: client.database) }
+        }
+        /// How many are sent until there is room again.
+        func passed() -> Int {
+            var passed = 0
+            while client.server.nextPDU() != nil {
+                passed += 1
+                if client.server.sent().room.contains(.notifications) { break }
+            }
+            return passed
+        }
+        try notify(6, 40, .newest(40))
+        try notify(3, 2, .window(2))
+        #expect(throws: ATTServer.SendRefusal.full) { try notify(3, 1, .window(2)) }
+        try notify(6, 40, .newest(80))
+        #expect(passed() == 41, "half of the window, though forty others wait")
+        try notify(3, 4, .shared)
+        #expect(throws: ATTServer.SendRefusal.full) { try notify(3, 1, .shared) }
+        try notify(6, 40, .newest(80))
+        #expect(passed() == 43, "the rest of the window, the forty before them, and half of the four")
     }
 
     @Test func `the one that is being given to the link stays, and doesn't count for the bound`() throws {

@@ -47,9 +47,18 @@ struct NotificationQueue: Sendable {
     private(set) var counts = ATTServer.NotificationCounts()
     /// How often all waiting values of a characteristic were dropped, and how many, by its value handle.
     private var breaks: [UInt16: ATTServer.Breaks] = [:]
+    /// A notification that waits.
+    private struct Waiting: Sendable {
+        var notice: Notice
+        /// Whether its bound is ``ATTServer/Bound/shared``.
+        var isShared: Bool
+    }
+
     /// The waiting notifications, from `first` on; those before have been taken.
-    private var notices: [Notice?] = []
+    private var notices: [Waiting?] = []
     private var first = 0
+    /// How many of them share their bound.
+    private(set) var sharedCount = 0
 
     /// How many notifications wait.
     var count: Int { notices.count - first }
@@ -61,15 +70,16 @@ struct NotificationQueue: Sendable {
 extension NotificationQueue {
     /// Adds a notification, if it may wait; each of several values counts.
     ///
-    /// - Parameter limit: how many notifications may wait if the bound is ``ATTServer/Bound/shared``.
+    /// - Parameter limit: how many notifications whose bound is ``ATTServer/Bound/shared`` may wait; `nil`: as many as
+    ///   come, behind one that has found room.
     /// - Returns: whether it waits, and how many values were dropped for it; `nil`: it must be tried again, and is not
     ///   counted.
-    mutating func add(_ notice: Notice, _ bound: ATTServer.Bound, limit: Int) -> ATTServer.Queued? {
+    mutating func add(_ notice: Notice, _ bound: ATTServer.Bound, limit: Int?) -> ATTServer.Queued? {
         let dropped: Int
         switch bound {
         case .shared:
-            // A group counts as one, so that one that is larger than the queue can be sent at all.
-            guard count < limit else {
+            // A group needs room for one, so that one that is larger than the queue can be sent at all.
+            guard limit.map({ sharedCount < $0 }) ?? true else {
                 fallBehind()
                 return nil
             }
@@ -88,14 +98,20 @@ extension NotificationQueue {
             dropped = 0
         }
         counts.offered += notice.count
-        notices.append(notice)
+        append(notice, isShared: bound == .shared)
         return ATTServer.Queued(isQueued: true, dropped: dropped)
+    }
+
+    private mutating func append(_ notice: Notice, isShared: Bool) {
+        if isShared { sharedCount += 1 }
+        notices.append(Waiting(notice: notice, isShared: isShared))
     }
 
     /// Puts notifications that are already counted before all others.
     mutating func putBack(_ values: [Value]) {
-        notices.replaceSubrange(..<first, with: values.map { Notice.one($0) })
+        notices.replaceSubrange(..<first, with: values.map { Waiting(notice: .one($0), isShared: true) })
         first = 0
+        sharedCount += values.count
     }
 
     /// Counts values for the client that found no room.
@@ -112,7 +128,12 @@ extension NotificationQueue {
     /// How many values of the same characteristic wait; at least that many where it doesn't matter how many more.
     private func waiting(like notice: Notice, _ most: Int) -> Int {
         guard case .one(let value) = notice, count >= max(1, most) else { return 0 }
-        return notices[first...].reduce(0) { $0 + ($1?.count(of: value.handle) ?? 0) }
+        return waiting(of: value.handle)
+    }
+
+    /// How many values of a characteristic wait.
+    func waiting(of handle: UInt16) -> Int {
+        notices[first...].reduce(0) { $0 + ($1?.notice.count(of: handle) ?? 0) }
     }
 
     /// Drops the oldest values of the same characteristic beyond the bound. Returns how many.
@@ -131,14 +152,15 @@ extension NotificationQueue {
 extension NotificationQueue {
     /// Takes the next one.
     mutating func take() -> Notice? {
-        guard first < notices.count, let notice = notices[first] else { return nil }
+        guard first < notices.count, let next = notices[first] else { return nil }
+        if next.isShared { sharedCount -= 1 }
         notices[first] = nil
         first += 1
         if first > 32, first > notices.count / 2 {
             notices.removeFirst(first)
             first = 0
         }
-        return notice
+        return next.notice
     }
 
     /// Drops all waiting values of a characteristic, to which the client is no longer subscribed.
@@ -149,15 +171,18 @@ extension NotificationQueue {
     }
 
     /// Whether a value of a characteristic waits.
-    func contains(_ handle: UInt16) -> Bool { notices[first...].contains { ($0?.count(of: handle) ?? 0) > 0 } }
+    func contains(_ handle: UInt16) -> Bool { notices[first...].contains { ($0?.notice.count(of: handle) ?? 0) > 0 } }
 
     /// What has broken off the values of a characteristic so far.
     func breaks(of handle: UInt16) -> ATTServer.Breaks { breaks[handle] ?? ATTServer.Breaks() }
 
     private mutating func drop(_ handle: UInt16, atMost most: Int) {
         var left = most
-        let rest: [Notice] = notices[first...].compactMap { $0?.without(handle, atMost: &left) }
-        (notices, first) = (rest, 0)
+        let rest: [Waiting] = notices[first...].compactMap { waiting in
+            guard let waiting, let notice = waiting.notice.without(handle, atMost: &left) else { return nil }
+            return Waiting(notice: notice, isShared: waiting.isShared)
+        }
+        (notices, first, sharedCount) = (rest, 0, rest.count(where: \.isShared))
         counts.dropped += most - left
     }
 
@@ -166,8 +191,8 @@ extension NotificationQueue {
 
     /// Sending has ended: what waits is dropped, and what was handed out.
     mutating func end(handedOut: Int) {
-        counts.dropped += handedOut + notices[first...].reduce(0) { $0 + ($1?.count ?? 0) }
-        (notices, first) = ([], 0)
+        counts.dropped += handedOut + notices[first...].reduce(0) { $0 + ($1?.notice.count ?? 0) }
+        (notices, first, sharedCount) = ([], 0, 0)
         if counts.isBehind { counts.changes += 1 }
     }
 
@@ -182,7 +207,8 @@ extension NotificationQueue {
 extension ATTServer {
     /// Where a value may wait.
     package enum Bound: Hashable, Sendable {
-        /// Among ``Limits/notifications`` of all characteristics; refused as ``SendRefusal/full`` if there is no room.
+        /// Among ``Limits/notifications`` of all characteristics with this bound; refused as ``SendRefusal/full`` if
+        /// there is no room.
         case shared
         /// Among this many of its characteristic; refused as ``SendRefusal/full`` if there is no room.
         case window(Int)

@@ -57,6 +57,10 @@ struct ServerOutbox: Sendable {
     private(set) var unconfirmed: ATTServer.IndicationID?
     /// The queues that have refused a value since they last had room.
     private var refusing: ATTServer.Room = []
+    /// Whether a notification was refused that shares its bound with all others.
+    private var isSharedFull = false
+    /// The windows in which a value was refused, by their characteristics' value handles.
+    private var fullWindows: [UInt16: Int] = [:]
     /// The characteristics of which somebody waits until no notification waits, by their value handles.
     private var awaited: Set<UInt16> = []
 
@@ -88,7 +92,7 @@ extension ServerOutbox {
         guard isTogether else {
             // All of them or none: only the first one is checked for room.
             guard let one = values.first, add(.one(one), .shared, limits) != nil else { return values.isEmpty }
-            for value in values.dropFirst() { _ = add(.one(value), .unbounded, limits) }
+            for value in values.dropFirst() { _ = notifications.add(.one(value), .shared, limit: nil) }
             return true
         }
         return add(.together(values), .shared, limits) != nil
@@ -100,9 +104,27 @@ extension ServerOutbox {
         _ limits: ATTServer.Limits
     ) -> ATTServer.Queued? {
         let queued = notifications.add(notice, bound, limit: limits.notifications)
-        if queued == nil { refusing.insert(.notifications) }
+        if queued == nil { noteRefusal(of: notice, bound) }
         if notifications.counts.isBehind { refusing.insert(.backlog) }
         return queued
+    }
+
+    private mutating func noteRefusal(of notice: NotificationQueue.Notice, _ bound: ATTServer.Bound) {
+        refusing.insert(.notifications)
+        if case .window(let most) = bound, case .one(let value) = notice {
+            fullWindows[value.handle] = most
+        } else {
+            isSharedFull = true
+        }
+    }
+
+    /// Whether one of the bounds that have refused a notification has room again, whatever waits within others.
+    private mutating func takeNotificationRoom(limit: Int) -> Bool {
+        let before = fullWindows.count
+        fullWindows = fullWindows.filter { notifications.waiting(of: $0.key) > $0.value / 2 }
+        var hasRoom = fullWindows.count < before
+        if isSharedFull, notifications.sharedCount <= limit / 2 { (isSharedFull, hasRoom) = (false, true) }
+        return hasRoom
     }
 
     /// Counts values for the client that are not queued.
@@ -178,13 +200,16 @@ extension ServerOutbox {
     mutating func takeRoom(limits: ATTServer.Limits) -> ATTServer.Room {
         guard !refusing.isEmpty else { return [] }
         var room: ATTServer.Room = []
-        if notifications.count <= limits.notifications / 2 { room.insert(.notifications) }
+        if refusing.contains(.notifications), takeNotificationRoom(limit: limits.notifications) {
+            room.insert(.notifications)
+        }
         if !awaited.isEmpty, takeEmptied() { room.insert(.empty) }
         if notifications.catchesUp() { room.insert(.backlog) }
         if indications.count <= limits.indications / 2 { room.insert(.indications) }
         room.formIntersection(refusing)
         refusing.subtract(room)
         if !awaited.isEmpty { refusing.insert(.empty) }
+        if isSharedFull || !fullWindows.isEmpty { refusing.insert(.notifications) }
         return room
     }
 
