@@ -84,9 +84,12 @@ extension QueueCore {
         news.make()
     }
 
-    /// Cancels the commands in the queue, and waits until they have ended.
+    /// Cancels the commands in the queue, and waits until they have ended; meanwhile it admits no others.
     func empty() async {
-        let wishes = state.withLock { $0.wishes }
+        let wishes = state.withLock { state in
+            state.isEmptying = true
+            return state.wishes
+        }
         for (id, wish) in wishes { wish.end(over(state.withLock { $0.items[id]?.name } ?? "command")) }
         await undisturbedReply(on: timeline) { finish in
             let isEmpty = state.withLock { state in
@@ -96,6 +99,7 @@ extension QueueCore {
             if isEmpty { finish(()) }
             return {}
         }
+        state.withLock { $0.isEmptying = false }
     }
 
     /// Ends what is in the queue of a session that isn't run, or not again.

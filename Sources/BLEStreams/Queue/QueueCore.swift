@@ -17,6 +17,8 @@ final class QueueCore: Sendable {
         var watchers = Observers<Mailbox<Contents>>()
         var progressWatchers = Observers<Mailbox<CommandProgress>>()
         var isClosed = false
+        /// Whether its commands are being ended: whoever comes again and again would keep it from ever being empty.
+        var isEmptying = false
         /// Whether it has closed, and those who watched it were told.
         var isOver = false
         var whenEmpty: (@Sendable () -> Void)?
@@ -131,7 +133,7 @@ final class QueueCore: Sendable {
         let wish = Ending<any Error>()
         let now = timeline.now
         let id: TurnOrder.ID? = state.withLock { state in
-            guard !state.isClosed else { return nil }
+            guard !state.isClosed, !state.isEmptying else { return nil }
             let id = state.order.add(urgency: priority.rawValue)
             state.items[id] = CommandQueue.Item(id: id, name: name, priority: priority)
             state.wishes[id] = wish

@@ -87,6 +87,48 @@ import Testing
         }
     }
 
+    @Test func `one whose task is cancelled ends, however often others come with commands`() async throws {
+        try await Bench.run(serve: Bench.sendForEver) { bench in
+            let session = bench.central.session(Session.Plan(bench.peripheral))
+            let read = CommandBlock.read(Bench.readable)
+            let lastTry = Duration.seconds(600)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<3 {
+                    group.addTask {
+                        var refusals = 0
+                        while bench.time.now < lastTry {
+                            do {
+                                _ = try await session.queue.run(read)
+                                refusals = 0
+                            } catch let error as BLEError {
+                                refusals = error.code == .ended ? refusals + 1 : 0
+                            }
+                            // Who is sent away comes again at once, and then with a little patience.
+                            if refusals > 1 { try await bench.time.sleep(for: .milliseconds(100)) }
+                        }
+                    }
+                }
+                try await withThrowingTaskGroup(of: Void.self) { running in
+                    running.addTask { try await session.run() }
+                    try await session.ready(timeout: .seconds(60))
+                    try await bench.time.sleep(for: .seconds(5))
+                    running.cancelAll()
+                    try await running.waitForAll()
+                }
+                #expect(bench.time.now < lastTry)
+                // It takes commands again when it runs again.
+                try await withThrowingTaskGroup(of: Void.self) { running in
+                    running.addTask { try await session.run() }
+                    _ = try await session.queue.run(read, deadline: .seconds(60))
+                    running.cancelAll()
+                    try await running.waitForAll()
+                }
+                group.cancelAll()
+                while await group.nextResult() != nil {}
+            }
+        }
+    }
+
     @Test func `one that the program had disconnected before its task was cancelled stays disconnected`() async throws {
         try await Bench.run(serve: Bench.sendForEver) { bench in
             let session = bench.central.session(Session.Plan(bench.peripheral).subscribing(to: Bench.notifying))
