@@ -35,6 +35,7 @@ let package = Package(
             dependencies: [
                 "Campaigns", "Leases", "MQTT", "Sparkplug", "Spool",
                 .product(name: "BLEDevices", package: "BLEStreams"),
+                .product(name: "BLERadio", package: "BLEStreams"),
                 .product(name: "BLESimulator", package: "BLEStreams"),
                 .product(name: "BLEStreams", package: "BLEStreams"),
             ]

@@ -1,3 +1,4 @@
+import BLERadio
 import BLEStreams
 @preconcurrency import Dispatch
 import Foundation
@@ -44,7 +45,7 @@ final class LeaseDriver: Sendable {
 
         // The clock.
         var alarms: [LeaseTimer: Milliseconds] = [:]
-        var timer: (any DispatchSourceTimer)?
+        var timer: RadioActivity?
     }
 
     /// What waits to be published.
@@ -92,14 +93,7 @@ final class LeaseDriver: Sendable {
             terms: settings.terms
         )
         state = Mutex(State(machine: machine))
-        let timer = DispatchSource.makeTimerSource(queue: clock)
-        timer.setEventHandler { [weak self] in self?.ring() }
-        timer.schedule(deadline: .distantFuture)
-        timer.activate()
-        state.withLock { $0.timer = timer }
     }
-
-    deinit { state.withLock { $0.timer?.cancel() } }
 
     /// The client in use.
     func use(_ client: MQTTClient) { self.client.withLock { $0 = client } }
@@ -190,8 +184,11 @@ final class LeaseDriver: Sendable {
 
     private func setTimer(_ state: inout State) {
         guard let next = state.alarms.values.min() else { return }
-        let delay = max(0, next - Self.now)
-        state.timer?.schedule(deadline: .now() + .milliseconds(Int(clamping: delay)), leeway: .milliseconds(1))
+        // On the clock of `now`: what has ended while the machine slept ends as soon as it wakes up.
+        state.timer = RealTimeline().schedule(after: .milliseconds(next - Self.now)) { [weak self] in
+            guard let self else { return }
+            clock.async { self.ring() }
+        }
     }
 
     private func ring() {
