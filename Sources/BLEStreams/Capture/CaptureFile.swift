@@ -57,6 +57,9 @@ final class CaptureFile: Sendable {
     @discardableResult
     func append(_ octets: [UInt8]) -> Bool { add(octets, isSettled: true) != nil }
 
+    /// Adds octets at the end, even beyond the room: those of a whole file, which are in memory anyway.
+    func appendWhole(_ octets: [UInt8]) { _ = add(octets, isSettled: true, isLimited: false) }
+
     /// Reserves a place at the end for octets, until ``settle(_:isKept:)`` keeps or drops them; `nil` if there is no
     /// room.
     func reserve(_ octets: [UInt8]) -> Int? { add(octets, isSettled: false) }
@@ -74,10 +77,10 @@ final class CaptureFile: Sendable {
     }
 
     /// After an error or the end, everything is accepted and nothing is kept.
-    private func add(_ octets: [UInt8], isSettled: Bool) -> Int? {
+    private func add(_ octets: [UInt8], isSettled: Bool, isLimited: Bool = true) -> Int? {
         let (place, wait): (Int?, DispatchTimeInterval?) = state.withLock { state in
             guard !state.isClosed, state.failure == nil else { return (-1, nil) }
-            guard state.size + octets.count <= Self.room else { return (nil, nil) }
+            guard !isLimited || state.size + octets.count <= Self.room else { return (nil, nil) }
             state.pieces.append(Piece(octets: octets, isSettled: isSettled))
             let before = state.size
             state.size += octets.count

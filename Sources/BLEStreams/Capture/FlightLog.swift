@@ -35,9 +35,32 @@ struct FlightLog {
         var hasStructure = false
     }
 
-    /// The limits of the kept discoveries: the number of peers, and the octets of each.
+    /// A peer in view of this adapter's role: a peer may have links in both, with the services of one side each.
+    struct Side: Hashable {
+        var peer: BluetoothAddress
+        var role: ATTCapture.Role
+    }
+
+    /// The PDUs of a discovery, and how many octets they take in a file.
+    struct Structure {
+        private(set) var pdus: [(pdu: [UInt8], isSent: Bool)] = []
+        private(set) var size = 0
+
+        /// The octets of a PDU's record beside its own: 24 of btsnoop, 8 of HCI and L2CAP.
+        private static let framing = 32
+
+        /// Adds a PDU; the first one that doesn't fit is the end of what is kept.
+        mutating func append(_ pdu: [UInt8], isSent: Bool) {
+            guard size <= FlightLog.structureLimit else { return }
+            let whole = size + pdu.count + Self.framing
+            if whole <= FlightLog.structureLimit { pdus.append((pdu, isSent)) }
+            size = whole
+        }
+    }
+
+    /// The limits of the kept discoveries: their number, and the octets that each takes in a file.
     static let peerLimit = 64
-    static let structureLimit = 32 << 10
+    static let structureLimit = 64 << 10
     static let linkLimit = 2048
     /// The approximate size of an entry without its octets.
     private static let overhead = 96
@@ -49,8 +72,8 @@ struct FlightLog {
     private(set) var entries = Ring<Entry>()
     private(set) var size = 0
     private(set) var links: [UInt16: Link] = [:]
-    private(set) var structures: [BluetoothAddress: [(pdu: [UInt8], isSent: Bool)]] = [:]
-    private var structureOrder: [BluetoothAddress] = []
+    private(set) var structures: [Side: Structure] = [:]
+    private var structureOrder: [Side] = []
     private var lastNumber: UInt16 = 0
 
     init(duration: Duration, limit: Int, keepsValues: Bool) {
@@ -129,82 +152,19 @@ struct FlightLog {
 
     /// Keeps the PDUs of a discovery; the first one on a link replaces those of earlier links.
     private mutating func keep(_ pdu: [UInt8], isSent: Bool, of link: UInt16) {
-        guard let peer = links[link]?.peer, let hasStructure = links[link]?.hasStructure else { return }
-        // The exchange of the MTU occurs on each link, and discovers nothing.
-        let isMTU = pdu[0] == 0x02 || pdu[0] == 0x03
+        guard let (side, hasStructure) = links[link].map({ (Side(peer: $0.peer, role: $0.role), $0.hasStructure) })
+        else { return }
         if !hasStructure {
+            // The exchange of the MTU occurs on each link, and discovers nothing.
+            let isMTU = pdu[0] == 0x02 || pdu[0] == 0x03
             guard !isMTU, pdu[0] != 0x01 else { return }
             links[link]?.hasStructure = true
-            if structures[peer] == nil {
+            if structures[side] == nil {
                 if structureOrder.count == Self.peerLimit { structures[structureOrder.removeFirst()] = nil }
-                structureOrder.append(peer)
+                structureOrder.append(side)
             }
-            structures[peer] = []
+            structures[side] = Structure()
         }
-        guard let held = structures[peer], held.reduce(0, { $0 + $1.pdu.count }) < Self.structureLimit else { return }
-        structures[peer]?.append((pdu, isSent))
-    }
-}
-
-extension FlightLog {
-    /// The ring as a btsnoop file, which btmon and Wireshark show, and which can be replayed.
-    ///
-    /// A link whose beginning has left the ring begins with the ring, and with the discoveries of its peer.
-    func file(adapter: AdapterInfo, reason: String, at time: ReceptionTime) -> [UInt8] {
-        var capture = ATTCapture(index: UInt16(adapter.name.drop { !$0.isNumber }) ?? 0)
-        let begin = entries.first?.time ?? time
-        var octets = capture.opening(adapter: adapter.address, name: adapter.name, time: begin)
-        let values = keepsValues ? "with values" : "values are zeros"
-        octets += capture.note("flight recorder, \(values): \(reason)", time: begin)
-        var handles: [UInt16: ATTCapture.LinkID] = [:]
-        for (number, link) in links.sorted(by: { $0.key < $1.key }) where !link.isWhole {
-            open(number, link.peer, link.role, begin, &capture, &handles, &octets)
-        }
-        for entry in entries.elements {
-            if case .opened(let peer, let role) = entry.event {
-                open(entry.link, peer, role, entry.time, &capture, &handles, &octets)
-            } else {
-                octets += encode(entry, &capture, handles[entry.link])
-            }
-        }
-        return octets
-    }
-
-    private func open(
-        _ number: UInt16,
-        _ peer: BluetoothAddress,
-        _ role: ATTCapture.Role,
-        _ time: ReceptionTime,
-        _ capture: inout ATTCapture,
-        _ handles: inout [UInt16: ATTCapture.LinkID],
-        _ octets: inout [UInt8]
-    ) {
-        guard let opened = capture.linkOpened(peer: peer, role: role, time: time) else { return }
-        handles[number] = opened.link
-        octets += opened.octets
-        for (pdu, isSent) in structures[peer] ?? [] {
-            octets +=
-                isSent
-                ? capture.sent(pdu, on: opened.link, time: time) : capture.received(pdu, on: opened.link, time: time)
-        }
-    }
-
-    private func encode(_ entry: Entry, _ capture: inout ATTCapture, _ link: ATTCapture.LinkID?) -> [UInt8] {
-        switch (entry.event, link) {
-        case (.pdu(let pdu, true), let link?): capture.sent(pdu, on: link, time: entry.time)
-        case (.pdu(let pdu, false), let link?): capture.received(pdu, on: link, time: entry.time)
-        case (.lost(let count), let link?): capture.dropped(count, on: link, time: entry.time)
-        case (.closed(let status), let link?): capture.linkClosed(link, status: status, time: entry.time)
-        case (.advertised(let address, let isConnectable, let rssi, let data), _):
-            capture.advertised(
-                by: address,
-                isConnectable: isConnectable,
-                rssi: rssi,
-                data: data,
-                time: entry.time
-            )
-        case (.note(let text), _): capture.note(text, time: entry.time)
-        default: []
-        }
+        structures[side]?.append(pdu, isSent: isSent)
     }
 }

@@ -63,7 +63,7 @@ public final class FlightRecorder: Sendable {
     public func write(to path: String) async throws {
         let octets = octets(because: "on request")
         let file = try CaptureFile(path)
-        file.append(octets)
+        file.appendWhole(octets)
         try await file.close()
     }
 
@@ -91,7 +91,7 @@ public final class FlightRecorder: Sendable {
         let written = state.withLock { $0.whenWritten }
         // A full disk must not stop a program that runs for months.
         guard let file = try? CaptureFile(path) else { return }
-        file.append(octets)
+        file.appendWhole(octets)
         file.closeSoon { _ in written?(path) }
     }
 
