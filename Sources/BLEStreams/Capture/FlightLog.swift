@@ -3,7 +3,8 @@ import BLEProtocol
 /// The last minutes of a radio's traffic, in memory: a ring of limited size, and the discoveries of the peers, so that
 /// the rest can be replayed.
 ///
-/// A value without a clock: callers pass the time.
+/// A value without a clock: callers pass the times. Those of events are for the file, and jump when the system's clock
+/// is set; events age by the times that ``pass(to:)`` takes, which never go back.
 struct FlightLog {
     /// An event on a link, or of the radio.
     enum Event {
@@ -20,6 +21,8 @@ struct FlightLog {
     struct Entry {
         var link: UInt16
         var time: ReceptionTime
+        /// When it came, by the clock that it ages by.
+        var moment: Duration
         var event: Event
     }
 
@@ -75,6 +78,7 @@ struct FlightLog {
     private(set) var structures: [Side: Structure] = [:]
     private var structureOrder: [Side] = []
     private var lastNumber: UInt16 = 0
+    private var moment = Duration.zero
 
     init(duration: Duration, limit: Int, keepsValues: Bool) {
         self.duration = duration
@@ -83,6 +87,12 @@ struct FlightLog {
     }
 
     // MARK: - Events
+
+    /// Time has passed: what is too old by now goes. To be called before each event.
+    mutating func pass(to moment: Duration) {
+        self.moment = moment
+        while let first = entries.first, moment - first.moment > duration { dropFirst() }
+    }
 
     mutating func opened(_ peer: BluetoothAddress, _ role: ATTCapture.Role, at time: ReceptionTime) -> UInt16? {
         guard links.count < Self.linkLimit else { return nil }
@@ -102,7 +112,7 @@ struct FlightLog {
     mutating func notTaken(on link: UInt16) {
         guard let last = entries.last, last.link == link, case .pdu(_, isSent: true) = last.event else { return }
         size -= Self.size(of: last.event)
-        entries.replaceLast(with: Entry(link: link, time: last.time, event: .nothing))
+        entries.replaceLast(with: Entry(link: link, time: last.time, moment: last.moment, event: .nothing))
         size += Self.size(of: .nothing)
     }
 
@@ -129,16 +139,18 @@ struct FlightLog {
     // MARK: - Storage
 
     private mutating func append(_ link: UInt16, _ event: Event, _ time: ReceptionTime) {
-        entries.append(Entry(link: link, time: time, event: event))
+        entries.append(Entry(link: link, time: time, moment: moment, event: event))
         size += Self.size(of: event)
-        while size > limit || (entries.first.map { time.sinceEpoch - $0.time.sinceEpoch > duration } ?? false) {
-            guard let gone = entries.popFirst() else { break }
-            size -= Self.size(of: gone.event)
-            switch gone.event {
-            case .opened: links[gone.link]?.isWhole = false
-            case .closed: links[gone.link] = nil
-            default: break
-            }
+        while size > limit, !entries.isEmpty { dropFirst() }
+    }
+
+    private mutating func dropFirst() {
+        guard let gone = entries.popFirst() else { return }
+        size -= Self.size(of: gone.event)
+        switch gone.event {
+        case .opened: links[gone.link]?.isWhole = false
+        case .closed: links[gone.link] = nil
+        default: break
         }
     }
 

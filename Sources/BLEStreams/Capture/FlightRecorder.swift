@@ -135,14 +135,18 @@ extension FlightRecorder {
         }
 
         private func note(_ body: (inout FlightLog, ReceptionTime) -> Void) {
-            let time = timeline.wallTime
-            recorder.state.withLock { body(&$0.log, time) }
+            let (time, now) = (timeline.wallTime, timeline.now)
+            recorder.state.withLock { state in
+                state.log.pass(to: now)
+                body(&state.log, time)
+            }
         }
 
         func linkOpened(_ radioLink: any ATTLink, _ role: ATTCapture.Role) -> LinkID? {
-            let time = timeline.wallTime
+            let (time, now) = (timeline.wallTime, timeline.now)
             return recorder.state.withLock { state in
                 state.adapter.address = state.adapter.address ?? radioLink.local
+                state.log.pass(to: now)
                 return state.log.opened(radioLink.peer, role, at: time).map(LinkID.init(handle:))
             }
         }
@@ -152,8 +156,11 @@ extension FlightRecorder {
         }
 
         func received(_ pdu: ReceivedPDU, _ link: LinkID) -> Bool {
-            let octets = Array(pdu.bytes)
-            recorder.state.withLock { $0.log.carried(octets, isSent: false, on: link.handle, at: pdu.time) }
+            let (octets, now) = (Array(pdu.bytes), timeline.now)
+            recorder.state.withLock { state in
+                state.log.pass(to: now)
+                state.log.carried(octets, isSent: false, on: link.handle, at: pdu.time)
+            }
             return true
         }
 
@@ -172,7 +179,9 @@ extension FlightRecorder {
         }
 
         func reported(_ reports: [AdvertisingReport]) {
+            let now = timeline.now
             recorder.state.withLock { state in
+                state.log.pass(to: now)
                 for report in reports {
                     state.log.advertised(
                         by: report.address,
