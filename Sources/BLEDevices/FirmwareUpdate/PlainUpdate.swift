@@ -1,4 +1,5 @@
 import BLEProtocol
+import BLERadio
 import BLEStreams
 
 /// Decides which octets of an image to send next, from the device's statuses; a value without I/O.
@@ -57,7 +58,6 @@ struct PlainUpdate: Sendable {
     let patience: Duration
 
     private var size: Int { image.bytes.count }
-    private var identity: [UInt8] { Array(image.sha256.prefix(4)) }
 
     func run(in context: CommandContext) async throws {
         do {
@@ -75,13 +75,23 @@ struct PlainUpdate: Sendable {
         var status = try await readStatus(in: context)
         try check(status, in: context)
         try await context.subscribe(to: profile.status)
-        if status.state == .complete, status.image == identity { return context.unsubscribe(from: profile.status) }
-        if status.state != .receiving || status.image != identity {
-            try await context.write(announcement(status), to: profile.control)
-            repeat { status = try await nextStatus(in: context) } while status.state == .idle
+        if status.state == .complete, isNamed(in: status) { return context.unsubscribe(from: profile.status) }
+        if status.state != .receiving || !isNamed(in: status) {
+            status = try await announce(after: status, in: context)
         }
         try await send(status, in: context)
         context.unsubscribe(from: profile.status)
+    }
+
+    /// Tells the device what it is to receive; returns the status with which it answers.
+    private func announce(after last: PlainUpdateStatus, in context: CommandContext) async throws -> PlainUpdateStatus {
+        try await context.write(announcement(last), to: profile.control)
+        while true {
+            var status = try await nextStatus(in: context)
+            // The failure of an earlier attempt with this image, told late, or that of this one: the device knows.
+            if status == last, status.state == .failed { status = try await readStatus(in: context) }
+            if isOurs(status), status.state != .idle { return status }
+        }
     }
 
     private func announcement(_ status: PlainUpdateStatus) -> [UInt8] {
@@ -135,20 +145,37 @@ struct PlainUpdate: Sendable {
         try decode(try await context.read(profile.status), context)
     }
 
+    /// The next status of this image; those of another one do not prolong the wait.
     private func nextStatus(in context: CommandContext) async throws -> PlainUpdateStatus {
+        let end = context.timeline.now + patience
         while true {
-            let (value, source) = try await context.value(timeout: patience)
-            if source == profile.status.reference { return try decode(value, context) }
+            let (value, source) = try await context.value(timeout: max(.zero, end - context.timeline.now))
+            guard source == profile.status.reference else { continue }
+            let status = try decode(value, context)
+            if isOurs(status) { return status }
         }
     }
 
     private func status(of event: CommandContext.Event, _ context: CommandContext) throws -> PlainUpdateStatus? {
         switch event {
-        case .received(let value, profile.status.reference): try decode(value, context)
+        case .received(let value, profile.status.reference):
+            let status = try decode(value, context)
+            return isOurs(status) ? status : nil
         case .linkLost(let error): throw error
-        default: nil
+        default: return nil
         }
     }
+
+    /// Whether a status is about this image. A device may notify late what it has received before; one that has refused
+    /// or abandoned this image has none, and need not name it.
+    private func isOurs(_ status: PlainUpdateStatus) -> Bool {
+        switch status.state {
+        case .idle, .failed: isNamed(in: status) || status.image.allSatisfy { $0 == 0 }
+        case .receiving, .complete: isNamed(in: status)
+        }
+    }
+
+    private func isNamed(in status: PlainUpdateStatus) -> Bool { status.image.elementsEqual(image.sha256.prefix(4)) }
 
     private func decode(_ value: CharacteristicValue, _ context: CommandContext) throws -> PlainUpdateStatus {
         if let status = PlainUpdateStatus(value) { return status }

@@ -10,7 +10,8 @@ extension FirmwareUpdateFlow {
     /// | data | write, write without response | the next octets of the image |
     ///
     /// The device notifies its status at the beginning, whenever it grants more room, and at the end. If the link is
-    /// lost it keeps what it has, and continues there when the same image is sent again.
+    /// lost it keeps what it has, and continues there when the same image is sent again. A status that names another
+    /// image than the one announced is ignored; a device that refuses or abandons an image need not name it.
     public struct PlainProfile: Hashable, Sendable {
         /// The service.
         public var service: BluetoothUUID

@@ -123,6 +123,12 @@ import Testing
             bench.air.faults.add(.corrupt(data).times(1))
         }
         #expect(wrong.code == .updateFailed && wrong.cause.contains("does not match the announced hash"))
+        let nameless = try await failure(image, over: .plain()) { bench in
+            bench.air.faults.add(
+                Self.statuses { ($0.state, $0.failure, $0.image) = (.failed, .wrongModel, [0, 0, 0, 0]) }
+            )
+        }
+        #expect(nameless.code == .updateFailed && nameless.cause.contains("another model"))
         let pending = UpdateDevice()
         let refused = try await failure(image, over: .mcumgr(), device: pending) { bench in
             // As if the device answered each upload with "no free slot".
