@@ -104,7 +104,8 @@ public struct FirmwareRevertFlow: Command {
                 )
             }
         }
-        if !isLast { try await device.reset(exchange, context) }
+        // Whether it has answered or not, the next step asks what it runs.
+        if !isLast { _ = try await device.reset(exchange, context) }
         return nil
     }
 }

@@ -13,8 +13,9 @@ public import BLEStreams
 /// Parts are as large as the MTU allows, and sent without response if the device permits that; the socket and the
 /// device's window pace them, so that the link is used fully but never flooded. If the link is lost and the queue may
 /// reconnect, the upload continues at the octet that the device requests. With MCUmgr, a request that a busy device
-/// rejects or leaves unanswered is repeated after a pause: see ``FirmwareUpdateFlow/MCUmgrOptions/retry``. At the end
-/// the device has verified the hash.
+/// rejects or leaves unanswered is repeated after a pause: see ``FirmwareUpdateFlow/MCUmgrOptions/retry``. If the
+/// link is lost before the device has answered its reset, the flow asks it on the next link what it runs, and resets it
+/// again if it has not begun the image: three times in all. At the end the device has verified the hash.
 ///
 /// The phases of its progress: `prepare`, `upload` (in octets), `verify`, and with MCUmgr `test`, `reset`, `restart`,
 /// `confirm`.

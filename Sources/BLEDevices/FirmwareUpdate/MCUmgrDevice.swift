@@ -24,12 +24,16 @@ struct MCUmgrDevice: Sendable {
     }
 
     /// Resets the device, which drops the link.
-    func reset(_ exchange: MCUmgrExchange, _ context: CommandContext) async throws {
+    ///
+    /// - Returns: whether the device has answered. If not, it may have reset before its answer, or the link was lost
+    ///   before the request arrived: only the device knows.
+    func reset(_ exchange: MCUmgrExchange, _ context: CommandContext) async throws -> Bool {
         context.begin("reset")
         do {
             _ = try await exchange.request(.write, .reset)
+            return true
         } catch let error as BLEError where error.code == .disconnected {
-            // It may reset before it has answered.
+            return false
         }
     }
 

@@ -56,18 +56,28 @@ struct MCUmgrUpdate: Sendable {
     let image: FirmwareImage
     let options: FirmwareUpdateFlow.MCUmgrOptions
     let resume: RetryPolicy
+    /// The most resets, if the link is lost before each is answered.
+    private static let resets = 3
     private var device: MCUmgrDevice { MCUmgrDevice(options: options, resume: resume) }
 
     func run(in context: CommandContext) async throws {
         guard let hash = image.bootHash, image.isForMCUboot else { throw BLEError.noImageForMCUboot(context) }
         do {
-            let outcome = try await context.resuming(resume) { try await install(hash, in: context) }
+            var outcome = try await context.resuming(resume) { try await install(hash, in: context) }
+            var resets = 1
+            while outcome == .mayRestart, context.hasNextLink {
+                context.begin("restart")
+                try await device.reconnect(in: context)
+                let isLast = resets == Self.resets
+                outcome = try await context.resuming(resume) { try await restart(hash, isLast, in: context) }
+                resets += 1
+            }
             switch (outcome, options.mode) {
-            case (.settled, _), (_, .upload), (_, .test), (.isRestarting, .confirm): return
-            case (.isRestarting, .testAndConfirm):
+            case (.settled, _), (_, .upload), (_, .test), (.isRestarting, .confirm), (.mayRestart, .confirm): return
+            case (.isRestarting, .testAndConfirm), (.mayRestart, .testAndConfirm):
                 context.begin("restart")
                 try await device.waitForReset(context)
-            // On trial since an earlier update.
+            // On trial since an earlier update, or since a reset that was not answered.
             case (.isOnTrial, .testAndConfirm), (.isOnTrial, .confirm): break
             }
             try await confirm(hash, in: context)
@@ -84,6 +94,8 @@ struct MCUmgrUpdate: Sendable {
         case isOnTrial
         /// The device resets itself, to run it.
         case isRestarting
+        /// The link was lost before the device has answered its reset.
+        case mayRestart
     }
 
     /// Uploads and marks the image, and resets the device, as far as that is still to be done.
@@ -92,10 +104,8 @@ struct MCUmgrUpdate: Sendable {
         let exchange = try await device.exchange(in: context)
         defer { context.unsubscribe(from: MCUmgrExchange.characteristic) }
         var slots = try await exchange.slots()
-        if let running = slots.first(where: { $0.isActive && $0.hash == hash }) {
-            // It runs since a reset that dropped the link, or since an earlier update.
-            return running.isConfirmed ? .settled : .isOnTrial
-        }
+        // It may run since an earlier update.
+        if let outcome = Self.outcome(if: hash, runsIn: slots) { return outcome }
         if !slots.contains(where: { $0.hash == hash }) {
             let window = try await negotiate(exchange, context)
             try await upload(exchange, window, context)
@@ -117,8 +127,34 @@ struct MCUmgrUpdate: Sendable {
             let state = CBORValue.map(["hash": .bytes(hash), "confirm": .bool(options.mode == .confirm)])
             _ = try await exchange.request(.write, .imageState, state)
         }
-        try await device.reset(exchange, context)
-        return .isRestarting
+        return try await device.reset(exchange, context) ? .isRestarting : .mayRestart
+    }
+
+    /// Asks the device whether it runs the image since a reset that it has not answered; if that reset was lost, resets
+    /// it again, unless that was the last one.
+    private func restart(_ hash: [UInt8], _ isLast: Bool, in context: CommandContext) async throws -> Outcome {
+        context.begin("prepare")
+        let exchange = try await device.exchange(in: context)
+        defer { context.unsubscribe(from: MCUmgrExchange.characteristic) }
+        let slots = try await exchange.slots()
+        if let outcome = Self.outcome(if: hash, runsIn: slots) { return outcome }
+        // A reset takes the mark away: another one would install again what the boot loader has refused or reverted.
+        guard slots.contains(where: { $0.hash == hash && $0.isPending }) else { throw BLEError.doesNotRun(context) }
+        guard !isLast else {
+            throw BLEError.update(
+                .updateFailed,
+                context,
+                "the link was lost \(Self.resets) times before the device has answered its reset",
+                "Bring the device nearer, and update it again: it has the image, and begins it at its next reset."
+            )
+        }
+        return try await device.reset(exchange, context) ? .isRestarting : .mayRestart
+    }
+
+    /// The state of the image if it is the one that runs.
+    private static func outcome(if hash: [UInt8], runsIn slots: [MCUmgrDevice.Slot]) -> Outcome? {
+        guard let running = slots.first(where: { $0.isActive && $0.hash == hash }) else { return nil }
+        return running.isConfirmed ? .settled : .isOnTrial
     }
 
     /// Connects again as soon as the device can be connected to, checks that it runs the image, and confirms the image.
@@ -129,12 +165,7 @@ struct MCUmgrUpdate: Sendable {
             defer { context.unsubscribe(from: MCUmgrExchange.characteristic) }
             let slots = try await exchange.slots()
             guard let running = slots.first(where: { $0.isActive }), running.hash == hash else {
-                throw BLEError.update(
-                    .updateFailed,
-                    context,
-                    "the device does not run the new image after its reset",
-                    "Its boot loader refused it, or it crashed: the device's log may tell."
-                )
+                throw BLEError.doesNotRun(context)
             }
             guard !running.isConfirmed else { return }
             context.begin("confirm")
@@ -170,5 +201,17 @@ struct MCUmgrUpdate: Sendable {
     /// The answer; `nil` if the device does not support the request.
     private func optional(_ request: () async throws -> CBORValue) async throws -> CBORValue? {
         do { return try await request() } catch let failure as MCUmgrFailure where failure.isUnsupported { return nil }
+    }
+}
+
+extension BLEError {
+    /// Behind its reset, the device runs another image.
+    fileprivate static func doesNotRun(_ context: CommandContext) -> BLEError {
+        .update(
+            .updateFailed,
+            context,
+            "the device does not run the new image after its reset",
+            "Its boot loader refused it, or it crashed: the device's log may tell."
+        )
     }
 }
