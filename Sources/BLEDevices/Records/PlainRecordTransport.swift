@@ -7,6 +7,13 @@ public import BLEStreams
 /// |---|---|---|
 /// | control | write | report from: `01`, first number (4); stored: `02`, last number (4) |
 /// | records | notify | number (4), the record; number `FFFFFFFF` alone: end |
+///
+/// A report has the records from the requested number on, the lowest number first. The device sends one at a time: a
+/// new request ends the report under way, or is answered behind it. A report ends with its link.
+///
+/// No command ends a report. If a flow ends before its report, the device may go on sending, and what nobody hears is
+/// lost: the next flow on that link must not take the rest for its own report. It passes over all records until the one
+/// with the requested number comes; if the end comes first, it requests its report once more, and takes that.
 public struct PlainRecordTransport: RecordTransport {
     private let control: CharacteristicReference
     private let records: CharacteristicReference
@@ -28,9 +35,16 @@ public struct PlainRecordTransport: RecordTransport {
         in context: CommandContext,
         _ take: (DeviceRecord) async throws -> Void
     ) async throws {
+        let first = UInt32(clamping: last.map { $0 + 1 } ?? 0)
+        let request = Self.command(1, first)
         try await context.subscribe(to: records)
         defer { context.unsubscribe(from: records) }
-        try await context.write(Self.command(1, UInt32(clamping: last.map { $0 + 1 } ?? 0)), to: control)
+        let isAlone = try context.beginReport(of: records)
+        // What came before the request belongs to another report.
+        if !isAlone { while context.available() != nil {} }
+        try await context.write(request, to: control)
+        // Whether none is missing between the requested number and what comes now.
+        var isGapless = isAlone
         while true {
             let (value, source) = try await context.value(timeout: patience)
             guard source == records else { continue }
@@ -38,8 +52,18 @@ public struct PlainRecordTransport: RecordTransport {
             guard let number = reader.uint32() else {
                 throw BLEError.record(context, value, "it has \(value.count) octets, and needs at least four")
             }
-            if number == .max { return }
-            try await take(DeviceRecord(number: Int(number), bytes: Array(reader.rest())))
+            if number == .max {
+                if isGapless {
+                    if isAlone { context.endReport(of: records) }
+                    return
+                }
+                // It may be the end of the other report: what follows is all of this one, or of its repetition.
+                isGapless = true
+                try await context.write(request, to: control)
+                continue
+            }
+            isGapless = isGapless || number == first
+            if isGapless { try await take(DeviceRecord(number: Int(number), bytes: Array(reader.rest()))) }
         }
     }
 

@@ -73,6 +73,8 @@ final class Bearer: Sendable {
     /// Whether the program's files contain a bond with the peer.
     private let isBonded: Bool
     let state: Mutex<State>
+    /// The characteristics of which the peer may still be sending a report that was requested on this link.
+    let unfinishedReports = Mutex<Set<CharacteristicReference>>([])
 
     /// - Parameters:
     ///   - database: our own attributes.
