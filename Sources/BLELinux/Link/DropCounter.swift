@@ -1,11 +1,29 @@
 /// Turns the kernel's running total of lost datagrams into the number lost since the last call.
+///
+/// A datagram carries the total of when it was queued, so a loss behind the last one shows only in the total that the
+/// socket is asked for. That total may be ahead of those of datagrams that are still to be read.
 struct DropCounter {
+    /// The total of the last datagram.
     private var total: UInt32 = 0
+    /// How many beyond that total are counted already.
+    private var ahead: UInt32 = 0
 
-    /// The number lost since the last call. The total wraps around, and so does the difference.
+    /// The number lost since the last call, by the total of a datagram. The total wraps around, and so does the
+    /// difference.
     mutating func lost(upTo newTotal: UInt32?) -> Int {
         guard let newTotal else { return 0 }
-        defer { total = newTotal }
-        return Int(newTotal &- total)
+        let step = newTotal &- total
+        let counted = min(step, ahead)
+        total = newTotal
+        ahead -= counted
+        return Int(step - counted)
+    }
+
+    /// The number lost since the last call, by the total that the socket was asked for.
+    mutating func lost(byNow newTotal: UInt32?) -> Int {
+        guard let newTotal, newTotal &- total > ahead else { return 0 }
+        let lost = newTotal &- total - ahead
+        ahead += lost
+        return Int(lost)
     }
 }

@@ -27,6 +27,8 @@ final class ManagementSocket: Sendable {
         /// Called when no answer is outstanding any more.
         var idle = Observers<@Sendable () -> Void>()
         var drops = DropCounter()
+        /// Whether the queue may have been full since it was last empty: then events may be missing behind the last one.
+        var mayLackEnd = false
     }
 
     /// The number that the adapter has now.
@@ -164,12 +166,14 @@ extension ManagementSocket {
     }
 
     private func socketIsReady(_ readiness: Readiness, _ buffer: ReceiveBuffer) {
-        var found = 0
+        var (found, last) = (0, 0)
         let outcome = SocketDrain.empty(socket, readiness: readiness, through: buffer) { count in
             found += count
+            last = count
             // One reading of the clock serves a batch that the kernel has not timed.
             let now = timeline.wallTime
             let actions = state.withLock { state in
+                if count == ReceiveBuffer.slots { state.mayLackEnd = true }
                 var actions: [Action] = []
                 actions.reserveCapacity(count)
                 for datagram in 0..<count {
@@ -183,8 +187,10 @@ extension ManagementSocket {
             carryOut(actions)
         }
         guard case .ended = outcome else {
+            let isEmpty = last < ReceiveBuffer.slots || socket.readinessNow(for: .readable).isEmpty
             // Nearly all that comes unasked is advertisements.
-            let isAwaited = state.withLock { !$0.answers.isEmpty }
+            let (isAwaited, mayLackEnd) = state.withLock { (!$0.answers.isEmpty, $0.mayLackEnd) }
+            if isEmpty, mayLackEnd { tellLossBehindLast() }
             return reading.hasRead(found, of: socket, mayPause: !isAwaited)
         }
         let actions = state.withLock { state in
@@ -194,6 +200,17 @@ extension ManagementSocket {
         }
         if let registration = reading.end() { loop.unregister(registration, of: socket) }
         carryOut(actions)
+    }
+
+    /// Tells how many events are missing behind the last one, which no event tells. The socket is asked once after each
+    /// backlog.
+    private func tellLossBehindLast() {
+        let total = socket.droppedSinceOpening()
+        let lost = state.withLock { state in
+            state.mayLackEnd = false
+            return state.drops.lost(byNow: total)
+        }
+        if lost > 0 { carryOut([.lost(lost)]) }
     }
 
     /// Sends, and sets timers; appends the calls to others. Answers keep their place among the events.

@@ -77,6 +77,17 @@ extension FakeState {
         }
     }
 
+    /// Does something that the management sockets have no room to hear of.
+    mutating func unheard(_ body: (inout FakeState) -> Void) {
+        let before = objects.filter { if case .control? = $0.value.hci?.channel { true } else { false } }
+        body(&self)
+        for (descriptor, former) in before {
+            guard let now = objects[descriptor], now.inbox.count > former.inbox.count else { continue }
+            objects[descriptor]?.inbox = former.inbox
+            objects[descriptor]?.dropped = (former.dropped ?? 0) + UInt32(now.inbox.count - former.inbox.count)
+        }
+    }
+
     // MARK: - Settings
 
     private mutating func settingsCommand(_ call: Call) {
