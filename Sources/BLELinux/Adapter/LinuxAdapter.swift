@@ -205,6 +205,9 @@ final class LinuxAdapter: Sendable {
         (try? socket?.descriptor.peers(of: number, asCentral: isCentral)) ?? []
     }
 
+    /// Whether it has a link, in either role, made by any program; `false` if the kernel doesn't say.
+    var isLinked: Bool { !peers(asCentral: true).isEmpty || !peers(asCentral: false).isEmpty }
+
     /// The adapter's facts if it can be used now.
     ///
     /// - Throws: an error that says why it can't, and what to do.

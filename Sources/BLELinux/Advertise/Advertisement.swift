@@ -52,7 +52,10 @@ final class Advertisement: Sendable {
             { [weak self] events in
                 for event in events { self?.received(event.event) }
             },
-            lost: { [weak self] _ in self?.perform { $0.missedEvents() } }
+            lost: { [weak self, adapter] _ in
+                let isLinked = adapter.isLinked
+                self?.perform { $0.missedEvents(isLinked: isLinked) }
+            }
         )
         state.withLock { if !$0.isOver { $0.observation = observation } }
         leftovers.clear(of: facts, through: management) { [self] in perform { $0.begin() } }
@@ -200,8 +203,8 @@ extension Advertisement {
     }
 
     private func added(_ failure: ManagementFailure?) {
-        let isCentral = failure != nil && !adapter.peers(asCentral: true).isEmpty
-        perform { $0.added(failure, isCentral: isCentral) }
+        let isLinked = failure != nil && adapter.isLinked
+        perform { $0.added(failure, isLinked: isLinked) }
     }
 
     private func remove(_ instance: UInt8) {

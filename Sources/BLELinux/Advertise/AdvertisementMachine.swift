@@ -151,9 +151,9 @@ extension AdvertisementMachine {
 
     /// The kernel has answered a command that adds the instance.
     ///
-    /// - Parameter isCentral: whether the adapter has a link as central, beside which many controllers can't advertise. The
-    ///   kernel refuses the parameters then.
-    mutating func added(_ failure: ManagementFailure?, isCentral: Bool = false) -> Output {
+    /// - Parameter isLinked: whether the adapter has a link, in either role, beside which many controllers can't
+    ///   advertise. The kernel refuses the parameters then.
+    mutating func added(_ failure: ManagementFailure?, isLinked: Bool = false) -> Output {
         switch (state, failure) {
         case (.adding(let number), nil), (.renewing(let number), nil):
             var output = isOnAir(number)
@@ -173,8 +173,8 @@ extension AdvertisementMachine {
             renewalIsDue = true
             return Output(timer: .start(Self.pause))
         case (.renewing, .some) where !centrals.isEmpty,
-            (.renewing, .some) where isCentral,
-            (.adding, .some) where hasStarted && (isCentral || !centrals.isEmpty):
+            (.renewing, .some) where isLinked,
+            (.adding, .some) where hasStarted && (isLinked || !centrals.isEmpty):
             // The kernel removes an instance that it can't change, and reports that to all other programs.
             state = .suspended
             return Output(timer: .cancel, change: settled())
@@ -252,10 +252,12 @@ extension AdvertisementMachine {
         state == .onAir(number) ? lost() : Output()
     }
 
-    /// Some of the kernel's events were lost: the instance is added again, whether it is there or not.
-    mutating func missedEvents() -> Output {
-        guard case .onAir(let number) = state else { return Output() }
-        return renew(number)
+    /// Some of the kernel's events were lost: the instance is added again, whether it is there or not, and the end of a
+    /// link is waited for only if there is still one, in either role.
+    mutating func missedEvents(isLinked: Bool = false) -> Output {
+        centrals = []
+        if case .onAir(let number) = state { return renew(number) }
+        return state == .suspended && !isLinked ? choose() : Output()
     }
 
     /// A central has connected, and the kernel has ended the advertising; further centrals may connect.

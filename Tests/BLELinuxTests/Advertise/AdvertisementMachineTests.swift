@@ -115,10 +115,33 @@ import Testing
         // The kernel removes what it can't change.
         #expect(machine.added(Self.refused) == Output(timer: .cancel))
         #expect(machine.instance == nil)
-        #expect(machine.missedEvents() == Output())
+        #expect(machine.missedEvents(isLinked: true) == Output())
         #expect(machine.linkEnded(Self.central) == Output(command: .readFeatures))
         try claim(&machine)
         #expect(machine.added(nil) == Output())
+    }
+
+    @Test func `a link whose end was missed is not waited for`() throws {
+        var machine = try onAir()
+        _ = machine.centralCame(Self.central)
+        #expect(machine.added(Self.refused) == Output(timer: .cancel))
+        #expect(machine.missedEvents(isLinked: false) == Output(command: .readFeatures))
+        // Asked for once, however much is missed.
+        #expect(machine.missedEvents(isLinked: false) == Output())
+        try claim(&machine)
+        #expect(machine.added(nil) == Output())
+    }
+
+    @Test func `a central that may have left unseen is no reason to wait for it`() throws {
+        var machine = try onAir()
+        _ = machine.centralCame(Self.central)
+        #expect(machine.added(nil) == Output())
+        #expect(machine.missedEvents() == Output(command: .add(5, payload)))
+        #expect(machine.added(Self.refused) == Output(command: .readFeatures))
+        try putBack(&machine)
+        // One that is still there, in whatever role, is waited for.
+        #expect(machine.missedEvents(isLinked: true) == Output(command: .add(5, payload)))
+        #expect(machine.added(Self.refused, isLinked: true) == Output(timer: .cancel))
     }
 
     @Test func `a central that has left before the refusal is not waited for`() throws {
@@ -133,7 +156,7 @@ import Testing
         var machine = try onAir()
         _ = machine.removed(5)
         try claim(&machine)
-        #expect(machine.added(Self.refused, isCentral: true) == Output(timer: .cancel))
+        #expect(machine.added(Self.refused, isLinked: true) == Output(timer: .cancel))
         #expect(machine.instance == nil)
         #expect(machine.linkEnded(Self.central) == Output(command: .readFeatures))
         try putBack(&machine)
@@ -153,7 +176,7 @@ import Testing
         var machine = choosing()
         try claim(&machine)
         let failure = Output.Report.failed(.management(Self.refused))
-        #expect(machine.added(Self.refused, isCentral: true) == Output(timer: .cancel, report: failure))
+        #expect(machine.added(Self.refused, isLinked: true) == Output(timer: .cancel, report: failure))
     }
 
     @Test func `another program's command is waited for`() throws {

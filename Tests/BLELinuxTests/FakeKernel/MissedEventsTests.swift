@@ -47,6 +47,40 @@ import Testing
         observation.cancel()
         withExtendedLifetime(radio) {}
     }
+
+    @Test func `an advertisement that waits for the end of a link goes on though it missed that`() async throws {
+        let number = kernel.peripheral
+        let radio = try run.radio(number)
+        let advertisement = try await run.advertise(radio)
+        let link = kernel.with { state -> Int32? in
+            // The controller can't advertise beside a link, and the kernel removes what it can't change.
+            state.adapters[number]?.answers[0x54] = .invalidParameters
+            state.adapters[number]?.instances = [:]
+            let link = FakeLink(adapter: number, peer: .example, handle: 64, isCentral: false, far: nil)
+            state.leave(link)
+            state.tellConnected(link)
+            return state.link(of: number, with: .example)?.socket
+        }
+        let socket = try #require(link)
+        let isOnAir = { [kernel] in kernel.with { $0.adapters[number]?.instances.isEmpty == false } }
+        await kernel.idle()
+        #expect(!isOnAir())
+        // Something else was missed: the link is still there.
+        kernel.with { state in
+            state.unheard { $0.tellOfDevice(number) }
+            state.tellOfDevice(number)
+        }
+        await kernel.idle()
+        #expect(!isOnAir())
+        kernel.with { state in
+            state.unheard { $0.end(socket) }
+            state.tellOfDevice(number)
+        }
+        await kernel.idle()
+        #expect(isOnAir())
+        advertisement.cancel()
+        withExtendedLifetime(radio) {}
+    }
 }
 
 extension FakeState {
