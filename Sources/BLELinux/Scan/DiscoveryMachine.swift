@@ -21,6 +21,8 @@ internal import BLEProtocol
 /// A controller that filters duplicates reports each device once per discovery. A lost report is missing for the rest
 /// of it: Linux 6.1 drops reports while a discovery starts, and no kernel connects to a device that was reported before
 /// the attempt began. So a discovery is ended and restarted after a short round; the first round is the shortest.
+///
+/// A discovery without rounds has a timer only once events were lost: its end may be among them.
 struct DiscoveryMachine {
     /// What the driver is to do.
     struct Output: Equatable {
@@ -65,7 +67,7 @@ struct DiscoveryMachine {
     static let retryDelay = Duration.seconds(1)
     /// The number of such starts in a row after which it gives up.
     static let patience = 5
-    /// Longer than another program's discovery can last, so that a missed event does not end the scan silently.
+    /// Longer than a discovery of any program can last, so that a missed event does not end the scan silently.
     static let sharingDeadline = Duration.seconds(30)
 
     /// The first round: reports lost at the start are retried soon.
@@ -93,6 +95,11 @@ struct DiscoveryMachine {
     private var state = State.idle
     private var failures = 0
     private var hasHadFirstRound = false
+    /// Whether the end of a discovery without rounds may have been missed.
+    private var isInDoubt = false
+
+    /// Whether a timer runs while a discovery does.
+    private var hasTimer: Bool { !isUnfiltered || isInDoubt }
 
     /// Whether another program's discovery is being used.
     var isSharing: Bool { state == .sharing }
@@ -115,6 +122,7 @@ struct DiscoveryMachine {
             return Output(command: failure == nil ? .stop : nil)
         }
         guard state == .starting else { return Output() }
+        isInDoubt = false
         guard let failure else {
             state = .running
             failures = 0
@@ -145,7 +153,8 @@ struct DiscoveryMachine {
         switch state {
         case .running, .stopping:
             rounds += 1
-            let timer: Output.Timer? = isUnfiltered ? nil : .cancel
+            let timer: Output.Timer? = hasTimer ? .cancel : nil
+            isInDoubt = false
             guard others, isUnfiltered || rounds >= Self.roundsOfTurn else {
                 state = others ? .yielding : .starting
                 return others ? Output(timer: .start(Self.courtesy)) : Output(command: .start, timer: timer)
@@ -160,6 +169,14 @@ struct DiscoveryMachine {
             // The end of another program's discovery, which the pending answer takes into account.
             return Output()
         }
+    }
+
+    /// Some of the kernel's events were lost, and the end of a discovery may be among them. Where many are lost, that
+    /// neither postpones the deadline nor ends a discovery each time.
+    mutating func missedEvents() -> Output {
+        guard state == .running, !hasTimer else { return Output() }
+        isInDoubt = true
+        return Output(timer: .start(Self.sharingDeadline))
     }
 
     /// The kernel has not ended the discovery at the end of a round: it was over already, or the kernel can't.
@@ -187,7 +204,7 @@ struct DiscoveryMachine {
         switch state {
         case .running:
             state = .over
-            return Output(command: .stop, timer: isUnfiltered ? nil : .cancel)
+            return Output(command: .stop, timer: hasTimer ? .cancel : nil)
         case .starting, .startingInVain:
             state = .startingInVain
             return Output()

@@ -136,9 +136,14 @@ extension ManagementScan {
     }
 
     /// Nearly all events of the socket are advertisements: those that the kernel had no room for are reported as such.
+    /// What else may be among them is looked for.
     private func lost(_ count: Int) {
-        let isWanted = state.withLock { $0.hasAnnounced && !$0.isOver }
-        if isWanted { sink.send(.dropped(count)) }
+        let (hasAnnounced, isOver) = state.withLock { ($0.hasAnnounced, $0.isOver) }
+        if isOver { return }
+        if hasAnnounced { sink.send(.dropped(count)) }
+        if let facts = place.adapter(), !facts.isUp { return fail(.status(.notPowered, .startDiscovery)) }
+        perform { $0.missedEvents() }
+        monitor?.missedEvents()
     }
 
     private func discoveryEnded() {

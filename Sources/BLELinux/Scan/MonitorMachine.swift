@@ -10,6 +10,7 @@ internal import BLEProtocol
 ///      │          (unavailable) ◄──────────────────┘            │
 ///      └──────────────────────────────────────────────────────-─┘
 /// ```
+/// Its removal may be among events that were lost: then, after a while, the kernel is asked whether it still has it.
 struct MonitorMachine {
     /// What the driver is to do.
     struct Output: Equatable {
@@ -40,6 +41,8 @@ struct MonitorMachine {
         case asking
         case adding(UInt16)
         case present(UInt16)
+        /// The kernel is asked whether it still has it.
+        case checking(UInt16)
         case waiting
         case unavailable
     }
@@ -48,18 +51,29 @@ struct MonitorMachine {
     static let pause = Duration.seconds(1)
     /// The number of losses in a row after which it gives up.
     static let patience = 8
-    /// How long it must stay before earlier losses are forgotten.
+    /// How long it must stay before earlier losses are forgotten; after how long it is checked if its removal may have
+    /// been missed.
     static let calm = Duration.seconds(30)
 
     private var state = State.absent
     private var isWanted = false
     private var losses = 0
+    /// Whether its removal may have been missed.
+    private var isInDoubt = false
 
     /// The monitor that the kernel has, or may have.
     var handle: UInt16? {
         switch state {
-        case .adding(let handle), .present(let handle): handle
+        case .adding(let handle), .present(let handle), .checking(let handle): handle
         case .absent, .asking, .waiting, .unavailable: nil
+        }
+    }
+
+    /// The monitor that the kernel had when it last told of it.
+    private var known: UInt16? {
+        switch state {
+        case .present(let handle), .checking(let handle): handle
+        case .absent, .asking, .adding, .waiting, .unavailable: nil
         }
     }
 
@@ -72,8 +86,8 @@ struct MonitorMachine {
     mutating func unwant() -> Output {
         isWanted = false
         switch state {
-        case .present(let handle):
-            state = .absent
+        case .present(let handle), .checking(let handle):
+            (state, isInDoubt) = (.absent, false)
             return Output(command: .remove(handle), timer: .cancel)
         case .waiting:
             state = .absent
@@ -83,6 +97,7 @@ struct MonitorMachine {
     }
 
     mutating func featuresRead(_ answer: Result<ManagementReadMonitorFeatures.Response, ManagementFailure>) -> Output {
+        if case .checking(let handle) = state { return checked(handle, answer) }
         guard state == .asking else { return Output() }
         guard isWanted else {
             state = .absent
@@ -115,27 +130,53 @@ struct MonitorMachine {
 
     /// A monitor was removed, this one or another; 0 stands for all.
     mutating func removed(_ handle: UInt16) -> Output {
-        guard case .present(let own) = state, handle == own || handle == 0 else { return Output() }
+        guard let own = known, handle == own || handle == 0 else { return Output() }
+        let timer: Output.Timer? = isInDoubt ? .cancel : nil
+        isInDoubt = false
         losses += 1
         if losses > Self.patience { return unavailable(nil) }
-        if losses == 1 { return ask() }
+        if losses == 1 { return ask(timer) }
         state = .waiting
         return Output(timer: .start(Self.pause))
+    }
+
+    /// Some of the kernel's events were lost, and the removal may be among them.
+    mutating func missedEvents() -> Output {
+        guard case .present = state, !isInDoubt else { return Output() }
+        isInDoubt = true
+        // After a removal, a timer runs already.
+        return Output(timer: losses > 0 ? nil : .start(Self.calm))
     }
 
     mutating func timerFired() -> Output {
         switch state {
         case .waiting: return ask()
-        case .present:
+        case .present(let handle):
             losses = 0
-            return Output()
-        case .absent, .asking, .adding, .unavailable: return Output()
+            guard isInDoubt else { return Output() }
+            (state, isInDoubt) = (.checking(handle), false)
+            return Output(command: .readFeatures)
+        case .absent, .asking, .adding, .checking, .unavailable: return Output()
         }
     }
 
-    private mutating func ask() -> Output {
+    /// The kernel has told which monitors it has.
+    private mutating func checked(
+        _ handle: UInt16,
+        _ answer: Result<ManagementReadMonitorFeatures.Response, ManagementFailure>
+    ) -> Output {
+        state = .present(handle)
+        switch answer {
+        case .success(let features): return features.handles.contains(handle) ? Output() : removed(handle)
+        // The adapter is gone, and the monitor with it.
+        case .failure(let failure) where failure.status != nil: return unavailable(failure)
+        case .failure: return missedEvents()
+        }
+    }
+
+    private mutating func ask(_ timer: Output.Timer? = nil) -> Output {
         state = .asking
-        return Output(command: .readFeatures)
+        return Output(command: .readFeatures, timer: timer)
     }
 
     private mutating func unavailable(_ failure: ManagementFailure?) -> Output {

@@ -39,6 +39,9 @@ final class ScanMonitor: Sendable {
     /// Another program has removed a monitor.
     func removed(_ handle: UInt16) { perform { $0.removed(handle) } }
 
+    /// Some of the kernel's events were lost.
+    func missedEvents() { perform { $0.missedEvents() } }
+
     private func perform(_ input: (inout MonitorMachine) -> MonitorMachine.Output) {
         let output = state.withLock { input(&$0.machine) }
         switch output.timer {

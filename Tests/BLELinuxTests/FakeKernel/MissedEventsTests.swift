@@ -62,7 +62,7 @@ import Testing
             return state.link(of: number, with: .example)?.socket
         }
         let socket = try #require(link)
-        let isOnAir = { [kernel] in kernel.with { $0.adapters[number]?.instances.isEmpty == false } }
+        let isOnAir: () -> Bool = { kernel.with { $0.adapters[number]?.instances.isEmpty == false } }
         await kernel.idle()
         #expect(!isOnAir())
         // Something else was missed: the link is still there.
@@ -79,6 +79,65 @@ import Testing
         await kernel.idle()
         #expect(isOnAir())
         advertisement.cancel()
+        withExtendedLifetime(radio) {}
+    }
+
+    // MARK: - Scans
+
+    private var isDiscovering: Bool { kernel.with { $0.adapters[kernel.central]?.isDiscovering == true } }
+    private var hasMonitor: Bool { kernel.with { $0.adapters[kernel.central]?.monitors.isEmpty == false } }
+
+    @Test func `a scan without rounds discovers again though it missed the end of its discovery`() async throws {
+        let radio = try run.radio()
+        let scan = radio.scan(ScanRequest()) { _ in }
+        await kernel.idle()
+        #expect(isDiscovering)
+        kernel.with { state in
+            state.unheard { $0.endDiscovery(of: kernel.central) }
+            state.tellOfDevice(kernel.central)
+        }
+        await kernel.idle()
+        #expect(!isDiscovering)
+        let isBack = await kernel.run(run.timeline, within: .seconds(60)) { isDiscovering }
+        #expect(isBack)
+        scan.cancel()
+        withExtendedLifetime(radio) {}
+    }
+
+    @Test func `a passive scan hears again though it missed the removal of its monitor`() async throws {
+        let radio = try run.radio()
+        let scan = radio.scan(ScanRequest(isActive: false)) { _ in }
+        await kernel.idle()
+        #expect(hasMonitor)
+        kernel.with { state in
+            state.unheard { state in
+                state.adapters[kernel.central]?.monitors = []
+                state.tell(kernel.central, 0x2C, [1, 0])
+            }
+            state.tellOfDevice(kernel.central)
+        }
+        await kernel.idle()
+        #expect(!hasMonitor)
+        let isBack = await kernel.run(run.timeline, within: .seconds(60)) { hasMonitor }
+        #expect(isBack)
+        scan.cancel()
+        withExtendedLifetime(radio) {}
+    }
+
+    @Test(arguments: [true, false])
+    func `a scan fails though it missed that its adapter was switched off`(_ isActive: Bool) async throws {
+        let radio = try run.radio()
+        let events = FakeRun.Collector<ScanEvent>()
+        let scan = radio.scan(ScanRequest(isActive: isActive)) { events.add($0) }
+        await kernel.idle()
+        kernel.with { state in
+            state.unheard { $0.switchOff(kernel.central, by: nil) }
+            state.tellOfDevice(kernel.central)
+        }
+        await kernel.idle()
+        let failures = events.all.compactMap { if case .failed(let error) = $0 { error.code } else { nil } }
+        #expect(failures == [.adapterPoweredOff])
+        scan.cancel()
         withExtendedLifetime(radio) {}
     }
 }

@@ -116,6 +116,70 @@ import Testing
         #expect(machine.timerFired() == Output(command: .start))
     }
 
+    // MARK: What was missed
+
+    /// The deadline of a discovery whose end may have been missed.
+    private static let doubt = Output(timer: .start(DiscoveryMachine.sharingDeadline))
+
+    /// A discovery without rounds, which runs.
+    private func unfiltered() -> DiscoveryMachine {
+        var machine = DiscoveryMachine()
+        #expect(machine.begin(isUnfiltered: true) == Output(command: .start))
+        #expect(machine.startAnswered(nil) == Output(report: .listening))
+        return machine
+    }
+
+    @Test func `where there are no rounds, a missed end does not end the scan in silence`() {
+        var machine = unfiltered()
+        for _ in 0..<2 {
+            #expect(machine.missedEvents() == Self.doubt)
+            // However much is lost, the deadline stays.
+            #expect(machine.missedEvents() == Output())
+            #expect(machine.timerFired() == Output(command: .stop, timer: .start(DiscoveryMachine.stopDeadline)))
+            #expect(machine.missedEvents() == Output())
+            // It was over.
+            #expect(machine.stopFailed() == Output(command: .start, timer: .cancel))
+            #expect(machine.missedEvents() == Output())
+            #expect(machine.startAnswered(nil) == Output(report: .listening))
+        }
+    }
+
+    @Test func `an end that is told ends the doubt, and its timer`() {
+        var machine = unfiltered()
+        #expect(machine.missedEvents() == Self.doubt)
+        #expect(machine.discoveryEnded() == Output(command: .start, timer: .cancel))
+        #expect(machine.startAnswered(nil) == Output(report: .listening))
+        // No timer runs.
+        #expect(machine.discoveryEnded() == Output(command: .start))
+        #expect(machine.startAnswered(nil) == Output(report: .listening))
+        #expect(machine.missedEvents() == Self.doubt)
+        #expect(machine.timerFired().command == .stop)
+        #expect(machine.discoveryEnded() == Output(command: .start, timer: .cancel))
+        #expect(machine.startAnswered(nil) == Output(report: .listening))
+        #expect(machine.missedEvents() == Self.doubt)
+        #expect(machine.discoveryEnded(beside: true) == Output(timer: .start(DiscoveryMachine.rest)))
+        #expect(machine.missedEvents() == Output())
+    }
+
+    @Test func `cancelling in doubt stops the timer, too`() {
+        var machine = unfiltered()
+        #expect(machine.missedEvents() == Self.doubt)
+        #expect(machine.cancel() == Output(command: .stop, timer: .cancel))
+        #expect(machine.missedEvents() == Output())
+    }
+
+    @Test func `where there are rounds, or another program discovers, there is a timer already`() {
+        var machine = running()
+        #expect(machine.missedEvents() == Output())
+        #expect(machine.timerFired().command == .stop)
+        #expect(machine.missedEvents() == Output())
+        #expect(machine.discoveryEnded() == Output(command: .start, timer: .cancel))
+        #expect(machine.startAnswered(Self.busy).timer == .start(DiscoveryMachine.sharingDeadline))
+        #expect(machine.missedEvents() == Output())
+    }
+
+    // MARK: Cancellations and failures
+
     @Test func `a discovery that starts after the cancellation is stopped`() {
         var machine = DiscoveryMachine()
         _ = machine.begin()

@@ -93,6 +93,74 @@ import Testing
         #expect(machine.want() == Output(command: .readFeatures))
     }
 
+    // MARK: What was missed
+
+    private static let check = Output(timer: .start(MonitorMachine.calm))
+
+    @Test func `one whose removal may have been missed is looked for after a while, and added again`() throws {
+        var machine = try present(2)
+        for _ in 0..<2 {
+            #expect(machine.missedEvents() == Self.check)
+            // However much is lost, the time stays.
+            #expect(machine.missedEvents() == Output())
+            #expect(machine.timerFired() == Output(command: .readFeatures))
+            #expect(machine.handle == 2)
+            #expect(machine.featuresRead(.success(try Self.features(inUse: [1, 2]))) == Output())
+            #expect(machine.handle == 2)
+        }
+        #expect(machine.missedEvents() == Self.check)
+        #expect(machine.timerFired() == Output(command: .readFeatures))
+        #expect(machine.featuresRead(.success(try Self.features(inUse: [1]))) == Output(command: .readFeatures))
+        #expect(machine.handle == nil)
+        let next = Output(command: .add(expecting: 2))
+        #expect(machine.featuresRead(.success(try Self.features(inUse: [1]))) == next)
+        #expect(machine.added(.success(2)) == Output(timer: .start(MonitorMachine.calm), report: .present))
+        // That timer runs already.
+        #expect(machine.missedEvents() == Output())
+        #expect(machine.timerFired() == Output(command: .readFeatures))
+    }
+
+    @Test func `a removal that is told ends the doubt about it`() throws {
+        var machine = try present()
+        #expect(machine.missedEvents() == Self.check)
+        #expect(machine.removed(1) == Output(command: .readFeatures, timer: .cancel))
+        machine = try present()
+        _ = machine.missedEvents()
+        #expect(machine.timerFired() == Output(command: .readFeatures))
+        #expect(machine.removed(2) == Output())
+        #expect(machine.removed(1) == Output(command: .readFeatures))
+        // The first answer will do, and there is a second one.
+        let features = try Self.features()
+        #expect(machine.featuresRead(.success(features)) == Output(command: .add(expecting: 1)))
+        #expect(machine.featuresRead(.success(features)) == Output())
+        #expect(machine.added(.success(1)).report == .present)
+    }
+
+    @Test func `one that nobody wants any more is removed, whether or not it was missed`() throws {
+        var machine = try present()
+        _ = machine.missedEvents()
+        _ = machine.timerFired()
+        #expect(machine.unwant() == Output(command: .remove(1), timer: .cancel))
+        #expect(machine.featuresRead(.success(try Self.features())) == Output())
+        machine = try present()
+        _ = machine.missedEvents()
+        #expect(machine.unwant() == Output(command: .remove(1), timer: .cancel))
+        #expect(machine.missedEvents() == Output())
+        #expect(machine.timerFired() == Output())
+    }
+
+    @Test func `where the kernel doesn't say what it has, it is asked again, unless the adapter is gone`() throws {
+        var machine = try present()
+        _ = machine.missedEvents()
+        _ = machine.timerFired()
+        #expect(machine.featuresRead(.failure(.timedOut(.readMonitorFeatures))) == Self.check)
+        #expect(machine.timerFired() == Output(command: .readFeatures))
+        let failure = ManagementFailure.status(.invalidIndex, .readMonitorFeatures)
+        #expect(
+            machine.featuresRead(.failure(failure)) == Output(timer: .cancel, report: .unavailable(failure))
+        )
+    }
+
     @Test func `a controller that looks at patterns itself, and a kernel that refuses, are told`() throws {
         var machine = MonitorMachine()
         _ = machine.want()
