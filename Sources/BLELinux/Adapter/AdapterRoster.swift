@@ -48,7 +48,10 @@ public final class AdapterRoster: Sendable {
     /// - Parameter add: called once for each adapter; later on the roster's own thread.
     public func observe(_ add: @escaping @Sendable (LinuxRadio) -> Void) -> RadioActivity {
         let sink = EventSink(add)
-        let events = management.observe { [weak self] _ in self?.look(sink) }
+        let events = management.observe(
+            { [weak self] _ in self?.look(sink) },
+            lost: { [weak self] _ in self?.look(sink) }
+        )
         look(sink)
         return RadioActivity { [self] in
             sink.close()

@@ -37,6 +37,8 @@ final class AdapterWatch: Sendable {
         let observation = management?.observe { [weak self] events in
             guard events.contains(where: \.event.mayChangeAdapterState) else { return }
             self?.look(wentOff: events.contains(where: \.event.tellsOfPowerOff))
+        } lost: { [weak self] _ in
+            self?.look()
         }
         var registration: EventLoop.Registration?
         if let switches {

@@ -82,6 +82,52 @@ import Testing
         withExtendedLifetime(radio) {}
     }
 
+    // MARK: - Adapters
+
+    @Test func `an adapter that was switched off and on unseen is told as it is`() async throws {
+        let radio = try run.radio()
+        let states = FakeRun.Collector<AdapterInfo.State>()
+        let watch = radio.observeAdapter { states.add($0.state) }
+        await kernel.idle()
+        kernel.with { state in
+            state.unheard { $0.switchOff(kernel.central, by: nil) }
+            state.tellOfDevice(kernel.central)
+        }
+        await kernel.idle()
+        #expect(states.all == [.poweredOn, .poweredOff])
+        kernel.with { state in
+            state.unheard { state in
+                state.adapters[kernel.central]?.settings.insert(.powered)
+                state.tell(kernel.central, 0x06, [1, 0, 0, 0])
+            }
+            state.tellOfDevice(kernel.central)
+        }
+        await kernel.idle()
+        #expect(states.all == [.poweredOn, .poweredOff, .poweredOn])
+        watch.cancel()
+        withExtendedLifetime(radio) {}
+    }
+
+    @Test func `an adapter that was plugged in unseen appears all the same`() async throws {
+        let number = kernel.peripheral + 1000
+        let roster = try AdapterRoster(mayBeMissing: false, on: kernel.kernel, timeline: run.timeline)
+        let names = FakeRun.Collector<String>()
+        let watch = roster.observe { names.add($0.adapterName) }
+        await kernel.idle()
+        #expect(!names.all.contains(kernel.name(number)))
+        kernel.with { state in
+            state.unheard { state in
+                let address = BluetoothAddress(rawValue: 0x00AA_0300_0000 | UInt64(number), kind: .public)
+                state.adapters[number] = FakeAdapter(number: number, address: address)
+                state.tell(number, 0x04, [])
+            }
+            state.tellOfDevice(kernel.central)
+        }
+        await kernel.idle()
+        #expect(names.all.contains(kernel.name(number)))
+        watch.cancel()
+    }
+
     // MARK: - Scans
 
     private var isDiscovering: Bool { kernel.with { $0.adapters[kernel.central]?.isDiscovering == true } }
