@@ -102,7 +102,7 @@ public final class LinuxRadio: Radio {
         }
         security = SecurityWatch(management: management)
         monitor = LinkMonitor(adapter, loop: loop)
-        symptoms = SymptomWatch(management: management, loop: loop, timeline: timeline)
+        symptoms = SymptomWatch(management: management, timeline: timeline)
         guard let management else { return }
         loop.enqueue { [leftovers] in
             if let facts = adapter.facts { leftovers.restorePower(of: facts, through: management) }

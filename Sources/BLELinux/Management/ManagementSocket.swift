@@ -19,7 +19,8 @@ final class ManagementSocket: Sendable {
 
     private struct State: ~Copyable {
         var client = ManagementClient()
-        var answers: [ManagementClient.RequestID: (opcode: ManagementOpcode, call: Answer)] = [:]
+        /// The callers that wait for answers, and whether the kernel may have had no room for these.
+        var answers: [ManagementClient.RequestID: (opcode: ManagementOpcode, call: Answer, mayBeLost: Bool)] = [:]
         /// Called for commands that the controller leaves unanswered.
         var unanswered: (@Sendable (ManagementOpcode) -> Void)?
         var timers: [ManagementClient.RequestID: RadioActivity] = [:]
@@ -27,8 +28,14 @@ final class ManagementSocket: Sendable {
         /// Called when no answer is outstanding any more.
         var idle = Observers<@Sendable () -> Void>()
         var drops = DropCounter()
-        /// Whether the queue may have been full since it was last empty: then events may be missing behind the last one.
+        /// Whether the queue may have been full since it was last empty: then events may be missing behind the last
+        /// one.
         var mayLackEnd = false
+
+        /// Takes into account that packets are missing: any answer may be among them.
+        mutating func noteLoss() {
+            for id in answers.keys { answers[id]?.mayBeLost = true }
+        }
     }
 
     /// The number that the adapter has now.
@@ -120,7 +127,7 @@ final class ManagementSocket: Sendable {
     ) {
         let actions = state.withLock { state in
             let (id, output) = state.client.submit(command, index: index)
-            state.answers[id] = (Command.opcode, call)
+            state.answers[id] = (Command.opcode, call, false)
             var actions: [Action] = []
             perform(output, &state, &actions)
             return actions
@@ -136,6 +143,21 @@ final class ManagementSocket: Sendable {
         let id = state.withLock { $0.idle.add(action) }
         loop.enqueue { self.tellIfIdle() }
         return RadioActivity { [weak self] in _ = self?.state.withLock { $0.idle.remove(id) } }
+    }
+
+    /// Calls the closure, on the loop's thread, once all that the kernel has told by now is read.
+    ///
+    /// A program that was stopped learns of the end of its timers and of a long queue at once; the loop reads a part of
+    /// that in each turn.
+    ///
+    /// - Parameter turns: how many turns are waited for at most: more than any queue lasts.
+    func whenRead(
+        within turns: Int = SocketDrain.everything / SocketDrain.fairShare,
+        _ action: @escaping @Sendable () -> Void
+    ) {
+        loop.enqueueReceiving { [self] buffer in
+            if socketIsReady([], buffer) || turns <= 1 { action() } else { whenRead(within: turns - 1, action) }
+        }
     }
 
     /// Sets the observer that is called, on the loop's thread, for each command that the controller has left
@@ -165,7 +187,9 @@ extension ManagementSocket {
         case unanswered(ManagementOpcode)
     }
 
-    private func socketIsReady(_ readiness: Readiness, _ buffer: ReceiveBuffer) {
+    /// - Returns: whether all was read that had come.
+    @discardableResult
+    private func socketIsReady(_ readiness: Readiness, _ buffer: ReceiveBuffer) -> Bool {
         var (found, last) = (0, 0)
         let outcome = SocketDrain.empty(socket, readiness: readiness, through: buffer) { count in
             found += count
@@ -178,7 +202,10 @@ extension ManagementSocket {
                 actions.reserveCapacity(count)
                 for datagram in 0..<count {
                     let lost = state.drops.lost(upTo: buffer.dropped(datagram))
-                    if lost > 0 { actions.append(.lost(lost)) }
+                    if lost > 0 {
+                        state.noteLoss()
+                        actions.append(.lost(lost))
+                    }
                     let time = buffer.kernelTime(datagram) ?? now
                     perform(state.client.received(buffer.bytes(datagram)), &state, &actions, time: time)
                 }
@@ -191,7 +218,8 @@ extension ManagementSocket {
             // Nearly all that comes unasked is advertisements.
             let (isAwaited, mayLackEnd) = state.withLock { (!$0.answers.isEmpty, $0.mayLackEnd) }
             if isEmpty, mayLackEnd { tellLossBehindLast() }
-            return reading.hasRead(found, of: socket, mayPause: !isAwaited)
+            reading.hasRead(found, of: socket, mayPause: !isAwaited)
+            return isEmpty
         }
         let actions = state.withLock { state in
             var actions: [Action] = []
@@ -200,6 +228,7 @@ extension ManagementSocket {
         }
         if let registration = reading.end() { loop.unregister(registration, of: socket) }
         carryOut(actions)
+        return true
     }
 
     /// Tells how many events are missing behind the last one, which no event tells. The socket is asked once after each
@@ -208,7 +237,9 @@ extension ManagementSocket {
         let total = socket.droppedSinceOpening()
         let lost = state.withLock { state in
             state.mayLackEnd = false
-            return state.drops.lost(byNow: total)
+            let lost = state.drops.lost(byNow: total)
+            if lost > 0 { state.noteLoss() }
+            return lost
         }
         if lost > 0 { carryOut([.lost(lost)]) }
     }
@@ -226,7 +257,11 @@ extension ManagementSocket {
         }
         for completion in output.completed {
             if let answer = state.answers.removeValue(forKey: completion.id) {
-                if completion.outcome.isSilence(of: answer.opcode) { actions.append(.unanswered(answer.opcode)) }
+                // An answer that may be lost says nothing of the controller.
+                let isLost = answer.mayBeLost && completion.outcome == .timedOut
+                if completion.outcome.isSilence(of: answer.opcode), !isLost {
+                    actions.append(.unanswered(answer.opcode))
+                }
                 actions.append(.answer(answer.call, completion.outcome))
             }
         }
@@ -246,7 +281,7 @@ extension ManagementSocket {
     }
 
     private func timerFired(_ id: ManagementClient.RequestID) {
-        loop.enqueue {
+        whenRead {
             let actions = self.state.withLock { state in
                 state.timers.removeValue(forKey: id)
                 var actions: [Action] = []

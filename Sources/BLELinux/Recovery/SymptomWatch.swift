@@ -7,24 +7,29 @@ internal import Synchronization
 final class SymptomWatch: Sendable {
     private struct State {
         var observers = Observers<EventSink<AdapterInfo.Symptom>>()
-        var discovery: RadioActivity?
+        /// The discovery that is under way, and the timer of its limit.
+        var discovery: (number: Int, timer: RadioActivity)?
+        var discoveries = 0
         var events: RadioActivity?
     }
 
     /// Far more than the kernel's 10.24 s, even with a connection attempt in its way.
     static let longestDiscovery = Duration.seconds(60)
 
+    private let management: ManagementSocket?
     private let timeline: any Timeline
-    private let loop: EventLoop
     private let state = Mutex(State())
 
-    init(management: ManagementSocket?, loop: EventLoop, timeline: any Timeline) {
+    init(management: ManagementSocket?, timeline: any Timeline) {
+        self.management = management
         self.timeline = timeline
-        self.loop = loop
         guard let management else { return }
         management.tellOfUnanswered { [weak self] opcode in self?.tell(.unanswered("\(opcode)")) }
         let events = management.observe { [weak self] events in
             for event in events { self?.saw(event.event) }
+        } lost: { [weak self] _ in
+            // The end of the discovery may be among them.
+            self?.forgetDiscovery()
         }
         state.withLock { $0.events = events }
     }
@@ -41,17 +46,33 @@ final class SymptomWatch: Sendable {
 
     private func saw(_ event: ManagementEvent) {
         guard case .discovering(_, let isOn) = event else { return }
-        let timer: RadioActivity? =
-            isOn ? timeline.schedule(after: Self.longestDiscovery) { [weak self] in self?.discoveryGoesOn() } : nil
-        let former = state.withLock { state in
-            defer { state.discovery = timer }
-            return state.discovery
-        }
-        former?.cancel()
+        forgetDiscovery()
+        if isOn { timeDiscovery() }
     }
 
-    private func discoveryGoesOn() {
-        loop.enqueue { [weak self] in self?.tell(.scanWithoutEnd(Self.longestDiscovery)) }
+    private func timeDiscovery() {
+        let number = state.withLock { state in
+            state.discoveries += 1
+            return state.discoveries
+        }
+        let timer = timeline.schedule(after: Self.longestDiscovery) { [weak self] in self?.discoveryGoesOn(number) }
+        state.withLock { $0.discovery = (number, timer) }
+    }
+
+    private func forgetDiscovery() {
+        let former = state.withLock { state in
+            defer { state.discovery = nil }
+            return state.discovery
+        }
+        former?.timer.cancel()
+    }
+
+    /// Its end may be waiting to be read: a program that was stopped learns of that and of its timer's end at once.
+    private func discoveryGoesOn(_ number: Int) {
+        management?.whenRead { [weak self] in
+            guard let self, state.withLock({ $0.discovery?.number == number }) else { return }
+            tell(.scanWithoutEnd(Self.longestDiscovery))
+        }
     }
 
     private func tell(_ symptom: AdapterInfo.Symptom) {

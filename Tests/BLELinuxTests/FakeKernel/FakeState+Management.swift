@@ -77,6 +77,11 @@ extension FakeState {
         }
     }
 
+    /// Tells of something that changes nothing: a device is received.
+    mutating func tellOfDevice(_ number: UInt16) {
+        tell(number, 0x12, ManagementAddress(.example).octets + [0xC4, 0, 0, 0, 0, 0, 0])
+    }
+
     /// Does something that the management sockets have no room to hear of.
     mutating func unheard(_ body: (inout FakeState) -> Void) {
         let before = objects.filter { if case .control? = $0.value.hci?.channel { true } else { false } }

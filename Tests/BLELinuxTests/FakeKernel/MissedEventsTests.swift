@@ -4,7 +4,7 @@ import Testing
 
 @testable import BLELinux
 
-/// What becomes of a program whose management socket had no room for some of the kernel's events, on a kernel in memory.
+/// A program whose management socket had no room for some of the kernel's events, on a kernel in memory.
 @Suite(.timeLimit(.minutes(10))) struct MissedEventsTests {
     private let run = FakeRun(kernel: FakeKernel { $0.peers[.example] = FakePeer(address: .example) })
 
@@ -185,12 +185,5 @@ import Testing
         #expect(failures == [.adapterPoweredOff])
         scan.cancel()
         withExtendedLifetime(radio) {}
-    }
-}
-
-extension FakeState {
-    /// Tells of something that changes nothing: a device is received.
-    fileprivate mutating func tellOfDevice(_ number: UInt16) {
-        tell(number, 0x12, ManagementAddress(.example).octets + [0xC4, 0, 0, 0, 0, 0, 0])
     }
 }

@@ -13,7 +13,7 @@ import Testing
 
     init() throws {
         kernel = try KernelDouble()
-        watch = SymptomWatch(management: kernel.management, loop: kernel.loop, timeline: kernel.timeline)
+        watch = SymptomWatch(management: kernel.management, timeline: kernel.timeline)
     }
 
     /// Until the watch has taken what the kernel told last: it hears of it before this observer does.
@@ -43,6 +43,34 @@ import Testing
         try await tell(discovering: true)
         // One timer, whatever came before.
         #expect(kernel.timeline.delays == [.seconds(60)])
+    }
+
+    @Test func `a discovery whose end waits to be read when its time is over is none`() async throws {
+        let symptoms = Events<AdapterInfo.Symptom> { watch.observe($0) }
+        try await tell(discovering: true)
+        let release = await kernel.loop.holdUp()
+        try kernel.tell(0x13, [6, 0])
+        kernel.timeline.fire(.seconds(60))
+        release()
+        await kernel.loop.turn()
+        await kernel.loop.turn()
+        #expect(symptoms.count == 0)
+    }
+
+    @Test func `one that has begun since is timed by itself`() async throws {
+        let symptoms = Events<AdapterInfo.Symptom> { watch.observe($0) }
+        try await tell(discovering: true)
+        let release = await kernel.loop.holdUp()
+        try kernel.tell(0x13, [6, 0])
+        try kernel.tell(0x13, [6, 1])
+        kernel.timeline.fire(.seconds(60))
+        release()
+        await kernel.loop.turn()
+        await kernel.loop.turn()
+        #expect(symptoms.count == 0)
+        #expect(kernel.timeline.delays == [.seconds(60)])
+        kernel.timeline.fire(.seconds(60))
+        #expect(await symptoms.next() == .scanWithoutEnd(.seconds(60)))
     }
 
     @Test func `a command without an answer of the controller is a symptom, and a refused one is none`() async throws {
