@@ -14,7 +14,7 @@ final class ConnectingPeers: Sendable {
         var takesPatience: Bool?
         /// The time to set once the kernel is known to accept it.
         var wanted: Duration?
-        /// Whether a discovery is under way; `nil` until an event has shown it.
+        /// Whether a discovery is under way; `nil` until an event has shown it, and after a loss of events.
         var isDiscovering: Bool?
         var isInterrupting = false
         var observation: RadioActivity?
@@ -31,6 +31,8 @@ final class ConnectingPeers: Sendable {
             for case .discovering(_, let isOn) in events.map(\.event) {
                 self?.state.withLock { $0.isDiscovering = isOn }
             }
+        } lost: { [weak self] _ in
+            self?.state.withLock { $0.isDiscovering = nil }
         }
         state.withLock { $0.observation = observation }
     }

@@ -35,6 +35,9 @@ final class SecurityWatch: Sendable {
                 default: break
                 }
             }
+        } lost: { [weak self] _ in
+            // They may be those of earlier links.
+            self?.state.withLock { $0.ends = [:] }
         }
         state.withLock { $0.observation = observation }
     }

@@ -82,6 +82,45 @@ import Testing
         withExtendedLifetime(radio) {}
     }
 
+    // MARK: - Links
+
+    @Test func `an attempt to connect interrupts a discovery whose beginning was missed`() async throws {
+        let radio = try run.radio()
+        kernel.with { state in
+            state.tell(kernel.central, 0x13, [6, 1])
+            state.tell(kernel.central, 0x13, [6, 0])
+        }
+        await kernel.idle()
+        kernel.with { state in
+            state.unheard { state in
+                state.adapters[kernel.central]?.isDiscovering = true
+                state.tell(kernel.central, 0x13, [6, 1])
+            }
+            state.tellOfDevice(kernel.central)
+        }
+        await kernel.idle()
+        radio.connecting.interruptDiscovery()
+        await kernel.idle()
+        #expect(!isDiscovering)
+        withExtendedLifetime(radio) {}
+    }
+
+    @Test func `why a link has ended is not why the one after it has, of which nothing was told`() async throws {
+        let radio = try run.radio()
+        let peer = ManagementAddress(.example).octets
+        let reason = ManagementDisconnectReason.authenticationFailure
+        kernel.with { $0.tell(kernel.central, 0x0C, peer + [reason.rawValue]) }
+        await kernel.idle()
+        #expect(radio.security.end(ofLinkTo: .example) == reason)
+        kernel.with { state in
+            state.unheard { $0.tell(kernel.central, 0x0B, peer + [8, 0, 0, 0, 0, 0]) }
+            state.tellOfDevice(kernel.central)
+        }
+        await kernel.idle()
+        #expect(radio.security.end(ofLinkTo: .example) == nil)
+        withExtendedLifetime(radio) {}
+    }
+
     // MARK: - Adapters
 
     @Test func `an adapter that was switched off and on unseen is told as it is`() async throws {
