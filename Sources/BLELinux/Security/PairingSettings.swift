@@ -19,6 +19,8 @@ final class PairingSettings: Sendable {
         var observation: RadioActivity?
         var repairs = 0
         var lastRepair = Duration.zero
+        /// Whether the settings are being read after a loss of events.
+        var isLooking = false
     }
 
     /// How often a setting is switched on again: after that, a program that insists on the contrary prevails.
@@ -117,12 +119,29 @@ final class PairingSettings: Sendable {
     private func observe() {
         let observation = management.observe { [weak self] events in
             for case .newSettings(let settings) in events.lazy.map(\.event) { self?.changed(to: settings) }
+        } lost: { [weak self] _ in
+            self?.look()
         }
         let isNeeded = state.withLock { state in
             if state.holders > 0 { state.observation = observation }
             return state.holders > 0
         }
         if !isNeeded { observation.cancel() }
+    }
+
+    /// Reads the settings, since another program's change may be among events that were lost; once at a time, however
+    /// many are.
+    private func look() {
+        let mayLook = state.withLock { state in
+            guard state.holders > 0, !state.isLooking else { return false }
+            state.isLooking = true
+            return true
+        }
+        guard mayLook else { return }
+        management.submit(ManagementReadInformation()) { [self] answer in
+            state.withLock { $0.isLooking = false }
+            if case .success(let information) = answer { changed(to: information.current) }
+        }
     }
 
     /// Another program has changed the settings: the kernel doesn't send a program the events of its own changes.
