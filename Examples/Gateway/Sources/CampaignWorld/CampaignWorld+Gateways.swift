@@ -74,7 +74,32 @@ extension CampaignWorld {
         }
         owners[device] = gateway
         epochs[device] += 1
-        let epoch = Epoch(number: epochs[device], gateway: GatewayID(rawValue: UInt64(gateway) + 1))
+        give(.held(campaign.devices[device], epoch(of: device, gateway)), to: gateway)
+    }
+
+    private func epoch(of device: Int, _ gateway: Int) -> Epoch {
+        Epoch(number: epochs[device], gateway: GatewayID(rawValue: UInt64(gateway) + 1))
+    }
+
+    /// The configuration of a gateway changes: it lets the links of its devices go, and keeps their leases.
+    func reload(_ gateway: Int) {
+        guard gateways[gateway].machine != nil else { return }
+        result.reloads += 1
+        for device in devices.indices where owners[device] == gateway {
+            working[device] = nil
+            give(.lost(campaign.devices[device]), to: gateway)
+            let again = Event.holdAgain(
+                device,
+                gateway,
+                generation: gateways[gateway].generation,
+                epoch(of: device, gateway)
+            )
+            queue.add(again, at: now + random.below(3000))
+        }
+    }
+
+    func holdAgain(_ device: Int, _ gateway: Int, _ epoch: Epoch) {
+        guard owners[device] == gateway, self.epoch(of: device, gateway) == epoch else { return }
         give(.held(campaign.devices[device], epoch), to: gateway)
     }
 

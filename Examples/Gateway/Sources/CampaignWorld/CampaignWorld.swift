@@ -13,6 +13,8 @@ public final class CampaignWorld {
         case cut(Int)
         case lapse(Int, generation: Int)
         case reconnect(Int, generation: Int)
+        case reload(Int)
+        case holdAgain(Int, Int, generation: Int, Epoch)
         case start(Int)
         case synchronize(Int, connection: Int)
         case own(Int, Int)
@@ -92,6 +94,7 @@ public final class CampaignWorld {
             queue.add(.start(gateway), at: random.below(2000))
             queue.add(.crash(gateway), at: random.below(2 * plan.crashes))
             queue.add(.cut(gateway), at: random.below(2 * plan.crashes))
+            if plan.reloads > 0 { queue.add(.reload(gateway), at: random.below(2 * plan.reloads)) }
         }
         for device in devices.indices {
             queue.add(.own(device, Int(random.below(Int64(plan.gateways)))), at: 3000 + random.below(60_000))
@@ -121,6 +124,11 @@ public final class CampaignWorld {
             if gateways[gateway].generation == generation { lapse(gateway) }
         case .reconnect(let gateway, let generation):
             if gateways[gateway].generation == generation { reconnect(gateway) }
+        case .reload(let gateway):
+            queue.add(.reload(gateway), at: now + plan.reloads / 2 + random.below(plan.reloads))
+            reload(gateway)
+        case .holdAgain(let device, let gateway, let generation, let epoch):
+            if gateways[gateway].generation == generation { holdAgain(device, gateway, epoch) }
         case .start(let gateway): start(gateway)
         case .synchronize(let gateway, let connection):
             guard gateways[gateway].connection == connection, gateways[gateway].machine != nil else { return }

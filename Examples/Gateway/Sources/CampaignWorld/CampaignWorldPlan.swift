@@ -16,6 +16,9 @@ public struct CampaignWorldPlan: Sendable {
     public var crashes: Int64 = 600_000
     /// With one message in how many a connection stalls, and its gateway crashes.
     public var stalls: Int64 = 400
+    /// How often a gateway lets its devices go and holds them again by the same epochs, on average, in milliseconds;
+    /// 0: never.
+    public var reloads: Int64 = 0
     /// How many devices may fail.
     public var failures: Int
     /// How many steps an upload has.
@@ -46,6 +49,8 @@ public struct CampaignWorldResult: Sendable {
     public var between = 0
     /// How often a gateway crashed.
     public var crashes = 0
+    /// How often a gateway let its devices go, and held them again.
+    public var reloads = 0
     /// How often a link was lost.
     public var losses = 0
     /// Uploads that a gateway began and another one finished.

@@ -52,10 +52,15 @@ extension CampaignMachine {
         _ effects: inout CampaignEffects
     ) {
         guard let place = places[device], let mine = held[device] else { return }
-        held[device]?.revision = mine.revision + 1
+        // A device may have been let go, and is held again by the same epoch: others know its former records.
+        var last = mine.revision
+        if let known = records[device], known.epoch == mine.epoch { last = max(last, known.revision) }
+        // A record with the highest revision, which only somebody else can have written, must not end the gateway.
+        let revision = min(last, UInt32.max - 1) + 1
+        held[device]?.revision = revision
         let record = CampaignRecord(
             epoch: mine.epoch,
-            revision: mine.revision + 1,
+            revision: revision,
             stage: stage,
             failures: failures,
             percent: percent,

@@ -127,6 +127,31 @@ struct CampaignMachineTests {
         #expect(machine.handle(.synchronized).publish.isEmpty)
     }
 
+    @Test("A device that is let go and held again by the same epoch goes on behind the revisions that others know")
+    func heldAgain() throws {
+        var machine = machine(holding: [0])
+        _ = confirm(machine.handle(.synchronized), &machine)
+        let last = try #require(machine.handle(.progress(devices[0], 40)).publish.last?.record)
+        _ = machine.handle(.lost(devices[0]))
+        let again = machine.handle(.held(devices[0], last.epoch))
+        #expect(again.publish.map(\.record.percent) == [40])
+        #expect(again.publish.allSatisfy { $0.record.isNewer(than: last) })
+        // The former record comes back now; the order waits for the new one.
+        let former = machine.handle(.record(devices[0], last))
+        #expect(former.begin.isEmpty)
+        #expect(confirm(again, &machine).begin.map(\.order) == [.update])
+    }
+
+    @Test("A record of its own epoch that a gateway only finds on the broker is older than what it publishes")
+    func foundAgain() {
+        var machine = machine(holding: [0])
+        let found = CampaignRecord(epoch: epoch(1), revision: 9, stage: .updating, percent: 40)
+        _ = machine.handle(.record(devices[0], found))
+        let effects = machine.handle(.synchronized)
+        #expect(effects.publish.map(\.record.revision) == [10])
+        #expect(confirm(effects, &machine).begin.map(\.order) == [.update])
+    }
+
     @Test("Plans and records are written and read as CAMPAIGNS.md says")
     func coding() throws {
         let text = #"{"image":"\#(String(repeating: "0A", count: 32))","devices":["C1:00:00:00:00:01","C10000000002"]}"#

@@ -27,6 +27,20 @@ struct CampaignWorldTests {
         }
     }
 
+    @Test("Devices that are let go and held again by the same epoch go on", arguments: 0..<8)
+    func reloads(_ number: Int) {
+        var plan = CampaignWorldPlan(seed: UInt64(number), devices: 20, gateways: 3)
+        (plan.bad, plan.reloads) = (20, 20_000)
+        // A gateway that never connects anew never learns what it has ignored.
+        let isAlone = number < 4
+        plan.crashes = isAlone ? 1 << 40 : 60_000
+        if isAlone { plan.stalls = 1 << 40 }
+        let result = CampaignWorld(plan).run()
+        #expect(result.findings.isEmpty, "\(result.findings.joined(separator: "\n"))")
+        #expect(result.between == 0 && result.reloads > 10)
+        #expect((result.crashes == 0) == isAlone)
+    }
+
     @Test("An image that doesn't work stops the campaign with the canaries")
     func badImage() {
         var plan = CampaignWorldPlan(seed: 3)
