@@ -29,6 +29,12 @@ extension CampaignWorld {
         }
     }
 
+    /// Behind its pause: the campaign may have stopped meanwhile.
+    func check(_ work: Work) {
+        guard work.order == .update, gateways[work.gateway].machine?.isStopped == true else { return }
+        find("gateway \(work.gateway) updates device \(work.device) in a campaign that has stopped")
+    }
+
     /// Whether all that began is settled, and nothing more begins.
     var isOver: Bool {
         // As a gateway says that has just started: what counts is what the broker has.

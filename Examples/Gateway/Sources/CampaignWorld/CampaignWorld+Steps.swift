@@ -9,6 +9,13 @@ extension CampaignWorld {
             working[work.device] == work.number
         else { return }
         var work = work
+        if !work.hasBegun {
+            guard let order = gateways[work.gateway].machine?.due(campaign.devices[work.device]) else {
+                return find("gateway \(work.gateway) has nothing to do to device \(work.device), and began")
+            }
+            (work.order, work.hasBegun) = (order, true)
+            check(work)
+        }
         if random.below(1000) < plan.loss {
             result.losses += 1
             work.losses += 1

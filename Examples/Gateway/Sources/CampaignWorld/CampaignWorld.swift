@@ -31,6 +31,8 @@ public final class CampaignWorld {
         var device: Int
         var order: CampaignOrder
         var number: Int
+        /// Whether the first step was made, before which there may be a pause.
+        var hasBegun = false
         /// How many links in a row were lost without progress.
         var losses = 0
     }

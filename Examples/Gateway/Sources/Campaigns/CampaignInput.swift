@@ -51,7 +51,7 @@ public struct CampaignEffects: Hashable, Sendable {
         public var record: CampaignRecord
     }
 
-    /// An order to carry out.
+    /// An order to carry out. One that waits before that is asked for anew: see ``CampaignMachine/due(_:)``.
     public struct Begin: Hashable, Sendable {
         /// The device.
         public var device: PeripheralID

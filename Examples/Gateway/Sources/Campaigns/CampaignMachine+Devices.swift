@@ -155,7 +155,8 @@ extension CampaignMachine {
 
     private func failures(of device: PeripheralID) -> Int { records[device]?.failures ?? 0 }
 
-    private func order(for device: PeripheralID) -> CampaignOrder {
+    /// What is to be done to a device that has begun.
+    func order(for device: PeripheralID) -> CampaignOrder {
         isStopped || failures(of: device) >= plan.attempts ? .rollBack : .update
     }
 }

@@ -103,6 +103,17 @@ public struct CampaignMachine: Hashable, Sendable {
         return effects
     }
 
+    /// What to do to a device whose order has waited, for a pause or for another order; ask before it is carried out.
+    ///
+    /// - Returns: the order by what is known now: to roll back, if the campaign has stopped meanwhile. `nil`: do
+    ///   nothing, since the device isn't held any more, or the order for it is still to come.
+    public mutating func due(_ device: PeripheralID) -> CampaignOrder? {
+        guard let mine = held[device], mine.order != nil, mine.isAnnounced else { return nil }
+        let order = order(for: device)
+        held[device]?.order = order
+        return order
+    }
+
     /// The record of a device that counts; `nil`: it waits.
     public func record(of device: PeripheralID) -> CampaignRecord? { records[device] }
 

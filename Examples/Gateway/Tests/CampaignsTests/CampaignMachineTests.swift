@@ -112,6 +112,28 @@ struct CampaignMachineTests {
         #expect(machine.counts.isOver)
     }
 
+    @Test("An order that has waited is to roll back if the campaign has stopped, and none if the device isn't held")
+    func due() {
+        var machine = machine(holding: [0])
+        let before = machine.handle(.synchronized)
+        let early = machine.due(devices[0])
+        #expect(early == nil, "the broker doesn't have the record")
+        #expect(confirm(before, &machine).begin.map(\.order) == [.update])
+        let next = machine.due(devices[0])
+        #expect(next == .update)
+        var stopped = plan
+        stopped.isStopped = true
+        _ = machine.handle(.plan(stopped))
+        let last = machine.due(devices[0])
+        #expect(last == .rollBack)
+        // It was to roll back, so the failure is no failed attempt to update.
+        let failed = machine.handle(.ended(devices[0], .failed("a")))
+        #expect(failed.publish.map(\.record.failures) == [0])
+        _ = machine.handle(.lost(devices[0]))
+        let none = machine.due(devices[0])
+        #expect(none == nil)
+    }
+
     @Test("What the broker may not have is published again when it is back")
     func republishes() throws {
         var machine = machine(holding: [0])

@@ -128,7 +128,7 @@ extension CampaignDriver: BrokerDriver {
         }
     }
 
-    /// The plan was removed: what runs ends, and nothing more begins.
+    /// The plan was removed: what runs ends, and nothing more begins, not even another attempt.
     private func end(_ name: String) {
         forget(name, removesRecords: true)
         publisher.remove("campaign/\(name)")
@@ -138,6 +138,7 @@ extension CampaignDriver: BrokerDriver {
         state.withLock { state in
             let missing = state.missingImages
             guard let old = state.campaigns.removeValue(forKey: name) else { return }
+            for pause in old.pauses.values { pause.finish() }
             if removesRecords {
                 let topics = old.recorded.sorted { $0.rawValue < $1.rawValue }.map { record(of: $0, name) }
                 let gone = Set(topics)

@@ -21,6 +21,8 @@ final class CampaignDriver: Sendable {
         var report = ""
         /// The devices of which the broker retains a record, or will.
         var recorded: Set<PeripheralID> = []
+        /// The pauses before further attempts; they end with the campaign.
+        var pauses: [PeripheralID: AsyncStream<Void>.Continuation] = [:]
     }
 
     struct State {
@@ -34,24 +36,33 @@ final class CampaignDriver: Sendable {
         var devices: [PeripheralID: AsyncStream<Order>.Continuation] = [:]
     }
 
-    /// What to do to a device, for which campaign.
+    /// That something is to be done to a device, for which campaign; what, is asked when its turn has come.
     struct Order: Sendable {
         var campaign: String
         var image: String
-        var begin: CampaignEffects.Begin
+        /// How many attempts have failed.
+        var failures: Int
     }
 
     let settings: Configuration.Campaigns
     let leases: LeaseDriver
     let publisher: Publisher
+    private let clock: any Clock<Duration>
     let state = Mutex(State())
     private let client = Mutex<MQTTClient?>(nil)
     let folder: ImageFolder
 
-    init(_ settings: Configuration.Campaigns, _ leases: LeaseDriver, _ publisher: Publisher) {
+    /// - Parameter clock: on which it pauses.
+    init(
+        _ settings: Configuration.Campaigns,
+        _ leases: LeaseDriver,
+        _ publisher: Publisher,
+        clock: any Clock<Duration> = ContinuousClock()
+    ) {
         self.settings = settings
         self.leases = leases
         self.publisher = publisher
+        self.clock = clock
         folder = ImageFolder(folder: settings.images)
     }
 
@@ -91,8 +102,8 @@ final class CampaignDriver: Sendable {
             state.publications.append(.json(record(of: publication.device, name), Array(payload), isRetained: true))
         }
         for begin in effects.begin {
-            let order = Order(campaign: name, image: state.campaigns[name]?.machine.plan.image ?? "", begin: begin)
-            state.devices[begin.device]?.yield(order)
+            let image = state.campaigns[name]?.machine.plan.image ?? ""
+            state.devices[begin.device]?.yield(Order(campaign: name, image: image, failures: begin.failures))
         }
         guard let counts = state.campaigns[name]?.machine.counts.json.text,
             state.campaigns[name]?.report != counts
@@ -113,13 +124,12 @@ final class CampaignDriver: Sendable {
         state.withLock { $0.devices[device] = inbox }
         refresh(device)
         for await order in orders where lease.isHeld {
+            await pause(before: order, device)
+            guard !Task.isCancelled, lease.isHeld else { break }
+            guard let what = due(order, device) else { continue }
             let outcome: CampaignOutcome
             do {
-                // Half a minute after the first failure, and twice as long after each further one.
-                if order.begin.failures > 0 {
-                    try await Task.sleep(for: settings.pause * (1 << min(order.begin.failures - 1, 6)))
-                }
-                outcome = try await carryOut(order, device, session)
+                outcome = try await carryOut(what, for: order, device, session)
             } catch is CancellationError {
                 break
             } catch let error as ImageFolder.ImageError {
@@ -147,9 +157,39 @@ final class CampaignDriver: Sendable {
         }
     }
 
-    private func carryOut(_ order: Order, _ device: PeripheralID, _ session: Session) async throws -> CampaignOutcome {
+    /// Half a minute after the first failure, and twice as long after each further one; no longer than there is the
+    /// campaign, since others may wait for the device.
+    private func pause(before order: Order, _ device: PeripheralID) async {
+        guard order.failures > 0 else { return }
+        let (removal, end) = AsyncStream<Void>.makeStream()
+        let isThere = state.withLock { state in
+            guard state.campaigns[order.campaign]?.machine.plan.image == order.image else { return false }
+            state.campaigns[order.campaign]?.pauses[device] = end
+            return true
+        }
+        guard isThere else { return }
+        let pause = settings.pause * (1 << min(order.failures - 1, 6))
+        await run(until: removal) { [clock] in _ = try? await clock.sleep(for: pause) }
+        state.withLock { $0.campaigns[order.campaign]?.pauses[device] = nil }
+    }
+
+    /// What is to be done by now for an order, which has waited; `nil`: nothing, since its campaign was removed, for
+    /// instance.
+    private func due(_ order: Order, _ device: PeripheralID) -> CampaignOrder? {
+        state.withLock { state -> CampaignOrder? in
+            guard state.campaigns[order.campaign]?.machine.plan.image == order.image else { return nil }
+            return state.campaigns[order.campaign]?.machine.due(device)
+        }
+    }
+
+    private func carryOut(
+        _ what: CampaignOrder,
+        for order: Order,
+        _ device: PeripheralID,
+        _ session: Session
+    ) async throws -> CampaignOutcome {
         let image = try folder.bootImage(order.image)
-        switch order.begin.order {
+        switch what {
         case .rollBack:
             switch try await session.queue.run(FirmwareRevertFlow(image)) {
             case .reverted: return .rolledBack
