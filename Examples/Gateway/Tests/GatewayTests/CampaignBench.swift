@@ -46,9 +46,9 @@ final class CampaignBench: Sendable {
             try await withChildren([Child { try await bench.serve(far) }]) {
                 let central = try await Central.open(.radio(near))
                 try await central.withSession(Session.Plan(far.address)) { session in
-                    try await withChildren([Child { await bench.driver.work(bench.lease, session) }]) {
-                        try await body(bench)
-                    }
+                    let work = Child { await bench.driver.work(bench.lease, session) }
+                    let search = Child { await bench.driver.lookForImages() }
+                    try await withChildren([work, search]) { try await body(bench) }
                 }
             }
         }
@@ -86,11 +86,23 @@ final class CampaignBench: Sendable {
 
     // MARK: - The broker
 
-    /// An operator publishes the plan of a campaign, whose image is in the folder.
-    func plan(_ name: String, _ image: [UInt8], isStopped: Bool = false) throws {
-        let hash = try TestImage.place(image, in: driver.settings.images)
+    /// An operator publishes the plan of a campaign.
+    ///
+    /// - Parameter hasImage: whether the image is in the folder.
+    func plan(_ name: String, _ image: [UInt8], hasImage: Bool = true, isStopped: Bool = false) throws {
+        let hash = try FirmwareImage(image).sha256.hex
+        if hasImage { try place(image) }
         let plan = CampaignPlan(image: hash, devices: [id], attempts: 10, isStopped: isStopped)
         receive("\(name)/plan", Array(try JSONEncoder().encode(plan)))
+    }
+
+    /// An operator copies an image to the folder.
+    func place(_ image: [UInt8]) throws { _ = try TestImage.place(image, in: driver.settings.images) }
+
+    /// The file of an image loses its content.
+    func empty(_ image: [UInt8]) throws {
+        let hash = try FirmwareImage(image).sha256.hex
+        try Data().write(to: URL(fileURLWithPath: "\(driver.settings.images)/\(hash).bin"))
     }
 
     /// An operator removes the plan of a campaign.
@@ -114,6 +126,13 @@ final class CampaignBench: Sendable {
     }
 
     private func handOut() { while let item = driver.next() { driver.received(item.message) } }
+
+    /// What the driver has subscribed to, and unsubscribed from, since this was last asked.
+    func changes() -> [MQTTSubscriptionChange] {
+        var changes: [MQTTSubscriptionChange] = []
+        while let change = driver.nextChange() { changes.append(change) }
+        return changes
+    }
 
     /// Lets time pass, in which the broker hands out what is published.
     func pass(seconds: Int) async throws {

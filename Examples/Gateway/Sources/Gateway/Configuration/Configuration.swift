@@ -79,7 +79,7 @@ public struct Configuration: Hashable, Sendable {
         public var images: String
         /// How many devices it updates at once.
         public var concurrent = 2
-        /// After how long a device is tried again, the first time.
+        /// After how long a device is tried again, the first time; and how often to look for an image that isn't there.
         public var pause = Duration.seconds(30)
 
         /// Takes part, with the images of this folder.

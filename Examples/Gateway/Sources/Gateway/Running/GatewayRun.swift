@@ -223,7 +223,10 @@ struct GatewayRun {
             let commands = Commands(settings: self.settings, sessions: sessions, publisher: publisher)
             group.addTask { await commands.run(client.messages) }
             if let leases { group.addTask { await follow(leases, "leases", on: broker) } }
-            if let campaigns { group.addTask { await follow(campaigns, "campaigns", on: broker) } }
+            if let campaigns {
+                group.addTask { await follow(campaigns, "campaigns", on: broker) }
+                group.addTask { await campaigns.lookForImages() }
+            }
             if let sparkplug { group.addTask { await follow(sparkplug, "sparkplug", on: broker) } }
         }
     }

@@ -18,14 +18,50 @@ extension CampaignDriver {
             _ = try folder.bootImage(hash)
             return true
         } catch {
-            publisher.report(
-                """
-                campaigns: \(error) Or publish it, retained, as \(topic(ofImage: hash)). Until then, this gateway only \
-                watches.
-                """
-            )
+            reportMissing(hash, error)
             return false
         }
+    }
+
+    private func reportMissing(_ hash: String, _ error: any Error) {
+        publisher.report(
+            """
+            campaigns: \(error) Or publish it, retained, as \(topic(ofImage: hash)). Until then, this gateway only \
+            watches.
+            """
+        )
+    }
+
+    /// Only watches the campaigns of an image that can't be read any more, until it is there again.
+    func miss(_ hash: String, _ error: ImageFolder.ImageError) {
+        let isNews = state.withLock { state in
+            let former = state.missingImages
+            let isNews = !state.note(image: hash, isThere: false).isEmpty
+            if state.missingImages != former { state.changes.append(.subscribe(topic(ofImage: hash))) }
+            return isNews
+        }
+        if isNews { reportMissing(hash, error) }
+        wake()
+    }
+
+    /// Looks from time to time whether an image is there that wasn't, or couldn't be read, until the task is cancelled.
+    func lookForImages() async {
+        while (try? await clock.sleep(for: settings.pause)) != nil {
+            for hash in state.withLock({ $0.missingImages }) where (try? folder.bootImage(hash)) != nil {
+                takePart(hash)
+            }
+        }
+    }
+
+    /// Takes part in the campaigns that waited for an image.
+    private func takePart(_ hash: String) {
+        let names = state.withLock { state in
+            let names = state.note(image: hash, isThere: true)
+            if !names.isEmpty { state.changes.append(.unsubscribe(topic(ofImage: hash))) }
+            return names
+        }
+        for name in names { hold(name) }
+        wake()
     }
 
     /// Keeps an image that the broker has sent, and takes part in the campaigns that waited for it.
@@ -34,20 +70,25 @@ extension CampaignDriver {
         guard state.withLock({ $0.missingImages.contains(hash) }), !octets.isEmpty else { return }
         do {
             try folder.keep(octets, as: hash)
+            // If the disk doesn't give it back, the broker would be asked for it again and again.
+            _ = try folder.bootImage(hash)
         } catch {
             return publisher.report("campaigns: \(error)")
         }
-        let names = state.withLock { state in
-            state.changes.append(.unsubscribe(topic(ofImage: hash)))
-            let names = state.campaigns.filter { $0.value.machine.plan.image == hash }.map(\.key)
-            for name in names { state.campaigns[name]?.hasImage = true }
-            return names
-        }
-        for name in names { hold(name) }
+        takePart(hash)
     }
 }
 
 extension CampaignDriver.State {
     /// The images that campaigns wait for.
     var missingImages: Set<String> { Set(campaigns.values.filter { !$0.hasImage }.map(\.machine.plan.image)) }
+
+    /// Notes whether the image of campaigns is there.
+    ///
+    /// - Returns: those for which that is new.
+    fileprivate mutating func note(image hash: String, isThere: Bool) -> [String] {
+        let names = campaigns.filter { $0.value.machine.plan.image == hash && $0.value.hasImage != isThere }.map(\.key)
+        for name in names { campaigns[name]?.hasImage = isThere }
+        return names
+    }
 }

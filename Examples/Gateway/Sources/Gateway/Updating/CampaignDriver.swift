@@ -14,7 +14,7 @@ final class CampaignDriver: Sendable {
 
     struct Campaign {
         var machine: CampaignMachine
-        /// Whether this gateway has the image; otherwise it only watches, until the broker sends it.
+        /// Whether this gateway has the image; if not, it only watches until the folder has it or the broker sends it.
         var hasImage: Bool
         /// Whether the broker has sent the plan on this connection: it may have been removed before.
         var isPlanned = true
@@ -47,7 +47,7 @@ final class CampaignDriver: Sendable {
     let settings: Configuration.Campaigns
     let leases: LeaseDriver
     let publisher: Publisher
-    private let clock: any Clock<Duration>
+    let clock: any Clock<Duration>
     let state = Mutex(State())
     private let client = Mutex<MQTTClient?>(nil)
     let folder: ImageFolder
@@ -69,6 +69,9 @@ final class CampaignDriver: Sendable {
     /// The client in use.
     func use(_ client: MQTTClient) { self.client.withLock { $0 = client } }
 
+    /// Tells the client that there is something to send, or to subscribe to.
+    func wake() { client.withLock { $0 }?.wake() }
+
     var prefix: String { leases.settings.prefix }
 
     // MARK: - The machines
@@ -85,7 +88,7 @@ final class CampaignDriver: Sendable {
             }
         }
         for (name, counts) in summaries { publisher.retain("campaign/\(name)", counts) }
-        client.withLock { $0 }?.wake()
+        wake()
     }
 
     /// The part inside the lock.
@@ -134,8 +137,9 @@ final class CampaignDriver: Sendable {
                 break
             } catch let error as ImageFolder.ImageError {
                 // That is not the device's failure: another gateway may have the image.
-                publisher.report("campaigns: \(error)")
                 give(.lost(device), to: order.campaign, of: order.image)
+                // Behind that: whoever finds the image again then holds the device for the campaign.
+                miss(order.image, error)
                 continue
             } catch {
                 outcome = .failed("\((error as? BLEError).map { "\($0.code)" } ?? "\(error)")")

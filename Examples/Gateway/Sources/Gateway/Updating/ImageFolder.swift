@@ -1,4 +1,5 @@
 import BLEDevices
+import BLEStreams
 import Foundation
 
 /// The images that a gateway has: files `HASH.bin` in one folder, named by the SHA-256 of their octets.
@@ -12,7 +13,7 @@ struct ImageFolder: Sendable {
 
     let folder: String
 
-    /// Reads an image.
+    /// Reads an image. Whatever goes wrong, such as the disk, is an error of the image, since no device has caused it.
     ///
     /// - Parameter hash: 64 hexadecimal digits, and nothing else.
     func image(_ hash: String) throws -> FirmwareImage {
@@ -20,7 +21,16 @@ struct ImageFolder: Sendable {
         guard FileManager.default.isReadableFile(atPath: path) else {
             throw ImageError(cause: "\(path) can't be read", remedy: "Copy the image there.")
         }
-        let image = try FirmwareImage(file: path)
+        let image: FirmwareImage
+        do {
+            image = try FirmwareImage(file: path)
+        } catch let error as BLEError {
+            let ofSystem = "Check the disk, and how many files this program may open."
+            throw ImageError(
+                cause: "\(path) can't be read: \(error.cause)",
+                remedy: error.systemError == nil ? error.remedy : ofSystem
+            )
+        }
         guard image.sha256.hex == hash else {
             throw ImageError(cause: "\(path) has another SHA-256", remedy: "Copy the image again.")
         }

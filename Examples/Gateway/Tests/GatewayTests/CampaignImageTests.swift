@@ -1,0 +1,59 @@
+import BLEDevices
+import Campaigns
+import Foundation
+import MQTT
+import TestBroker
+import Testing
+
+@testable import Gateway
+
+/// An image that a gateway doesn't have, or has and can't read: no device has to do with that.
+@Suite(.timeLimit(.minutes(5))) struct CampaignImageTests {
+    private let new = TestImage.octets(2, size: 8000)
+
+    @Test func `a device is not blamed for an image that can't be read any more`() async throws {
+        let topic = "blestreams/images/\(try FirmwareImage(new).sha256.hex)"
+        try await CampaignBench.run { [new] bench in
+            try bench.plan("c", new)
+            try bench.empty(new)
+            _ = bench.changes()
+            try bench.synchronize("c")
+            try await bench.pass(seconds: 600)
+            let waiting = try #require(bench.record("c"))
+            #expect(waiting.stage == .updating && waiting.failures == 0)
+            #expect(waiting.revision == 1, "nothing has changed for the others")
+            #expect(bench.changes() == [.subscribe(topic)])
+            try bench.place(new)
+            try await bench.pass(seconds: 300)
+            #expect(bench.device.runningImage == new && bench.device.isConfirmed)
+            let done = try #require(bench.record("c"))
+            #expect(done.stage == .updated && done.failures == 0)
+            #expect(bench.changes() == [.unsubscribe(topic)])
+        }
+    }
+
+    @Test func `an image that is copied to the folder behind the plan is found there`() async throws {
+        try await CampaignBench.run { [new] bench in
+            try bench.plan("c", new, hasImage: false)
+            try bench.synchronize("c")
+            try await bench.pass(seconds: 100)
+            #expect(bench.record("c") == nil)
+            try bench.place(new)
+            try await bench.pass(seconds: 300)
+            #expect(bench.device.runningImage == new && bench.record("c")?.stage == .updated)
+        }
+    }
+
+    @Test func `an empty file, or a folder in its place, is an error of the image`() throws {
+        let folder = try temporaryFolder("images")
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let hashes = [String(repeating: "0", count: 64), String(repeating: "1", count: 64)]
+        try Data().write(to: URL(fileURLWithPath: "\(folder)/\(hashes[0]).bin"))
+        try FileManager.default.createDirectory(atPath: "\(folder)/\(hashes[1]).bin", withIntermediateDirectories: true)
+        for (hash, cause) in zip(hashes, ["it is empty", "not a regular file"]) {
+            let error = #expect(throws: ImageFolder.ImageError.self) { try ImageFolder(folder: folder).bootImage(hash) }
+            #expect(error?.cause.contains("\(folder)/\(hash).bin") == true)
+            #expect(error?.cause.contains(cause) == true && error?.remedy.isEmpty == false)
+        }
+    }
+}
