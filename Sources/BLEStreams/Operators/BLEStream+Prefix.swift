@@ -86,6 +86,7 @@ extension BLEStream {
                 },
                 unfinished: upstream.unfinished,
                 used: upstream.used,
+                place: upstream.place,
                 stop: {
                     closeSignal()
                     upstream.stop()

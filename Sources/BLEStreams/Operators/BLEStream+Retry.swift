@@ -95,8 +95,9 @@ final class Retrying<Element: Sendable> {
     /// Closes the upstream; throws the error if another attempt isn't worthwhile.
     @usableFromInline
     func failed(with error: any Error) throws {
-        closeUpstream()
+        // What is thrown may be dropped by another `retry`, which closes all then.
         guard !isStopped, pause.failed(with: error) else { throw error }
+        pause.waker.dropError(closeUpstream)
     }
 
     @usableFromInline

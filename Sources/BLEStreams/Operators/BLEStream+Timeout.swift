@@ -43,6 +43,7 @@ extension BLEStream {
                 },
                 unfinished: upstream.unfinished,
                 used: upstream.used,
+                place: upstream.place,
                 stop: upstream.stop,
                 close: {
                     limit.stop()

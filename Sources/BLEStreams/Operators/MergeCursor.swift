@@ -37,7 +37,7 @@ final class MergeCursor<Value: Sendable, Element: Sendable> {
         left = streams.count
         isReady = streams.map { _ in false }
         upstreams = streams.enumerated().map { number, stream in
-            stream.open(Waker { news.add(number) })
+            stream.open(Waker(for: waker) { news.add(number) })
         }
         askAll()
     }

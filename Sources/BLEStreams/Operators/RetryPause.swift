@@ -7,6 +7,7 @@ final class RetryPause {
     private let policy: RetryPolicy
     private let isWorthwhile: (any Error) -> Bool
     private let timeline: any Timeline
+    let waker: Waker
     private let alarm: Alarm
 
     private var failures = 0
@@ -27,6 +28,7 @@ final class RetryPause {
         self.policy = policy
         self.isWorthwhile = isWorthwhile
         self.timeline = timeline
+        self.waker = waker
         alarm = Alarm(timeline: timeline, waker: waker)
     }
 

@@ -30,14 +30,16 @@ final class SharedIteration<Element: Sendable>: Sendable {
     }
 
     private let replay: Int
+    private let waker: Waker
     private let open: @Sendable (Waker) -> Cursor<Element>
     private let consumers = Mutex(Consumers())
     /// Locked while the upstream is polled; never waited for, since what it runs may call back here.
     private let upstream = Mutex(Upstream())
     private let isWanted = Atomic(false)
 
-    init(replay: Int, open: @escaping @Sendable (Waker) -> Cursor<Element>) {
+    init(replay: Int, waker: Waker, open: @escaping @Sendable (Waker) -> Cursor<Element>) {
         self.replay = replay
+        self.waker = waker
         self.open = open
     }
 
@@ -107,7 +109,7 @@ final class SharedIteration<Element: Sendable>: Sendable {
         isWanted.store(false, ordering: .sequentiallyConsistent)
         if isOver { upstream.close() }
         guard !upstream.isClosed else { return false }
-        let cursor = upstream.cursor ?? open(Waker { [weak self] in self?.wakeAll() })
+        let cursor = upstream.cursor ?? open(Waker(for: waker) { [weak self] in self?.wakeAll() })
         upstream.cursor = cursor
         do {
             switch try cursor.poll() {
@@ -119,7 +121,8 @@ final class SharedIteration<Element: Sendable>: Sendable {
                 finish(throwing: nil)
             }
         } catch {
-            upstream.close()
+            // Each consumer may drop it, and none can say so.
+            waker.dropError { upstream.close() }
             finish(throwing: error)
         }
         return true

@@ -4,6 +4,8 @@ import Synchronization
 final class SharedSource<Element: Sendable>: Sendable {
     private let replay: Int
     private let open: @Sendable (Waker) -> Cursor<Element>
+    /// The one consumer that the upstream has, in all its iterations.
+    private let own = Waker()
     private let current = Mutex<SharedIteration<Element>?>(nil)
 
     init(replay: Int, open: @escaping @Sendable (Waker) -> Cursor<Element>) {
@@ -15,25 +17,25 @@ final class SharedSource<Element: Sendable>: Sendable {
     func join(_ mailbox: Mailbox<Element>, _ waker: Waker) -> Cursor<Element> {
         let iteration = current.withLock { current in
             if let current, current.add(mailbox, waker) { return current }
-            let new = SharedIteration(replay: replay, open: open)
+            let new = SharedIteration(replay: replay, waker: own, open: open)
             _ = new.add(mailbox, waker)
             current = new
             return new
         }
-        let own = mailbox.cursor { iteration.remove(mailbox) }
+        let cursor = mailbox.cursor { iteration.remove(mailbox) }
         return Cursor(
             poll: {
-                let polled = try own.poll()
+                let polled = try cursor.poll()
                 guard case .pending = polled else { return polled }
                 iteration.draw()
-                return try own.poll()
+                return try cursor.poll()
             },
             unfinished: iteration.unfinished,
             stop: {
                 iteration.drawAll()
-                own.stop()
+                cursor.stop()
             },
-            close: own.close
+            close: cursor.close
         )
     }
 }

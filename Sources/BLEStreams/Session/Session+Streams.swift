@@ -46,7 +46,7 @@ extension Session {
         let isHandedOn = !readsFirst && plan.subscriptions.contains(subscription)
         let suffix: @Sendable (CharacteristicValue, Int) -> CharacteristicValue = { $0.suffix(of: $1) }
         return BLEStream(subject, timeline: core.timeline, buffer: buffer, suffix: isHandedOn ? suffix : nil) {
-            (mailbox: Mailbox<CharacteristicValue>) -> () -> Void in
+            (mailbox: Mailbox<CharacteristicValue>, place: ConsumerPlace?) -> () -> Void in
             if let session = session.session, !channels.isOn(subscription) {
                 do throws(BLEError) {
                     try session.refuseToWait(for: operation)
@@ -56,7 +56,7 @@ extension Session {
                 }
             }
             guard readsFirst else {
-                return mailbox.takeOver { channels.add(subscription, SessionConsumer(mailbox)) }
+                return mailbox.takeOver { channels.add(subscription, SessionConsumer(mailbox, at: place)) }
             }
             let reading = RepeatedReading(of: characteristic.selector, session, mailbox)
             let remove = channels.add(subscription, reading.consumer)

@@ -19,6 +19,8 @@ final class SessionConsumer: Sendable {
     let finish: (@Sendable ((any Error)?) -> Void)?
     /// Takes what the consumer leaves behind, under the lock; `nil` if that is of no use to another one.
     let takeRest: (@Sendable () -> Mailbox<CharacteristicValue>.Rest)?
+    /// Where the consumer begins and leaves; `nil` if what it leaves behind is of no use to another one.
+    let place: ConsumerPlace?
 
     init(
         put: @escaping @Sendable ([CharacteristicValue]) -> Bool,
@@ -27,7 +29,8 @@ final class SessionConsumer: Sendable {
         wake: @escaping @Sendable () -> Void,
         switchedOn: (@Sendable () -> Void)? = nil,
         finish: (@Sendable ((any Error)?) -> Void)?,
-        takeRest: (@Sendable () -> Mailbox<CharacteristicValue>.Rest)? = nil
+        takeRest: (@Sendable () -> Mailbox<CharacteristicValue>.Rest)? = nil,
+        place: ConsumerPlace? = nil
     ) {
         self.put = put
         self.lost = lost
@@ -36,17 +39,19 @@ final class SessionConsumer: Sendable {
         self.switchedOn = switchedOn
         self.finish = finish
         self.takeRest = takeRest
+        self.place = place
     }
 
     /// Creates a consumer for a stream.
-    convenience init(_ mailbox: Mailbox<CharacteristicValue>) {
+    convenience init(_ mailbox: Mailbox<CharacteristicValue>, at place: ConsumerPlace?) {
         self.init(
             put: { mailbox.put(burst: $0).mustWake },
             lost: { mailbox.put(lost: $0) },
             interrupted: { mailbox.put($0) },
             wake: { mailbox.wake() },
             finish: { mailbox.finish(throwing: $0) },
-            takeRest: { mailbox.takeRest() }
+            takeRest: { mailbox.takeRest() },
+            place: place
         )
     }
 }
@@ -68,6 +73,11 @@ struct SessionChannel {
         let gap: StreamGap?
     }
 
+    /// A consumer that has left amid a message which nobody gets.
+    private struct Torn {
+        weak var consumer: Waker?
+    }
+
     /// The values of a planned subscription that are buffered for the next consumer while there is none.
     private static let backlogLimit = 1024
 
@@ -85,6 +95,10 @@ struct SessionChannel {
     /// The gap behind the last buffered value, and one that goes on.
     private var gap: StreamGap?
     private var interruption: (start: Duration, reason: any Error)?
+    /// Whether the next consumer begins amid a message which nobody gets, while there is none.
+    private var isAmid = false
+    /// Who has left so on the present link, and would go on there: others may have stayed meanwhile.
+    private var torn: [Torn] = []
 
     init(isPlanned: Bool) { self.isPlanned = isPlanned }
 
@@ -96,11 +110,20 @@ struct SessionChannel {
     /// - Returns: its number, and whether it has to be woken.
     mutating func add(_ consumer: SessionConsumer) -> (id: Int, mustWake: Bool) {
         var (entry, mustWake) = (Consumer(consumer: consumer), false)
+        if let place = consumer.place { place.beginsAmid = beginsAmid(place) }
         if consumers.isEmpty {
+            isAmid = false
             mustWake = giveBacklog(to: consumer)
             entry.interruption = interruption.take()
         }
         return (consumers.add(entry), mustWake)
+    }
+
+    private mutating func beginsAmid(_ place: ConsumerPlace) -> Bool {
+        let wasTorn = torn.contains { $0.consumer === place.consumer }
+        torn.removeAll { $0.consumer === place.consumer }
+        // Who is alone goes on where the last one has left, whoever that was.
+        return consumers.isEmpty ? isAmid : wasTorn
     }
 
     /// - Returns: whether the consumer has to be woken.
@@ -126,10 +149,17 @@ struct SessionChannel {
     /// the next one's: a program that takes one message at a time loses nothing between them.
     mutating func remove(_ id: Int) -> SessionConsumer? {
         guard let entry = consumers.remove(id) else { return nil }
+        let leavesAmid = entry.consumer.place?.leavesAmid == true
         if isPlanned, consumers.isEmpty, let rest = entry.consumer.takeRest?() {
             for (value, gap) in rest.elements { append(Kept(value: value, gap: gap)) }
             gap = rest.gap
             if !backlog.isEmpty { interruption = entry.interruption }
+            // Without a link and without values of it, the next one that comes is the first one of a new link.
+            isAmid = leavesAmid && (entry.interruption == nil || !backlog.isEmpty)
+        }
+        if leavesAmid, entry.interruption == nil, let consumer = entry.consumer.place?.consumer {
+            torn.removeAll { $0.consumer == nil }
+            torn.append(Torn(consumer: consumer))
         }
         return entry.consumer
     }
@@ -189,6 +219,8 @@ struct SessionChannel {
         cancel = nil
         guard isOn || isFlowing else { return }
         (isOn, isFlowing) = (false, false)
+        torn = []
+        if backlog.isEmpty { isAmid = false }
         if !backlog.isEmpty, interruption == nil { interruption = (now, reason) }
         consumers.updateEach { entry in if entry.interruption == nil { entry.interruption = (now, reason) } }
     }

@@ -96,20 +96,34 @@ extension BLEStream {
     /// `start` is called when an iteration begins, in the consumer's context, and puts values into the mailbox from
     /// then on, from any thread. The closure that it returns is called once, when the iteration is over, and undoes
     /// that.
-    ///
-    /// - Parameter suffix: an element with only as many octets at its end; for a source that keeps what a consumer has
-    ///   not used for the next one.
     init(
         _ subject: StreamSubject,
         timeline: any Timeline,
         buffer: BufferPolicy,
-        suffix: (@Sendable (Element, Int) -> Element)? = nil,
         start: @escaping @Sendable (Mailbox<Element>) -> () -> Void
+    ) {
+        self.init(subject, timeline: timeline, buffer: buffer, suffix: nil) { mailbox, _ in start(mailbox) }
+    }
+
+    /// The same for a source that may keep what a consumer has not used for the next one.
+    ///
+    /// - Parameters:
+    ///   - suffix: an element with only as many octets at its end; `nil` if the source keeps nothing.
+    ///   - start: is also given the consumer's place; `nil` if the source keeps nothing.
+    init(
+        _ subject: StreamSubject,
+        timeline: any Timeline,
+        buffer: BufferPolicy,
+        suffix: (@Sendable (Element, Int) -> Element)?,
+        start: @escaping @Sendable (Mailbox<Element>, ConsumerPlace?) -> () -> Void
     ) {
         let tally = Tally()
         let open: @Sendable (Waker) -> Cursor<Element> = { waker in
             let mailbox = Mailbox<Element>(policy: buffer, waker: waker, subject: subject, tally: tally)
-            return mailbox.cursor(onClose: start(mailbox), suffix: suffix)
+            let place = suffix == nil ? nil : ConsumerPlace(of: waker)
+            var cursor = mailbox.cursor(onClose: start(mailbox, place), suffix: suffix)
+            cursor.place = place
+            return cursor
         }
         self.init(subject, timeline: timeline, count: { tally.counters }, open: open)
     }

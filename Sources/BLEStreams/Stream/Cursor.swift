@@ -24,6 +24,10 @@ struct Cursor<Element: Sendable> {
     /// as never taken. `nil` if the source keeps nothing, or if an operator between them doesn't pass it on.
     @usableFromInline let used: ((_ remaining: Int) -> Void)?
 
+    /// Where the consumer begins and leaves in the source's values. `nil` if the source begins anew with each
+    /// iteration, or if an operator between them doesn't pass it on.
+    @usableFromInline var place: ConsumerPlace?
+
     /// Stops receiving: the source's waiting elements are still delivered, then the iteration ends. What comes later is
     /// not delivered here.
     @usableFromInline let stop: () -> Void
@@ -37,12 +41,14 @@ struct Cursor<Element: Sendable> {
         poll: @escaping () throws -> Polled<Element>,
         unfinished: @escaping () -> [UInt8]? = { nil },
         used: ((_ remaining: Int) -> Void)? = nil,
+        place: ConsumerPlace? = nil,
         stop: @escaping () -> Void,
         close: @escaping () -> Void
     ) {
         self.poll = poll
         self.unfinished = unfinished
         self.used = used
+        self.place = place
         self.stop = stop
         self.close = close
     }
@@ -69,7 +75,13 @@ struct Cursor<Element: Sendable> {
     /// A cursor that differs from its upstream only in polling.
     @inlinable
     init(over upstream: Cursor<some Sendable>, poll: @escaping () throws -> Polled<Element>) {
-        self.init(poll: poll, unfinished: upstream.unfinished, stop: upstream.stop, close: upstream.close)
+        self.init(
+            poll: poll,
+            unfinished: upstream.unfinished,
+            place: upstream.place,
+            stop: upstream.stop,
+            close: upstream.close
+        )
     }
 }
 

@@ -29,11 +29,36 @@ final class Waker: Sendable {
 
     private let consumer = Mutex(Consumer.busy)
     private let forward: (@Sendable () -> Void)?
+    /// Whose consumer gets what is polled, if that isn't this one's.
+    private let outer: Waker?
+    private let isDroppingError = Atomic(false)
 
-    init() { forward = nil }
+    init() {
+        forward = nil
+        outer = nil
+    }
 
     /// For an operator with several upstreams or consumers: each wake-up calls the closure, and nobody waits.
-    init(_ forward: @escaping @Sendable () -> Void) { self.forward = forward }
+    ///
+    /// - Parameter consumer: the waker of whoever gets what is polled; `nil` if that is nobody else.
+    init(for consumer: Waker? = nil, _ forward: @escaping @Sendable () -> Void) {
+        self.forward = forward
+        outer = consumer
+    }
+
+    /// The waker of whoever gets what is polled: it stays the same when `retry` opens a stream again.
+    var origin: Waker { outer?.origin ?? self }
+
+    /// Whether what is being closed has failed, and nobody gets the error, nor what that hands out.
+    var dropsError: Bool { origin.isDroppingError.load(ordering: .relaxed) }
+
+    /// Closes what has failed, where the consumer doesn't get the error. In the consumer's context, as all closing.
+    func dropError(_ close: () -> Void) {
+        let origin = origin
+        origin.isDroppingError.store(true, ordering: .relaxed)
+        close()
+        origin.isDroppingError.store(false, ordering: .relaxed)
+    }
 
     /// Makes the consumer poll again.
     @usableFromInline

@@ -11,6 +11,11 @@ extension BLEStream where Element: Collection, Element.Element == UInt8 {
     /// Put ``retry(_:when:)`` after it, so that an interrupted message is sent again: before it, the interrupted
     /// message is given up, and the next chunk is taken for the beginning of a message.
     ///
+    /// Behind it, `retry` drops an error together with the part in ``BLEError/received``. A planned subscription of a
+    /// session goes on meanwhile: the rest of that message is dropped too, up to its end or until the link is lost, and
+    /// the next element is a whole message. With ``EndMark/lengthPrefix(octets:order:)`` that end can't be found: when
+    /// the rest comes, the stream fails with ``BLEError/Code/ended``, which is final.
+    ///
     /// - Parameters:
     ///   - mark: how a message ends.
     ///   - maximumSize: the largest message in octets, without mark and prefix; 1 MiB by default.
@@ -21,17 +26,35 @@ extension BLEStream where Element: Collection, Element.Element == UInt8 {
     /// - Cancellation and an early `break` close the upstream at once. If it is a planned subscription of a session whose
     ///   values are octets, or one behind ``timeout(_:for:)``, ``prefix(for:)`` or
     ///   ``take(until:)-(BLEStream<Other>)``, its next stream begins with the message that is not complete, and none is
-    ///   lost or cut. What an error has handed out in ``BLEError/received`` does not come again.
+    ///   lost or cut. What an error has handed out in ``BLEError/received`` does not come again: the next stream of
+    ///   whoever has got that error begins behind it.
     public func assembled(until mark: EndMark, maximumSize: Int = 1 << 20) -> BLEStream<[UInt8]> {
         precondition(maximumSize >= 0, "a message can't have a negative size")
         let subject = subject
-        return lift { upstream, _ in
+        return lift { upstream, waker in
             var assembler = MessageAssembler(mark, maximumSize: maximumSize)
             var isStopped = false
+            // Whether an error has handed out a part of a message, and whether chunks behind that are missing.
+            var isTorn = false
+            var isHoled = false
             upstream.used?(0)
             func handedOut() -> [UInt8]? {
-                upstream.used?(0)
-                return assembler.unfinished
+                let part = assembler.unfinished
+                if part != nil { isTorn = true }
+                return part
+            }
+            // Whoever gets the error has the beginning, and the next stream has the rest. If nobody does, nobody gets
+            // the rest either.
+            func leave() {
+                if isTorn || isHoled {
+                    if waker.dropsError, !isHoled {
+                        assembler.skip()
+                    } else {
+                        assembler.restart(amid: waker.dropsError)
+                    }
+                    upstream.used?(assembler.unfinishedCount)
+                }
+                upstream.place?.leavesAmid = assembler.isSkipping
             }
             func poll() throws -> Polled<[UInt8]> {
                 while true {
@@ -54,16 +77,17 @@ extension BLEStream where Element: Collection, Element.Element == UInt8 {
                     if Task.isCancelled { return .pending }
                 }
             }
-            return Cursor(
+            let cursor: Cursor<[UInt8]> = Cursor(
                 poll: {
                     do {
                         return try poll()
                     } catch let error as MessageAssembler.TooLong {
-                        upstream.used?(0)
+                        isTorn = true
                         throw BLEError.messageTooLong(subject, maximumSize, error.received)
                     } catch var error as BLEError {
                         let part = handedOut()
                         error.received = error.received ?? part
+                        isHoled = error.code == .overflow
                         throw error
                     }
                 },
@@ -72,7 +96,42 @@ extension BLEStream where Element: Collection, Element.Element == UInt8 {
                     isStopped = true
                     upstream.stop()
                 },
-                close: upstream.close
+                close: {
+                    leave()
+                    upstream.close()
+                }
+            )
+            guard upstream.place?.beginsAmid == true else { return cursor }
+
+            assembler.skip()
+            // Whether a message has begun, and nobody knows where.
+            var isLost = false
+            // What comes instead of chunks, until a message begins.
+            func skip() throws -> Polled<[UInt8]>? {
+                while assembler.isSkipping {
+                    switch try upstream.poll() {
+                    case .element(let chunk):
+                        isLost = !assembler.findsNext
+                        upstream.used?(assembler.skip(chunk))
+                    case .gap(let gap):
+                        // A lost link is a new beginning.
+                        assembler.restart(amid: gap.dropped > 0)
+                        upstream.used?(0)
+                        return .gap(gap)
+                    // Not before all is taken that has come: there may be a new beginning in it.
+                    case .pending where isLost, .end where isLost: throw BLEError.placeLost(subject)
+                    case .pending: return .pending
+                    case .end: return .end
+                    }
+                    if Task.isCancelled { return .pending }
+                }
+                return nil
+            }
+            return Cursor(
+                poll: { try skip() ?? cursor.poll() },
+                unfinished: cursor.unfinished,
+                stop: cursor.stop,
+                close: cursor.close
             )
         }
     }
@@ -89,6 +148,18 @@ extension BLEError {
             cause: "the stream ended in the middle of a message",
             remedy: otherMark + "."
         )
+    }
+
+    fileprivate static func placeLost(_ subject: StreamSubject) -> BLEError {
+        var error = BLEError(
+            .ended,
+            operation: subject.operation,
+            object: subject.object,
+            cause: "a message was given up in the middle, and lengths don't show where the next one begins",
+            remedy: "Call disconnect() and then connect() of the session: on a new link the peer begins anew."
+        )
+        error.isFinal = true
+        return error
     }
 
     @usableFromInline static func chunksDropped(_ subject: StreamSubject, _ count: Int) -> BLEError {

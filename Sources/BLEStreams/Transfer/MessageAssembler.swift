@@ -18,6 +18,8 @@ struct MessageAssembler {
     private var searched = 0
     /// Whether the chunk that is the mark has arrived.
     private var isMarked = false
+    /// Whether it drops the rest of a message that was given up: then add chunks with ``skip(_:)``.
+    private(set) var isSkipping = false
 
     init(_ mark: EndMark, maximumSize: Int) {
         rule = mark.rule
@@ -25,9 +27,10 @@ struct MessageAssembler {
     }
 
     /// The octets that belong to no complete message yet.
-    var unfinished: [UInt8]? { start == buffer.count ? nil : Array(buffer[start...]) }
+    var unfinished: [UInt8]? { isSkipping || start == buffer.count ? nil : Array(buffer[start...]) }
 
-    /// How many octets belong to no complete message yet.
+    /// How many octets belong to no complete message yet, or may be the beginning of the mark behind one that is
+    /// skipped.
     var unfinishedCount: Int { buffer.count - start }
 
     /// Adds a chunk.
@@ -57,6 +60,57 @@ struct MessageAssembler {
 
     /// Drops the current message.
     mutating func reset() { self = MessageAssembler(EndMark(rule: rule), maximumSize: maximumSize) }
+
+    // MARK: - The rest of a message
+
+    /// Whether the beginning of the next message is found from the middle of one.
+    var findsNext: Bool { if case .lengthPrefix = rule { false } else { true } }
+
+    /// Gives up the current message, and drops what follows of it up to its end, unless that is here already.
+    ///
+    /// It keeps no more than what follows the end, or the octets that may be the beginning of the mark.
+    mutating func skip() {
+        switch rule {
+        case .ownChunk:
+            isSkipping = !isMarked
+            isMarked = false
+            keepLast(0)
+        case .endOfChunk(let mark):
+            isSkipping = !buffer.suffix(mark.count).elementsEqual(mark)
+            keepLast(isSkipping ? mark.count - 1 : 0)
+        case .delimiter(let mark):
+            isSkipping = true
+            while isSkipping, searched + mark.count <= buffer.count {
+                isSkipping = !buffer[searched..<searched + mark.count].elementsEqual(mark)
+                searched += isSkipping ? 1 : mark.count
+            }
+            keepLast(isSkipping ? mark.count - 1 : buffer.count - searched)
+        case .lengthPrefix:
+            isSkipping = true
+            keepLast(0)
+        }
+    }
+
+    /// Adds a chunk while it skips.
+    ///
+    /// - Returns: how many octets at its end it keeps.
+    mutating func skip(_ chunk: some Collection<UInt8>) -> Int {
+        append(chunk)
+        skip()
+        return unfinishedCount
+    }
+
+    /// Drops what it has; if it begins `amid` a message, also the rest of that.
+    mutating func restart(amid: Bool) {
+        reset()
+        if amid { skip() }
+    }
+
+    /// Drops all octets but so many of the current message, at its end.
+    private mutating func keepLast(_ count: Int) {
+        buffer.removeFirst(buffer.count - min(count, unfinishedCount))
+        (start, searched) = (0, 0)
+    }
 
     private func check(_ size: Int) throws(TooLong) {
         if size > maximumSize { throw TooLong(received: Array(buffer[start...])) }

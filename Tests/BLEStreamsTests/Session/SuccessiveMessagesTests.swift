@@ -7,7 +7,7 @@ import Testing
     private static let plan = Session.Plan(finding: .service(BluetoothUUID(0xA000))).subscribing(to: Bench.notifying)
 
     /// Sends chunks to a session with a plan, with a pause before each of the second and later bursts.
-    private static func run(
+    static func run(
         bursts: [[String]],
         pause: Duration = .seconds(10),
         faults: Fault? = nil,
@@ -29,9 +29,9 @@ import Testing
         }
     }
 
-    private static func text(_ octets: [UInt8]) -> String { String(decoding: octets, as: UTF8.self) }
+    static func text(_ octets: [UInt8]) -> String { String(decoding: octets, as: UTF8.self) }
 
-    private static func lines(_ session: Session) -> BLEStream<String> {
+    static func lines(_ session: Session) -> BLEStream<String> {
         session.notifications(of: Bench.notifying).assembled(until: .delimiter("\n")).map(text)
     }
 

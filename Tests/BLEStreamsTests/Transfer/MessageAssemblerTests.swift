@@ -177,6 +177,48 @@ import Testing
         }
     }
 
+    @Test(
+        arguments: [
+            (EndMark.endOfMessage("EOM"), ["half"], [0, 0, 0], ["a", "EO", "EOM"]),
+            (.endOfMessage("EOM"), [], [0], ["EOM"]),
+            (.endOfMessage(atEndOfChunk: "EOM"), ["halfE"], [2, 0], ["x", "EOM"]),
+            (.endOfMessage(atEndOfChunk: "EOM"), ["halfE"], [0], ["OM"]),
+            (.endOfMessage(atEndOfChunk: "EOM"), ["half"], [2, 0], ["aEOMb", "EOM"]),
+            (.delimiter("ab"), ["0ab", "hal"], [1, 2], ["fa", "bcd"]),
+            (.delimiter("abab"), ["0abab", "a"], [2, 3, 0], ["b", "x", "abab"]),
+            (.delimiter("\n"), ["half"], [0, 3], ["xyz", "\ntwo"]),
+        ] as [(EndMark, [String], [Int], [String])]
+    )
+    func `what follows of a message that was given up is dropped, and little is kept`(
+        mark: EndMark,
+        before: [String],
+        kept: [Int],
+        chunks: [String]
+    ) throws {
+        var assembler = MessageAssembler(mark, maximumSize: 100)
+        for chunk in before {
+            assembler.append(Array(chunk.utf8))
+            while try assembler.next() != nil {}
+        }
+        assembler.skip()
+        for (chunk, kept) in zip(chunks, kept) {
+            #expect(assembler.isSkipping && assembler.unfinished == nil)
+            let count = assembler.skip(Array(chunk.utf8))
+            #expect(count == kept)
+        }
+        #expect(!assembler.isSkipping)
+    }
+
+    @Test func `a message that is too long is given up to its end, which may be here already`() {
+        for mark in [EndMark.delimiter("\n"), .endOfMessage(atEndOfChunk: "\n")] {
+            var assembler = MessageAssembler(mark, maximumSize: 5)
+            assembler.append(Array("much too long\n".utf8))
+            #expect(throws: MessageAssembler.TooLong.self) { _ = try assembler.next() }
+            assembler.skip()
+            #expect(!assembler.isSkipping && assembler.unfinished == nil)
+        }
+    }
+
     @Test(arguments: [
         EndMark.endOfMessage(atEndOfChunk: "EOM"), .endOfMessage("EOM"), .delimiter("\n"), .lengthPrefix(octets: 4),
     ])
