@@ -14,29 +14,47 @@ extension BLEStream {
     /// If both have several elements waiting, they take turns. ``counters`` are the sum of both.
     ///
     /// - End: when both have ended, or one has ended without an element.
-    /// - Throw: the first error of either; it ends both.
+    /// - Throw: the first error of either; it ends both, and comes behind the pairs with what the other one has received.
     /// - Cancellation and an early `break` close both at once.
     public func combineLatest<Other: Sendable>(with other: BLEStream<Other>) -> BLEStream<(Element, Other)> {
         paired(with: other, "combineLatest") { first, second in
             var (first, second) = (PairedUpstream(first), PairedUpstream(second))
             var isSecondsTurn = true
+            // The first error, thrown behind what waits.
+            var failure: (any Error)?
+            func end() throws -> Polled<(Element, Other)> {
+                if let failure { throw failure }
+                return .end
+            }
             return {
                 // Until neither has anything, in turns.
                 var idle = 0
                 while idle < 2 {
                     isSecondsTurn.toggle()
-                    switch try isSecondsTurn ? second.advance() : first.advance() {
-                    case .came:
-                        if let one = first.element, let other = second.element { return .element((one, other)) }
+                    do {
+                        switch try isSecondsTurn ? second.advance() : first.advance() {
+                        case .came:
+                            if let one = first.element, let other = second.element { return .element((one, other)) }
+                            idle = 0
+                        case .gap(let gap): return .gap(gap)
+                        case .nothing: idle += 1
+                        }
+                    } catch {
+                        failure = failure ?? error
+                        if isSecondsTurn {
+                            second.fail()
+                            first.cursor.stop()
+                        } else {
+                            first.fail()
+                            second.cursor.stop()
+                        }
                         idle = 0
-                    case .gap(let gap): return .gap(gap)
-                    case .nothing: idle += 1
                     }
-                    if first.isFruitless || second.isFruitless { return .end }
+                    if first.isFruitless || second.isFruitless { return try end() }
                     // One of them may never deliver anything, and the other never pause.
                     if Task.isCancelled { return .pending }
                 }
-                return first.isOver && second.isOver ? .end : .pending
+                return try failure != nil || first.isOver && second.isOver ? end() : .pending
             }
         }
     }

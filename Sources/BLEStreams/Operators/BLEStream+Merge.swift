@@ -4,7 +4,8 @@ extension BLEStream {
     /// The elements of this stream and of others, as they arrive.
     ///
     /// - End: when all have ended.
-    /// - Throw: the first error of any of them; it ends all streams. Put ``retry(_:when:)`` on those that may fail.
+    /// - Throw: the first error of any of them; it ends all streams, and comes behind the elements that they have
+    ///   received. Put ``retry(_:when:)`` on those that may fail.
     /// - Cancellation and an early `break` close all at once.
     public func merge(with others: BLEStream<Element>...) -> BLEStream<Element> {
         MergeCursor.stream(of: [self] + others) { $1 }
@@ -21,8 +22,8 @@ extension Sequence {
     /// ```
     ///
     /// - End: when all have ended; immediately if there is none.
-    /// - Throw: the first error of any of them; it ends all streams. Put ``BLEStream/retry(_:when:)`` on those that may
-    ///   fail.
+    /// - Throw: the first error of any of them; it ends all streams, and comes behind the elements that they have
+    ///   received. Put ``BLEStream/retry(_:when:)`` on those that may fail.
     /// - Cancellation and an early `break` close all at once.
     public func merged<Value>() -> BLEStream<Value> where Element == BLEStream<Value> {
         MergeCursor.stream(of: Array(self)) { $1 }

@@ -1,3 +1,4 @@
+import BLEProtocol
 import BLERadio
 
 extension BLEStream {
@@ -60,28 +61,47 @@ extension BLEStream {
     ///
     /// - End: with the upstream; or with the first element of the other stream: the upstream then receives no more, and
     ///   what it has received is still delivered. The end of the other stream has no effect.
-    /// - Throw: errors of both streams pass.
+    /// - Throw: errors of both streams pass. One of the other stream comes behind what this one has received, and has the
+    ///   part of a message in ``BLEError/received``.
     /// - Cancellation and an early `break` close both at once.
     public func take<Other: Sendable>(until other: BLEStream<Other>) -> BLEStream<Element> {
         lift { upstream, waker in
             var signal: Cursor<Other>? = other.open(waker)
+            // The signal's error, thrown behind what waits.
+            var failure: (any Error)?
             func closeSignal() {
                 signal?.close()
                 signal = nil
             }
+            func pollBeforeFailure(_ failure: any Error) throws -> Polled<Element> {
+                switch try upstream.poll() {
+                case .element(let element): return .element(element)
+                case .gap(let gap): return .gap(gap)
+                case .pending, .end:
+                    guard var error = failure as? BLEError, error.received == nil else { throw failure }
+                    error.received = upstream.unfinished()
+                    throw error
+                }
+            }
             return Cursor(
                 poll: {
                     // The signal is polled first: it must also end an upstream that always has an element.
-                    signals: while let polled = try signal?.poll() {
-                        switch polled {
-                        case .element:
+                    signals: while failure == nil, let poll = signal?.poll {
+                        do {
+                            switch try poll() {
+                            case .element:
+                                upstream.stop()
+                                closeSignal()
+                            case .end: closeSignal()
+                            case .gap: break
+                            case .pending: break signals
+                            }
+                        } catch {
+                            failure = error
                             upstream.stop()
-                            closeSignal()
-                        case .end: closeSignal()
-                        case .gap: break
-                        case .pending: break signals
                         }
                     }
+                    if let failure { return try pollBeforeFailure(failure) }
                     return try upstream.poll()
                 },
                 unfinished: upstream.unfinished,

@@ -6,6 +6,9 @@ final class InnerStreams<Element: Sendable, Output: Sendable> {
     /// The first one is polled next.
     private var inner: [Cursor<Output>] = []
     private var isUpstreamOver = false
+    /// The inner streams that have failed, closed with the others; and the first error, thrown behind what waits.
+    private var failed: [Cursor<Output>] = []
+    private var failure: (any Error)?
 
     init(_ upstream: Cursor<Element>, width: Int, open: @escaping (Element) throws -> Cursor<Output>) {
         self.upstream = upstream
@@ -17,42 +20,66 @@ final class InnerStreams<Element: Sendable, Output: Sendable> {
         while true {
             var hasOpened = false
             if inner.count < width, !isUpstreamOver {
-                switch try upstream.poll() {
-                case .element(let element):
-                    // Before those that had their turn; one at a time, so that it comes before an error that follows
-                    // it.
-                    inner.insert(try open(element), at: 0)
-                    hasOpened = true
-                case .gap(let gap): return .gap(gap)
-                case .pending: break
-                case .end: endUpstream()
+                do {
+                    switch try upstream.poll() {
+                    case .element(let element):
+                        // Before those that had their turn; one at a time, so that it comes before an error that
+                        // follows it.
+                        inner.insert(try open(element), at: 0)
+                        hasOpened = true
+                    case .gap(let gap): return .gap(gap)
+                    case .pending: break
+                    case .end: endUpstream()
+                    }
+                } catch {
+                    fail(with: error)
                 }
             }
             let count = inner.count
-            if let polled = try pollInTurn() { return polled }
-            if inner.isEmpty, isUpstreamOver { return .end }
+            if let polled = pollInTurn() { return polled }
+            if inner.isEmpty, isUpstreamOver { return try end() }
             // The upstream may have more, and an ended stream has made room for it. Otherwise all have returned
             // `.pending`.
-            if !hasOpened, inner.count == count { return .pending }
+            if !hasOpened, inner.count == count { return try failure == nil ? .pending : end() }
             if Task.isCancelled { return .pending }
         }
     }
 
     /// Polls each inner stream once at most; those that have ended are closed.
-    private func pollInTurn() throws -> Polled<Output>? {
+    private func pollInTurn() -> Polled<Output>? {
         for _ in inner.indices {
-            // It keeps its place until it has answered: if it throws, it is closed with the others.
-            let polled = try inner[0].poll()
             let cursor = inner.removeFirst()
-            switch polled {
-            case .element, .gap:
-                inner.append(cursor)
-                return polled
-            case .pending: inner.append(cursor)
-            case .end: cursor.close()
+            do {
+                let polled = try cursor.poll()
+                switch polled {
+                case .element, .gap:
+                    inner.append(cursor)
+                    return polled
+                case .pending: inner.append(cursor)
+                case .end: cursor.close()
+                }
+            } catch {
+                failed.append(cursor)
+                fail(with: error)
             }
         }
         return nil
+    }
+
+    /// No more are opened, those that are open receive no more, and what they have comes before the error. What has
+    /// failed is closed when all is.
+    private func fail(with error: any Error) {
+        guard failure == nil else { return }
+        failure = error
+        // Not closed yet: it may be the one that has failed.
+        isUpstreamOver = true
+        upstream.stop()
+        for cursor in inner { cursor.stop() }
+    }
+
+    private func end() throws -> Polled<Output> {
+        if let failure { throw failure }
+        return .end
     }
 
     /// Octets that belong to no element yet, if only one stream can have them.
@@ -74,8 +101,9 @@ final class InnerStreams<Element: Sendable, Output: Sendable> {
     }
 
     func close() {
-        endUpstream()
-        for cursor in inner { cursor.close() }
-        inner = []
+        isUpstreamOver = true
+        upstream.close()
+        for cursor in inner + failed { cursor.close() }
+        (inner, failed) = ([], [])
     }
 }

@@ -4,6 +4,9 @@ import Synchronization
 /// One iteration of many streams at once. Each wakes the consumer by its number, so only those with news are polled.
 final class MergeCursor<Value: Sendable, Element: Sendable> {
     private var upstreams: [Cursor<Value>?]
+    /// The streams that have failed, closed with the others; and the error of the first one, thrown behind what waits.
+    private var failed: [Cursor<Value>] = []
+    private var failure: (any Error)?
     private let element: (Int, Value) -> Element
     private var left: Int
     private let news: MergeNews
@@ -45,24 +48,43 @@ final class MergeCursor<Value: Sendable, Element: Sendable> {
     private func poll() throws -> Polled<Element> {
         while true {
             for number in news.take() { ask(number) }
-            guard let number = ready.popFirst() else { return left == 0 ? .end : .pending }
+            guard let number = ready.popFirst() else {
+                if let failure { throw failure }
+                return left == 0 ? .end : .pending
+            }
             isReady[number] = false
             guard let upstream = upstreams[number] else { continue }
-            switch try upstream.poll() {
-            case .element(let value):
-                // After the others: a stream that always has something must leave turns to them.
-                ask(number)
-                return .element(element(number, value))
-            case .gap(let gap):
-                ask(number)
-                return .gap(gap)
-            case .pending: break
-            case .end:
-                upstream.close()
+            do {
+                switch try upstream.poll() {
+                case .element(let value):
+                    // After the others: a stream that always has something must leave turns to them.
+                    ask(number)
+                    return .element(element(number, value))
+                case .gap(let gap):
+                    ask(number)
+                    return .gap(gap)
+                case .pending: break
+                case .end:
+                    upstream.close()
+                    upstreams[number] = nil
+                    left -= 1
+                }
+            } catch {
                 upstreams[number] = nil
                 left -= 1
+                fail(upstream, with: error)
             }
         }
+    }
+
+    /// The others receive no more, and what they have comes before the error.
+    private func fail(_ upstream: Cursor<Value>, with error: any Error) {
+        // Closed when all is: who closes all knows whether anybody gets the error.
+        failed.append(upstream)
+        upstream.stop()
+        guard failure == nil else { return }
+        failure = error
+        stop()
     }
 
     private func ask(_ number: Int) {
@@ -87,7 +109,8 @@ final class MergeCursor<Value: Sendable, Element: Sendable> {
 
     private func close() {
         for upstream in upstreams { upstream?.close() }
-        upstreams = []
+        for upstream in failed { upstream.close() }
+        (upstreams, failed) = ([], [])
         ready = Ring()
     }
 }

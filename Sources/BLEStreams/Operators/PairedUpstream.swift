@@ -11,6 +11,9 @@ struct PairedUpstream<Element: Sendable> {
     /// Whether it has no current element, and will never have one.
     var isFruitless: Bool { isOver && element == nil }
 
+    /// It has failed: it isn't polled any more, and keeps its current element.
+    mutating func fail() { isOver = true }
+
     /// Takes the next element in place of the current one.
     mutating func advance() throws -> PairedStep {
         if isOver { return .nothing }

@@ -35,6 +35,16 @@ import Testing
         #expect(played.closings == [1, 1])
     }
 
+    @Test func `the first error comes behind what waits of the other`() async throws {
+        let first = try await play(Consumer(isBusyFor: 6), Self.combine("a--#", "-1234----5"))
+        #expect(first.output == "-[a1]-----[a2]-----[a3]-----[a4]-----#")
+        #expect(first.closings == [1, 1])
+        let second = try await play(Consumer(isBusyFor: 6), Self.combine("-abcd----e", "1--#"))
+        #expect(second.output == "-[a1]-----[b1]-----[c1]-----[d1]-----#")
+        let alone = try await play(Consumer(), Self.combine("--#", "1-----"))
+        #expect(alone.output == "--#")
+    }
+
     @Test func `cancellation and break close both`() async throws {
         let cancelled = try await play(Consumer(isCancelledIn: 2), Self.combine("a---", "----"))
         #expect(cancelled.output == "--!")

@@ -42,6 +42,26 @@ import Testing
         #expect(narrow.output == "1---2#")
     }
 
+    @Test func `an error comes behind what waits of the open inner streams`() async throws {
+        let upstream = try await play(Consumer(isBusyFor: 6)) { stage in
+            stage.source("a--#").flatMap(merging: 2) { _ in stage.source("1234-------5") }
+        }
+        #expect(upstream.output == "1-----2-----3-----4-----#")
+        #expect(upstream.closings == [1, 1])
+        let inner = try await play(Consumer(isBusyFor: 6)) { stage in
+            stage.source("ab---").flatMap(merging: 2) { stage.source($0 == "a" ? "12#" : "-345-|") }
+        }
+        #expect(inner.output == "1-----2-----3-----4-----5-----#")
+        #expect(inner.closings == [1, 1, 1])
+        let closure = try await play(Consumer(isBusyFor: 6)) { stage in
+            stage.source("ab---").flatMap(merging: 2) {
+                _ = try refusing($0)
+                return stage.source("123----4")
+            }
+        }
+        #expect(closure.output == "1-----2-----3-----#")
+    }
+
     @Test func `no elements are an end, and so are streams without any`() async throws {
         let without = BLEStream<Int>([]).flatMap { BLEStream([$0]) }
         #expect(try await without.collect() == [])

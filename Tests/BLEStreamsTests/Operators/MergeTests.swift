@@ -24,6 +24,37 @@ import Testing
         #expect(played.closings == [1, 1])
     }
 
+    @Test func `the first error comes behind what waits of the others, and nothing new comes`() async throws {
+        // "z" would come after the failure is noticed.
+        let played = try await play(Consumer(isBusyFor: 6)) { stage in
+            stage.source("a#").merge(with: stage.source("-bcd----------------z"), stage.source("--1#"))
+        }
+        #expect(played.output == "a-----b-----1-----c-----d-----#")
+        #expect(played.openings == ["0..<18", "0..<18", "0..<18"])
+        #expect(played.closings == [1, 1, 1])
+    }
+
+    @Test func `a gap of another stream comes before the error`() async throws {
+        let played = try await play(Consumer(isBusyFor: 6)) { stage in
+            stage.source("a#").merge(with: stage.source("-b~c---")).withGaps()
+        }
+        #expect(played.output == "a-----b-----~-----c-----#")
+    }
+
+    @Test func `an error ends one that never pauses`() async throws {
+        let endless = BLEStream(repeatElement("a", count: .max))
+        let failing = BLEStream<String> { feed in
+            feed.send("b")
+            feed.finish(throwing: Stage.failure)
+            return {}
+        }
+        let seen = Recorder<String>()
+        await #expect(throws: BLEError.self) {
+            for try await element in endless.merge(with: failing) { seen.add(element) }
+        }
+        #expect(seen.all == ["a", "b", "a"])
+    }
+
     @Test func `cancellation and break close all`() async throws {
         let cancelled = try await play(Consumer(isCancelledIn: 2)) { $0.source("a---").merge(with: $0.source("-----")) }
         #expect(cancelled.output == "a-!")

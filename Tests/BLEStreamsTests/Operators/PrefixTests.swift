@@ -65,6 +65,31 @@ import Testing
         #expect(played.closings == [1, 1])
     }
 
+    @Test func `an error of the other stream comes behind what waits, and nothing new comes`() async throws {
+        let played = try await play(Consumer(isBusyFor: 6)) { stage in
+            stage.source("abc----d").take(until: stage.source("-#"))
+        }
+        #expect(played.output == "a-----b-----c-----#")
+        #expect(played.openings == ["0..<6", "0..<18"])
+        #expect(played.closings == [1, 1])
+    }
+
+    @Test func `an own error comes behind its elements, whatever the other stream does`() async throws {
+        let played = try await play(Consumer(isBusyFor: 6)) { stage in
+            stage.source("ab!").take(until: stage.source("-#"))
+        }
+        #expect(played.output == "a-----b-----!")
+    }
+
+    @Test func `an error of the other stream takes what had come of a message with it`() async throws {
+        let played = try await play { stage in
+            stage.source("[a;b]c----").map { Array($0.utf8) }.assembled(until: .delimiter(";"))
+                .map { String(decoding: $0, as: UTF8.self) }.take(until: stage.source("---#"))
+        }
+        #expect(played.output == "a--#")
+        #expect((played.error as? BLEError)?.received == Array("bc".utf8))
+    }
+
     @Test func `a slow consumer of a buffer that never runs dry is ended by the signal`() async throws {
         let played = try await play(Consumer(isBusyFor: 2)) { stage in
             stage.source("abcdefghijklmnop", buffer: .newest(1)).take(until: stage.source("-----x"))
