@@ -12,11 +12,12 @@ package struct Interrupted: Error {
 /// Handles SIGINT, SIGTERM and SIGHUP (sent by Ctrl-C, `kill` and a terminal that closes) as events, for as long as
 /// this exists.
 ///
-/// The first signal cancels the current work. A second one, while that work ends, ends the program at once.
+/// The first SIGINT cancels the current work, SIGTERM and SIGHUP cancel all work. A second SIGINT or SIGTERM, while that
+/// work ends, ends the program at once, unless it comes so soon that it belongs to the same event.
 package final class TerminationSignals: Sendable {
     private struct State {
-        var hasCome = false
-        /// Who is notified: the last one, which is the innermost work.
+        var history = SignalHistory()
+        /// Who is notified: the last one, which is the innermost work, or all.
         var listeners: [(id: Int, tell: @Sendable () -> Void)] = []
         var nextListener = 0
     }
@@ -101,8 +102,7 @@ package final class TerminationSignals: Sendable {
             while await group.nextResult() != nil {}
             // If this was part of other work, that continues, and the next signal is its first.
             state.withLock { state in
-                guard !state.listeners.isEmpty else { return }
-                state.hasCome = false
+                guard !state.listeners.isEmpty, state.history.forget() else { return }
                 var octets: [UInt8] = [0, 0]
                 while read(Self.noticePipe.reading, &octets, octets.count) > 0 {}
             }
@@ -110,7 +110,7 @@ package final class TerminationSignals: Sendable {
         }
     }
 
-    private var hasCome: Bool { state.withLock { $0.hasCome } }
+    private var hasCome: Bool { state.withLock { $0.history.hasCome } }
 
     /// The first signal.
     private var stream: BLEStream<Void> {
@@ -118,7 +118,7 @@ package final class TerminationSignals: Sendable {
             let (id, hasCome) = self.state.withLock { state in
                 defer { state.nextListener += 1 }
                 state.listeners.append((state.nextListener, { feed.send(()) }))
-                return (state.nextListener, state.hasCome)
+                return (state.nextListener, state.history.hasCome)
             }
             if hasCome { feed.send(()) }
             return { self.state.withLock { $0.listeners.removeAll { $0.id == id } } }
@@ -127,14 +127,18 @@ package final class TerminationSignals: Sendable {
 
     /// A signal has come.
     package func received(_ number: Int32) {
-        let (isSecond, tell) = state.withLock { state in
-            defer { state.hasCome = true }
+        let (demand, listeners) = state.withLock { state in
+            let demand = state.history.received(number, at: .now)
             var octet: UInt8 = 1
             write(Self.noticePipe.writing, &octet, 1)
-            return (state.hasCome, state.listeners.last?.tell)
+            return (demand, state.listeners)
         }
-        if isSecond { _exit(Interrupted.exitStatus) }
+        if case .exit = demand { _exit(Interrupted.exitStatus) }
         if number == SIGINT { onInterrupt() }
-        tell?()
+        switch demand {
+        case .endWork: listeners.last?.tell()
+        case .endAllWork: for listener in listeners { listener.tell() }
+        case .exit, .nothing: break
+        }
     }
 }

@@ -59,6 +59,16 @@ import Testing
         #expect(end.complaint.contains(words))
     }
 
+    @Test func `the signals of one event are no second request, and the link is dropped`() async throws {
+        let run = try CommandRun(["notify", Demo.heartRate, Demo.measurement, "--json", "-v"])
+        _ = try object(await run.line())
+        // As when a service manager ends a session, or a terminal closes.
+        for number in [SIGTERM, SIGHUP] { run.signal(number) }
+        let end = try await run.end()
+        #expect(end.status == 130)
+        #expect(end.errors.last?.hasPrefix("ble: \(Demo.heartRate): disconnected") == true, "\(end.complaint)")
+    }
+
     @Test func `a transfer that is interrupted keeps what has come`() async throws {
         try await withFolder { folder in
             let file = folder.appending(path: "message").path
