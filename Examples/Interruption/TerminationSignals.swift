@@ -7,6 +7,9 @@ import Synchronization
 package struct Interrupted: Error {
     /// The exit status that a shell reports for a program that SIGINT has ended.
     package static let exitStatus: Int32 = 128 + SIGINT
+
+    /// Whether all work is to end, not only the interrupted one: SIGTERM or SIGHUP has come.
+    package let endsAll: Bool
 }
 
 /// Handles SIGINT, SIGTERM and SIGHUP (sent by Ctrl-C, `kill` and a terminal that closes) as events, for as long as
@@ -101,12 +104,14 @@ package final class TerminationSignals: Sendable {
             // The work switches off whatever it switched on, and drops its link.
             while await group.nextResult() != nil {}
             // If this was part of other work, that continues, and the next signal is its first.
-            state.withLock { state in
-                guard !state.listeners.isEmpty, state.history.forget() else { return }
-                var octets: [UInt8] = [0, 0]
-                while read(Self.noticePipe.reading, &octets, octets.count) > 0 {}
+            let endsAll = state.withLock { state in
+                if !state.listeners.isEmpty, state.history.forget() {
+                    var octets: [UInt8] = [0, 0]
+                    while read(Self.noticePipe.reading, &octets, octets.count) > 0 {}
+                }
+                return state.history.endsAll
             }
-            throw Interrupted()
+            throw Interrupted(endsAll: endsAll)
         }
     }
 

@@ -69,6 +69,27 @@ import Testing
         #expect(run.output.last == "ble: \(Demo.values): disconnected", "\(run.output)")
     }
 
+    @Test(arguments: [SIGTERM, SIGHUP])
+    func `a signal that nobody types ends the shell, and no further line is run`(_ number: Int32) async throws {
+        let input = "notify \(Demo.counting) --raw\nread \(Demo.readOnly) --text\n"
+        let run = try CommandRun(["shell", Demo.values, "-v"], input: input)
+        #expect(await run.line()?.hasSuffix("  00") == true)
+        run.signal(number)
+        let end = try await run.end()
+        #expect(end.status == 130 && !end.output.contains("read me"), "\(end.complaint)")
+        #expect(end.errors.last?.hasPrefix("ble: \(Demo.values): disconnected") == true, "\(end.complaint)")
+    }
+
+    @Test func `Ctrl-C ends the command that runs, and the next line is run`() async throws {
+        let input = "notify \(Demo.counting) --raw\nread \(Demo.readOnly) --text\n"
+        let run = try CommandRun(["shell", Demo.values], input: input)
+        #expect(await run.line()?.hasSuffix("  00") == true)
+        run.signal(SIGINT)
+        let end = try await run.end()
+        #expect(end.status == 0 && end.output.last == "read me", "\(end.complaint)")
+        #expect(end.errors.contains("ble: interrupted"), "\(end.complaint)")
+    }
+
     @Test func `options that it can't honour are refused`() async throws {
         let run = try await shell("read \(Demo.readOnly) --adapter hci1")
         #expect(run.status == 1 && run.complaint.contains("--adapter"))
