@@ -64,10 +64,15 @@ func simulate() async throws {
 }
 
 func run(_ words: [String]) async throws {
+    let addresses = words.filter { !$0.hasPrefix("--") }
+    if let wrong = addresses.first(where: { BluetoothAddress.candidates(for: $0).isEmpty }) {
+        print("'\(wrong)' is not an address. Write one like C4:F2:17:1A:1D:BB.")
+        exit(2)
+    }
     if words.contains("--simulated") { return try await simulate() }
     do {
         try await signals.interrupt {
-            try await follow(on: .default, words.filter { !$0.hasPrefix("--") }, isKept: words.contains("--keep"))
+            try await follow(on: .default, addresses, isKept: words.contains("--keep"))
         }
     } catch let error as BLEError where error.code == .adapterNotFound || error.code == .unsupportedSystem {
         print("No adapter: \(error)")
@@ -79,4 +84,7 @@ do {
     try await run(Array(CommandLine.arguments.dropFirst()))
 } catch is Interrupted {
     exit(Interrupted.exitStatus)
+} catch {
+    print("Fleet failed: \(error)")
+    exit(1)
 }

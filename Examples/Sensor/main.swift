@@ -54,4 +54,7 @@ do {
     }
 } catch is Interrupted {
     exit(Interrupted.exitStatus)
+} catch {
+    print("Sensor failed: \(error)")
+    exit(1)
 }

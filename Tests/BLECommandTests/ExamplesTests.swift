@@ -1,3 +1,4 @@
+import BLEStreams
 import Foundation
 import Testing
 
@@ -36,6 +37,22 @@ import Testing
         #expect(run.status == 0, "\(run.errors)")
         #expect(run.output.contains("80 °C are refused: Out Of Range (0xFF)."))
         #expect(run.output.last == "22.0 °C")
+    }
+
+    @Test(.enabled(if: hasNoAdapter, "with an adapter it serves"))
+    func `Sensor says what keeps it from serving, and doesn't crash`() async throws {
+        let run = try await CommandRun([], simulated: false, of: "Sensor").end()
+        #expect(run.status == 1 && run.output.last?.hasPrefix("Sensor failed: ") == true, "\(run)")
+    }
+
+    private static let hasNoAdapter = (try? Central.adapters())?.isEmpty ?? true
+
+    @Test(arguments: [[], ["--simulated"]])
+    func `Fleet refuses what is no address, before it uses any adapter`(_ options: [String]) async throws {
+        let words = options + ["C4:F2:17:1A:1D:BB", "nearby"]
+        let run = try await CommandRun(words, simulated: false, of: "Fleet").end()
+        let refusal = "'nearby' is not an address. Write one like C4:F2:17:1A:1D:BB."
+        #expect(run.status == 2 && run.output == [refusal], "\(run)")
     }
 
     @Test func `Transfer receives a whole message`() async throws {
