@@ -27,6 +27,9 @@ final class Allowance: Sendable {
         return isFree ? Place(self, central) : nil
     }
 
+    /// Whether something that a central has sent waits.
+    func holds(_ central: Int) -> Bool { state.withLock { $0.waiting[central] != nil } }
+
     private func free(_ central: Int) {
         state.withLock { state in
             state.total -= 1
@@ -37,7 +40,7 @@ final class Allowance: Sendable {
 
     /// One thing that waits.
     final class Place: Sendable {
-        private let allowance: Allowance
+        let allowance: Allowance
         private let central: Int
 
         fileprivate init(_ allowance: Allowance, _ central: Int) {

@@ -45,6 +45,9 @@ final class ClosureCalls: Sendable {
         return true
     }
 
+    /// Whether calls of a central wait or are being made, perhaps after it has left.
+    func hasCalls(of central: Int) -> Bool { allowance.holds(central) }
+
     /// The central has left: calls that it waits for are cancelled. Writes without response still run to their end or
     /// limit.
     func end(_ central: Int) {
@@ -68,7 +71,11 @@ final class ClosureCalls: Sendable {
     private static func work(_ lane: Lane, _ timeline: any Timeline) async {
         await withDiscardingTaskGroup { group in
             group.addTask {
-                for await call in lane.calls { await call.element(lane.end) }
+                for await call in lane.calls {
+                    await call.element(lane.end)
+                    // Its place is free only now that it has told all that it tells.
+                    withExtendedLifetime(call.place) {}
+                }
                 lane.isEmptied.end()
             }
             let limit = (duration: patience, error: { @Sendable () -> any Error in CancellationError() })

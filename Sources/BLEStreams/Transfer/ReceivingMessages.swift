@@ -55,7 +55,7 @@ extension PeripheralServer {
         precondition(maximumSize >= 0, "a message can't have a negative size")
         let name = key.reference.selector
         return chunks(to: name).lift { upstream, _ in
-            var assemblies = Assemblies(of: name, mark, maximumSize: maximumSize)
+            var assemblies = Assemblies(of: name, mark, maximumSize: maximumSize, calls: self.calls)
             var isOver = false
             func poll() throws -> Polled<PeripheralServer.CentralMessage> {
                 while true {
@@ -65,7 +65,7 @@ extension PeripheralServer {
                         let write = waiting.element
                         // A chunk that was refused because it waited for too long is the central's to write again.
                         guard write.acceptInTime() else { break }
-                        if let fault = assemblies.take(write) { self.giveUp(on: write.central, fault, name) }
+                        if let fault = assemblies.take(waiting) { self.giveUp(on: write.central, fault, name) }
                     case .element(.broken(let central, let fault)):
                         assemblies.forget(central)
                         self.giveUp(on: central, fault, name)
@@ -148,21 +148,23 @@ private struct Assemblies {
     private let name: CharacteristicSelector
     private let mark: EndMark
     private let maximumSize: Int
+    private let calls: ClosureCalls
     private var underWay: [Int: Assembly] = [:]
 
-    init(of name: CharacteristicSelector, _ mark: EndMark, maximumSize: Int) {
+    init(of name: CharacteristicSelector, _ mark: EndMark, maximumSize: Int, calls: ClosureCalls) {
         self.name = name
         self.mark = mark
         self.maximumSize = maximumSize
+        self.calls = calls
     }
 
     /// Adds a chunk; returns why the central's messages can no longer be assembled, if so.
-    mutating func take(_ write: PeripheralServer.WriteRequest) -> Fault? {
-        let central = write.central
+    mutating func take(_ chunk: Waiting<PeripheralServer.WriteRequest>) -> Fault? {
+        let (write, central) = (chunk.element, chunk.element.central)
         // Written before its link was dropped for an error.
         guard central.bearer.end?.kind != .protocolViolation else { return nil }
         if underWay[central.id] == nil, isInterrupted(central) { return .interrupted }
-        var assembly = underWay[central.id] ?? begin(central)
+        var assembly = underWay[central.id] ?? begin(central, beside: chunk.place.allowance)
         assembly.assembler.append(write.value)
         do throws(MessageAssembler.TooLong) {
             while let octets = try assembly.assembler.next() {
@@ -202,9 +204,13 @@ private struct Assemblies {
         central.state.withLock { _ = $0.interruptedMessages.insert(name) }
     }
 
-    /// Begins with a central's first chunk; centrals that have left are removed.
-    private mutating func begin(_ central: ConnectedCentral) -> Assembly {
-        underWay = underWay.filter { $0.value.central.bearer.end == nil }
+    /// Begins with a central's first chunk; centrals that have left are removed, but for those of which more chunks are
+    /// to come: without what came before, the rest of a message would be taken for a whole one.
+    private mutating func begin(_ central: ConnectedCentral, beside waiting: Allowance) -> Assembly {
+        underWay = underWay.filter { id, assembly in
+            // A chunk waits for a closure first, and then for the iteration.
+            assembly.central.bearer.end == nil || calls.hasCalls(of: id) || waiting.holds(id)
+        }
         return Assembly(central: central, assembler: MessageAssembler(mark, maximumSize: maximumSize))
     }
 }

@@ -134,6 +134,74 @@ import Testing
         }
     }
 
+    @Test func `a message that waits when its central has left is whole, though another one begins meanwhile`()
+        async throws
+    {
+        let taken = Recorder<[UInt8]>()
+        try await Bench.run(description: MessageBench.description, centrals: 2) { server, bench in
+            for try await message in server.messages(to: MessageBench.inbound) {
+                taken.add(message.octets)
+                if taken.all.count == 1 { try await bench.time.sleep(for: .seconds(60)) }
+            }
+        } _: { bench in
+            let second = try await Central.open(.radio(bench.air.adapter())).peripheral(bench.peripheralAdapter.address)
+            try await second.withLink { other in
+                try await bench.peripheral.withLink { link in
+                    try await link.send([0], to: MessageBench.inbound, .withoutResponse)
+                    try await bench.time.sleep(for: .seconds(1))
+                    try await link.write([1, 1], to: MessageBench.inbound, .withoutResponse)
+                    try await bench.time.sleep(for: .seconds(1))
+                    try await other.write([9], to: MessageBench.inbound, .withoutResponse)
+                    try await bench.time.sleep(for: .seconds(1))
+                    try await link.write([2, 2], to: MessageBench.inbound, .withoutResponse)
+                    try await link.write(Self.mark, to: MessageBench.inbound, .withoutResponse)
+                    try await bench.time.sleep(for: .seconds(1))
+                }
+                try await bench.time.sleep(for: .seconds(90))
+                try await other.write(Self.mark, to: MessageBench.inbound, .withoutResponse)
+                try await bench.time.sleep(for: .seconds(5))
+            }
+        }
+        #expect(taken.all == [[0], [1, 1, 2, 2], [9]])
+    }
+
+    @Test func `a message that a closure still judges when its central has left is whole too`() async throws {
+        let taken = Recorder<[UInt8]>()
+        let times = Recorder<VirtualTime>()
+        let judging = LocalPeripheral(name: "Judge") {
+            LocalService(MessageBench.service) {
+                LocalCharacteristic(
+                    MessageBench.inbound,
+                    [.read, .writeWithoutResponse],
+                    value: .stored([]),
+                    write: { _, _ in try await times.all[0].sleep(for: .seconds(3)) }
+                )
+            }
+        }
+        try await Bench.run(description: judging, centrals: 2) { server, bench in
+            times.add(bench.time)
+            for try await message in server.messages(to: MessageBench.inbound) { taken.add(message.octets) }
+        } _: { bench in
+            let second = try await Central.open(.radio(bench.air.adapter())).peripheral(bench.peripheralAdapter.address)
+            try await second.withLink { other in
+                _ = try await other.discover()
+                try await bench.peripheral.withLink { link in
+                    for chunk in [[1, 1], [2, 2], Self.mark] as [[UInt8]] {
+                        try await link.write(chunk, to: MessageBench.inbound, .withoutResponse)
+                    }
+                    try await bench.time.sleep(for: .seconds(1))
+                }
+                // Judged between the second chunk and the mark.
+                try await bench.time.sleep(for: .milliseconds(2500))
+                try await other.write([9], to: MessageBench.inbound, .withoutResponse)
+                try await bench.time.sleep(for: .seconds(20))
+                try await other.write(Self.mark, to: MessageBench.inbound, .withoutResponse)
+                try await bench.time.sleep(for: .seconds(10))
+            }
+        }
+        #expect(taken.all == [[1, 1, 2, 2], [9]])
+    }
+
     @Test(arguments: [Link.WriteKind.withResponse, .withoutResponse])
     func `beside one that writes slowly, one leaves amid its messages and begins them anew`(kind: Link.WriteKind)
         async throws
