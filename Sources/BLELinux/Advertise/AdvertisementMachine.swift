@@ -79,7 +79,7 @@ struct AdvertisementMachine {
     static let pause = Duration.seconds(1)
     /// The number of losses or failures in a row after which it gives up.
     static let patience = 8
-    /// How long it must be on air before earlier losses are forgotten.
+    /// How long it must be on air before earlier losses are forgotten, unless a central comes sooner.
     static let calm = Duration.seconds(30)
 
     private var request: AdvertiseRequest
@@ -264,6 +264,8 @@ extension AdvertisementMachine {
     mutating func centralCame(_ central: ManagementAddress) -> Output {
         centrals.insert(central)
         guard request.isConnectable, case .onAir(let number) = state else { return Output() }
+        // It was on air. Where centrals come all the time, it is never calm, and losses would add up for months.
+        (losses, failures) = (0, 0)
         return renew(number)
     }
 
@@ -303,10 +305,7 @@ extension AdvertisementMachine {
     private mutating func isOnAir(_ number: UInt8) -> Output {
         state = .onAir(number)
         defer { hasStarted = true }
-        return Output(
-            timer: losses + failures > 0 ? .start(Self.calm) : nil,
-            report: hasStarted ? nil : .started
-        )
+        return Output(timer: losses + failures > 0 ? .start(Self.calm) : nil, report: hasStarted ? nil : .started)
     }
 
     /// The instance is gone: it is put back immediately, and after a while if that doesn't last.

@@ -75,6 +75,27 @@ import Testing
         }
     }
 
+    @Test func `losses don't add up where centrals come too often for a calm`() throws {
+        var machine = try onAir()
+        for _ in 0..<3 * Machine.patience {
+            #expect(machine.removed(5) == Output(command: .readFeatures))
+            try putBack(&machine)
+            #expect(machine.centralCame(Self.central) == Output(command: .add(5, payload)))
+            #expect(machine.added(nil) == Output())
+            #expect(machine.linkEnded(Self.central) == Output())
+        }
+    }
+
+    @Test func `visits that end before the controller has refused to advertise beside them don't add up`() throws {
+        var machine = try onAir()
+        for _ in 0..<3 * Machine.patience {
+            #expect(machine.centralCame(Self.central) == Output(command: .add(5, payload)))
+            #expect(machine.linkEnded(Self.central) == Output())
+            #expect(machine.added(Self.refused) == Output(command: .readFeatures))
+            try putBack(&machine)
+        }
+    }
+
     @Test func `another's removal is nothing to it`() throws {
         var machine = try onAir()
         #expect(machine.removed(1) == Output())
