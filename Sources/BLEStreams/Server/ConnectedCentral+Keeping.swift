@@ -36,7 +36,28 @@ extension ConnectedCentral {
             state.isKeeping = false
             return state.keeping.take()
         }
+        // It may have encrypted the link without another PDU.
+        if bearer.radioLink.security.isEncrypted { bearer.refreshSecurity() }
         withExtendedLifetime(over) { server.keep(self) }
+        if !served.isEncrypted { keepOnceEncrypted(server) }
+    }
+
+    /// Stores it later: nothing is kept without a bond, and a central that configures first may take long to pair,
+    /// since a user has to agree.
+    private func keepOnceEncrypted(_ server: PeripheralServer) {
+        guard state.withLock({ $0.end == nil && $0.encryption == nil }) else { return }
+        let observer = bearer.radioLink.observeSecurity { [weak self, weak server] in
+            guard let server else { return }
+            self?.keepSoon(server)
+        }
+        let isSuperfluous = state.withLock { state in
+            guard state.end == nil, state.encryption == nil else { return true }
+            state.encryption = observer
+            return false
+        }
+        if isSuperfluous { return observer.cancel() }
+        // Encrypted before it was observed.
+        if bearer.radioLink.security.isEncrypted { keepSoon(server) }
     }
 
     /// The state to keep of it, and whether the link is or was encrypted.

@@ -42,6 +42,8 @@ public final class ConnectedCentral: Sendable {
         /// Whether what it has configured is about to be stored; the timer for that.
         var isKeeping = false
         var keeping: RadioActivity?
+        /// Waits until the link is encrypted, with what was configured before that.
+        var encryption: RadioActivity?
         /// The address under which its bond is kept, if it has sent it on this link.
         var identity: BluetoothAddress?
     }
@@ -301,10 +303,11 @@ public final class ConnectedCentral: Sendable {
     private func ended(_ reason: DisconnectReason) {
         let (confirmations, roomy, timers) = state.withLock { state in
             state.end = reason
-            defer { (state.confirmations, state.resuming, state.keeping) = ([:], [], nil) }
+            defer { (state.confirmations, state.resuming, state.keeping, state.encryption) = ([:], [], nil, nil) }
             let roomy =
                 state.notifications.takeWaiters() + state.indications.takeWaiters() + state.emptiness.takeWaiters()
-            return (Array(state.confirmations.values), roomy, state.resuming + [state.keeping].compactMap { $0 })
+            let timers = state.resuming + [state.keeping, state.encryption].compactMap { $0 }
+            return (Array(state.confirmations.values), roomy, timers)
         }
         for timer in timers { timer.cancel() }
         for result in confirmations { result(false) }

@@ -55,7 +55,11 @@ extension PeripheralServer {
         visits.end(address)
         if let bond { served.store.remember(bond) }
         guard let central = centrals.first(where: { $0.address == address }) else { return }
-        if let bond { central.identity = bond.peer }
+        if let bond {
+            central.identity = bond.peer
+            // What it configured before is kept from now on, and not every radio tells that the link is encrypted.
+            central.keepSoon(self)
+        }
         tell(.paired(central, bond))
     }
 

@@ -24,8 +24,12 @@ import Testing
     }
 
     private static func pair(_ bench: Bench) async throws {
+        try await pair(bench.centralAdapter, bench.peripheralAdapter)
+    }
+
+    private static func pair(_ central: SimulatedAdapter, _ peripheral: SimulatedAdapter) async throws {
         try await reply { finish in
-            bench.centralAdapter.pair(with: bench.peripheralAdapter.address, asking: .justWorks) { outcome in
+            central.pair(with: peripheral.address, asking: .justWorks) { outcome in
                 finish(outcome.map { _ in })
             }
         }
@@ -124,6 +128,44 @@ import Testing
             try await RawCentral.connected(from: bench.centralAdapter, to: address) { central in
                 let kept = await central.ask([0x0A] + configuration)
                 #expect(kept == [0x0B, 0x01, 0x00])
+            }
+        }
+    }
+
+    /// A copy of the files, taken while the link is up, is what a killed program or a lost power leaves.
+    @Test func `what it had subscribed to long before it paired outlives a program that is killed`() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "paired-late-\(UUID())").path
+        let left = folder + ".left"
+        defer { for path in [folder, left] { try? FileManager.default.removeItem(atPath: path) } }
+        try await VirtualTime.run { time in
+            let air = SimulatedAir(time)
+            let (near, far) = (air.adapter(), air.adapter())
+            for round in 0..<2 {
+                let store = PeerStore(folder: round == 0 ? folder : left)
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    group.addTask {
+                        try await Self.description.run(on: .radio(far), store: store) { server in
+                            for try await _ in server.centralEvents {}
+                        }
+                    }
+                    try await RawCentral.connected(from: near, to: far.address) { central in
+                        // The configuration of Service Changed.
+                        if round == 0 {
+                            let answer = await central.ask([0x12, 0x09, 0x00, 0x02, 0x00])
+                            #expect(answer == [0x13])
+                            // The user is asked.
+                            try await time.sleep(for: .seconds(20))
+                            try await Self.pair(near, far)
+                            try await time.sleep(for: .seconds(5))
+                            await store.flush()
+                            try? FileManager.default.copyItem(atPath: folder, toPath: left)
+                        } else {
+                            let answer = await central.ask([0x0A, 0x09, 0x00])
+                            #expect(answer == [0x0B, 0x02, 0x00])
+                        }
+                    }
+                    group.cancelAll()
+                }
             }
         }
     }
