@@ -84,7 +84,13 @@ extension FakeState {
 
     /// Does something that the management sockets have no room to hear of.
     mutating func unheard(_ body: (inout FakeState) -> Void) {
-        let before = objects.filter { if case .control? = $0.value.hci?.channel { true } else { false } }
+        let deaf = objects.filter { if case .control? = $0.value.hci?.channel { true } else { false } }
+        unheard(by: Set(deaf.keys), body)
+    }
+
+    /// Does something that these sockets have no room to hear of.
+    mutating func unheard(by deaf: Set<Int32>, _ body: (inout FakeState) -> Void) {
+        let before = objects.filter { deaf.contains($0.key) }
         body(&self)
         for (descriptor, former) in before {
             guard let now = objects[descriptor], now.inbox.count > former.inbox.count else { continue }

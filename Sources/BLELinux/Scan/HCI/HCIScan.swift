@@ -13,6 +13,9 @@ final class HCIScan: ScanWay {
         var flush: RadioActivity?
         var timer: RadioActivity?
         var drops = DropCounter()
+        /// Whether the queue may have been full since it was last empty: then events may be missing behind the last
+        /// one.
+        var mayLackEnd = false
         var hasAnnounced = false
         var isOver = false
     }
@@ -160,9 +163,11 @@ extension HCIScan {
 
 extension HCIScan {
     private func socketIsReady(_ readiness: Readiness, _ buffer: ReceiveBuffer) {
-        var found = 0
+        var (found, last) = (0, 0)
         let outcome = SocketDrain.empty(socket.descriptor, readiness: readiness, through: buffer) { count in
             found += count
+            last = count
+            if count == ReceiveBuffer.slots { state.withLock { $0.mayLackEnd = true } }
             let now = timeline.wallTime
             var reports: [AdvertisingReport] = []
             for datagram in 0..<count {
@@ -170,7 +175,7 @@ extension HCIScan {
                 if lost > 0 {
                     tell(reports)
                     reports.removeAll()
-                    sink.send(.dropped(lost))
+                    missed(lost)
                 }
                 reports += received(buffer.bytes(datagram), buffer.kernelTime(datagram) ?? now)
             }
@@ -178,7 +183,26 @@ extension HCIScan {
         }
         // The adapter was switched off or removed: the socket reports that once.
         if case .ended(let error) = outcome { return fail(.system(error ?? .noDevice)) }
+        let isEmpty = last < ReceiveBuffer.slots || socket.descriptor.readinessNow(for: .readable).isEmpty
+        if isEmpty, state.withLock({ $0.mayLackEnd }) { missBehindLast() }
         reading.hasRead(found, of: socket.descriptor, mayPause: true)
+    }
+
+    /// Nearly all events are advertisements: those that the kernel had no room for are reported as such. What else may
+    /// be among them is looked for.
+    private func missed(_ count: Int) {
+        sink.send(.dropped(count))
+        perform { $0.missedEvents() }
+    }
+
+    /// Asks the socket how many events are missing behind the last one, which no event tells; once after each backlog.
+    private func missBehindLast() {
+        let total = socket.descriptor.droppedSinceOpening()
+        let lost = state.withLock { state in
+            state.mayLackEnd = false
+            return state.drops.lost(byNow: total)
+        }
+        if lost > 0 { missed(lost) }
     }
 
     private func received(_ packet: [UInt8], _ time: ReceptionTime) -> [AdvertisingReport] {

@@ -23,6 +23,9 @@ internal import BLEProtocol
 /// Scan requests contain the sender's address. If the host must not reveal its own, they use the private, or static
 /// random, address that the kernel gave the controller last; a controller that has none refuses, and then the scan is
 /// passive and sends nothing. Only the kernel changes that address, when it scans or connects next.
+///
+/// Where events are lost, the answer to a command or the end of the scan may be among them: after a while the command
+/// is sent again, or the scan is started again. A controller that refuses that because it scans has kept the scan.
 struct HCIScanMachine {
     /// The two sets of commands that controllers know.
     enum Generation: Equatable {
@@ -110,6 +113,10 @@ struct HCIScanMachine {
     private var mayBeConnecting = false
     /// `nil` before the controller has reported it.
     private var generation: Generation?
+    /// The scan of this program that may have ended unseen, or goes on; `nil` if there is no doubt.
+    private var doubted: Generation?
+    /// Whether the answer to the last command may have been missed.
+    private var mayLackAnswer = false
 
     init(_ manner: Manner = .active(.public)) { self.manner = manner }
 
@@ -131,6 +138,8 @@ struct HCIScanMachine {
             return proceed()
         case .settingParameters(let generation) where opcode == Command.setParameters(generation).opcode:
             if status != 0 { return refused(status) }
+            // A controller that scans would have refused them.
+            doubted = nil
             guard !isConnecting else { return disturbed() }
             state = .enabling(generation)
             return Output(command: .enable(generation))
@@ -144,6 +153,7 @@ struct HCIScanMachine {
             guard Self.scanOpcodes.contains(opcode) else { return Output() }
             // The kernel sets up its own scan.
             mayBeConnecting = false
+            if Self.enableOpcodes.contains(opcode) { doubted = nil }
             return disturbed()
         case .idle, .over, .asking, .settingParameters, .enabling:
             return Output()
@@ -152,8 +162,28 @@ struct HCIScanMachine {
 
     /// A command of any program is under way.
     mutating func commandStarted(opcode: UInt16) -> Output {
-        if Self.connectOpcodes.contains(opcode) { isConnecting = true }
+        guard Self.connectOpcodes.contains(opcode) else { return Output() }
+        isConnecting = true
+        // The kernel ends every scan before it connects.
+        doubted = nil
         return Output()
+    }
+
+    /// Some of the controller's events were lost. Where many are, that doesn't postpone what is done about it.
+    mutating func missedEvents() -> Output {
+        switch state {
+        case .asking, .settingParameters, .enabling:
+            guard !mayLackAnswer else { return Output() }
+            mayLackAnswer = true
+            return Output(timer: Self.presumedConnect)
+        case .scanning(let generation): doubted = generation
+        case .listening: break
+        case .idle, .disturbed, .over: return Output()
+        }
+        // The beginning of an attempt to connect may be among them, too.
+        mayBeConnecting = true
+        state = .disturbed
+        return Output(timer: Self.presumedConnect)
     }
 
     /// An attempt to connect is over.
@@ -172,7 +202,7 @@ struct HCIScanMachine {
     }
 
     mutating func timerFired() -> Output {
-        guard state == .disturbed else { return Output() }
+        guard state == .disturbed else { return sendAgain() }
         mayBeConnecting = false
         if isConnecting {
             // Its end starts the short timer; this one is in case that is missed.
@@ -184,15 +214,37 @@ struct HCIScanMachine {
 
     /// The scan is cancelled. Another program's scan is left alone.
     mutating func cancel() -> Output {
-        defer { state = .over }
+        defer { (state, doubted) = (.over, nil) }
         switch state {
         case .enabling(let generation), .scanning(let generation): return Output(command: .disable(generation))
-        case .idle, .asking, .settingParameters, .listening, .disturbed, .over: return Output()
+        case .settingParameters, .disturbed: return Output(command: doubted.map { Command.disable($0) })
+        case .idle, .asking, .listening, .over: return Output()
         }
+    }
+
+    /// Sends the command again whose answer may have been missed, unless a connection is being made.
+    private mutating func sendAgain() -> Output {
+        guard mayLackAnswer else { return Output() }
+        let command: Command
+        switch state {
+        case .asking: command = .readSupportedCommands
+        case .settingParameters(let generation): command = .setParameters(generation)
+        case .enabling(let generation): command = .enable(generation)
+        case .idle, .scanning, .listening, .disturbed, .over:
+            mayLackAnswer = false
+            return Output()
+        }
+        if isConnecting {
+            isConnecting = false
+            return Output(timer: Self.connectDeadline)
+        }
+        mayLackAnswer = false
+        return Output(command: command)
     }
 
     /// Sends the next command, unless a connection is being made.
     private mutating func proceed() -> Output {
+        mayLackAnswer = false
         guard !isConnecting else { return disturbed() }
         guard let generation else {
             state = .asking
@@ -210,7 +262,7 @@ struct HCIScanMachine {
 
     private mutating func refused(_ status: UInt8) -> Output {
         if status == Self.commandDisallowed {
-            state = .listening
+            state = doubted.take().map { State.scanning($0) } ?? .listening
             return Output(report: .listening)
         }
         if status == Self.invalidParameters, manner == .active(.random) {

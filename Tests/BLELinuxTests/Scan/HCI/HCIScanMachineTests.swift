@@ -138,6 +138,58 @@ import Testing
         #expect(machine.cancel() == Output())
     }
 
+    // MARK: - Missing events
+
+    @Test func `a scan whose end may have been missed is started again`() {
+        var machine = scanning()
+        #expect(machine.missedEvents() == Output(timer: HCIScanMachine.presumedConnect))
+        // Where many are missing, that puts nothing off.
+        #expect(machine.missedEvents() == Output())
+        #expect(machine.heard() == Output(timer: HCIScanMachine.quiet))
+        #expect(machine.timerFired() == Output(command: .setParameters(.legacy)))
+        #expect(machine.commandEnded(opcode: 0x200B, status: 0, returned: []) == Output(command: .enable(.legacy)))
+        #expect(machine.commandEnded(opcode: 0x200C, status: 0, returned: []) == Output(report: .listening))
+    }
+
+    @Test(arguments: [false, true])
+    func `a scan that goes on in spite of missing events is this one still, and ends with it`(_ isKnown: Bool) {
+        var machine = scanning(extended: true)
+        _ = machine.missedEvents()
+        if isKnown {
+            #expect(machine.timerFired() == Output(command: .setParameters(.extended)))
+            #expect(machine.commandEnded(opcode: 0x2041, status: 0x0C, returned: []) == Output(report: .listening))
+        }
+        #expect(machine.cancel() == Output(command: .disable(.extended)))
+    }
+
+    @Test func `another program's scan is left alone, also where events are missing`() {
+        var machine = HCIScanMachine()
+        _ = machine.begin()
+        _ = machine.commandEnded(opcode: 0x1002, status: 0, returned: commands(extended: false))
+        _ = machine.commandEnded(opcode: 0x200B, status: 0x0C, returned: [])
+        #expect(machine.missedEvents() == Output(timer: HCIScanMachine.presumedConnect))
+        #expect(machine.timerFired() == Output(command: .setParameters(.legacy)))
+        #expect(machine.commandEnded(opcode: 0x200B, status: 0x0C, returned: []) == Output(report: .listening))
+        #expect(machine.cancel() == Output())
+    }
+
+    @Test func `a command whose answer may be missing is sent again`() {
+        var machine = HCIScanMachine()
+        _ = machine.begin()
+        #expect(machine.missedEvents() == Output(timer: HCIScanMachine.presumedConnect))
+        #expect(machine.missedEvents() == Output())
+        #expect(machine.timerFired() == Output(command: .readSupportedCommands))
+        let asked = machine.commandEnded(opcode: 0x1002, status: 0, returned: commands(extended: false))
+        #expect(asked == Output(command: .setParameters(.legacy)))
+        _ = machine.missedEvents()
+        #expect(machine.timerFired() == Output(command: .setParameters(.legacy)))
+        _ = machine.commandEnded(opcode: 0x200B, status: 0, returned: [])
+        _ = machine.missedEvents()
+        #expect(machine.timerFired() == Output(command: .enable(.legacy)))
+        #expect(machine.commandEnded(opcode: 0x200C, status: 0, returned: []) == Output(report: .listening))
+        #expect(machine.timerFired() == Output())
+    }
+
     // MARK: - Under whose address
 
     private static let adapter = AdapterFacts(

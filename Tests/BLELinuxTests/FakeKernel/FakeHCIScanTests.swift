@@ -1,0 +1,57 @@
+import BLEProtocol
+import BLERadio
+import Testing
+
+@testable import BLELinux
+
+/// Scans with raw HCI packets, of a program that may not use the management socket, on a kernel in memory.
+@Suite(.timeLimit(.minutes(10))) struct FakeHCIScanTests {
+    private let run = FakeRun(kernel: FakeKernel { $0.isAdministrator = false })
+
+    private var kernel: FakeKernel { run.kernel }
+    private var isScanning: Bool { kernel.with { $0.adapters[kernel.central]?.isScanningByHCI == true } }
+
+    /// Does something that the scan's socket has no room to hear of.
+    private static func unheard(_ state: inout FakeState, _ body: (inout FakeState) -> Void) {
+        let deaf = state.objects.filter { $0.value.hci?.hearsScans == true }
+        state.unheard(by: Set(deaf.keys), body)
+    }
+
+    /// The end of a command that doesn't concern a scan.
+    private static let otherCommand: [UInt8] = [4, 0x0E, 4, 1, 0x06, 0x04, 0]
+
+    @Test func `a scan goes on though it missed that another program has ended it`() async throws {
+        let radio = try run.radio()
+        let scan = radio.scan(ScanRequest()) { _ in }
+        await kernel.idle()
+        #expect(isScanning)
+        kernel.with { state in
+            Self.unheard(&state) { $0.hciCommand(0x200C, [0, 0], on: kernel.central) }
+            state.tellRaw(kernel.central, Self.otherCommand, scans: true)
+        }
+        await kernel.idle()
+        #expect(!isScanning)
+        let isBack = await kernel.run(run.timeline, within: .seconds(60)) { isScanning }
+        #expect(isBack)
+        scan.cancel()
+        await kernel.idle()
+        #expect(!isScanning)
+        withExtendedLifetime(radio) {}
+    }
+
+    @Test func `it goes on where no event comes behind the missing one`() async throws {
+        let radio = try run.radio()
+        let scan = radio.scan(ScanRequest()) { _ in }
+        await kernel.idle()
+        kernel.with { state in
+            for _ in 0..<ReceiveBuffer.slots { state.tellRaw(kernel.central, Self.otherCommand, scans: true) }
+            Self.unheard(&state) { $0.hciCommand(0x200C, [0, 0], on: kernel.central) }
+        }
+        await kernel.idle()
+        #expect(!isScanning)
+        let isBack = await kernel.run(run.timeline, within: .seconds(60)) { isScanning }
+        #expect(isBack)
+        scan.cancel()
+        withExtendedLifetime(radio) {}
+    }
+}
