@@ -7,6 +7,8 @@ internal import Synchronization
 final class LinuxScan: Sendable {
     private struct State {
         var way: (any ScanWay)?
+        /// Reports that the adapter can no longer be used, to a scan by HCI.
+        var watch: RadioActivity?
         var isOver = false
     }
 
@@ -78,8 +80,29 @@ final class LinuxScan: Sendable {
                 sink: sink
             ) { [weak self] in self?.hciFailed($0, otherwise) }
             go(scan)
+            watchAdapter()
         } catch {
             finish(otherwise)
+        }
+    }
+
+    /// Linux tells a raw socket that its adapter was removed, but not that it was switched off: the controller has
+    /// forgotten the scan then, even if the adapter is on again. Source: kernel, `net/bluetooth/hci_sock.c`,
+    /// `hci_sock_dev_event`.
+    private func watchAdapter() {
+        let watch = radio.watch.observe { [weak self] in self?.adapterIs($0.state) }
+        let isOver = state.withLock { state in
+            if !state.isOver { state.watch = watch }
+            return state.isOver
+        }
+        if isOver { watch.cancel() }
+    }
+
+    private func adapterIs(_ now: AdapterInfo.State) {
+        switch now {
+        case .poweredOff, .blocked, .absent:
+            finish(radio.adapter.whyUnusable(for: "scan", object: radio.adapter.name, told: now))
+        case .poweredOn, .unauthorized, .unsupported, .unknown, .resetting: break
         }
     }
 
@@ -119,13 +142,15 @@ final class LinuxScan: Sendable {
     }
 
     private func end() {
-        let (wasRunning, way) = state.withLock { state in
+        let (wasRunning, way, watch) = state.withLock { state in
             defer {
                 state.isOver = true
                 state.way = nil
+                state.watch = nil
             }
-            return (!state.isOver, state.way)
+            return (!state.isOver, state.way, state.watch)
         }
+        watch?.cancel()
         way?.cancel()
         if wasRunning { radio.isScanning.withLock { $0 = false } }
     }

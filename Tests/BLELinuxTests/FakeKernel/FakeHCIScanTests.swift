@@ -54,4 +54,29 @@ import Testing
         scan.cancel()
         withExtendedLifetime(radio) {}
     }
+
+    @Test(arguments: [false, true])
+    func `a scan fails when its adapter is switched off, also if it is on again at once`(_ isBack: Bool) async throws {
+        let radio = try run.radio()
+        let events = FakeRun.Collector<ScanEvent>()
+        let scan = radio.scan(ScanRequest()) { events.add($0) }
+        await kernel.idle()
+        #expect(isScanning)
+        kernel.with { state in
+            state.switchOff(kernel.central, by: nil)
+            guard isBack else { return }
+            state.adapters[kernel.central]?.settings.insert(.powered)
+            state.tell(kernel.central, 0x06, [1, 0, 0, 0])
+        }
+        await kernel.idle()
+        let failures = events.all.compactMap { if case .failed(let error) = $0 { error.code } else { nil } }
+        #expect(failures == [.adapterPoweredOff])
+        // The place of the scan is free again.
+        let next = radio.scan(ScanRequest()) { _ in }
+        await kernel.idle()
+        #expect(isScanning == isBack)
+        next.cancel()
+        scan.cancel()
+        withExtendedLifetime(radio) {}
+    }
 }

@@ -181,7 +181,7 @@ extension HCIScan {
             }
             tell(reports)
         }
-        // The adapter was switched off or removed: the socket reports that once.
+        // The adapter was removed: the socket reports that once.
         if case .ended(let error) = outcome { return fail(.system(error ?? .noDevice)) }
         let isEmpty = last < ReceiveBuffer.slots || socket.descriptor.readinessNow(for: .readable).isEmpty
         if isEmpty, state.withLock({ $0.mayLackEnd }) { missBehindLast() }
