@@ -21,9 +21,10 @@ extension Session {
 
         /// The subscriptions to make on every link before the session is ready.
         ///
-        /// The session fails if the peripheral lacks or refuses one of them. While no stream of a subscription is
-        /// iterated, the newest 1,024 of its values are buffered for the next consumer, after those that the last one has
-        /// left: values or messages may be taken one at a time, and none is lost in between.
+        /// The session fails if the peripheral lacks or refuses one of them, also when its services change while the
+        /// link is up. While no stream of a subscription is iterated, the newest 1,024 of its values are buffered for
+        /// the next consumer, after those that the last one has left: values or messages may be taken one at a time,
+        /// and none is lost in between.
         public var subscriptions: [Session.Subscription] = []
 
         /// Services that the peripheral must have; the session fails without them.

@@ -85,6 +85,8 @@ struct SessionChannel {
     /// Ends the subscription on the present link; `nil` if it is not in place.
     var cancel: (@Sendable () -> Void)?
     var isOn = false
+    /// Whether the peer has confirmed the subscription, and has not ended it since: the driver learns of that later.
+    var isConfirmed = false
     /// Whether values of the present link have come, which they may before the subscription is confirmed, as where others
     /// are subscribed to the same.
     private var isFlowing = false
@@ -214,9 +216,10 @@ struct SessionChannel {
         return (showGaps(now: now), consumers.all.map(\.consumer))
     }
 
-    /// The link has ended: no consumer gets values until the next one.
+    /// The link or the subscription has ended: no consumer gets values until the next one.
     mutating func interrupted(by reason: any Error, now: Duration) {
         cancel = nil
+        isConfirmed = false
         guard isOn || isFlowing else { return }
         (isOn, isFlowing) = (false, false)
         torn = []

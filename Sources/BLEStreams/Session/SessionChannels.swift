@@ -111,9 +111,18 @@ final class SessionChannels: Sendable {
         state.withLock { $0.channels[subscription]?.isOn == true }
     }
 
+    /// The peer has confirmed a subscription.
+    func confirmed(_ subscription: Session.Subscription) {
+        state.withLock { $0.channels[subscription]?.isConfirmed = true }
+    }
+
+    /// The driver knows that a subscription is in place; does nothing if it has ended meanwhile.
     func switchedOn(_ subscription: Session.Subscription) {
         let now = timeline.now
-        let told = state.withLock { $0.channels[subscription]?.switchedOn(now: now) }
+        let told = state.withLock { state -> (woken: Few<SessionChannel.Wake>, consumers: [SessionConsumer])? in
+            guard state.channels[subscription]?.isConfirmed == true else { return nil }
+            return state.channels[subscription]?.switchedOn(now: now)
+        }
         guard let told else { return }
         for wake in told.woken { wake() }
         for consumer in told.consumers { consumer.switchedOn?() }
@@ -148,6 +157,20 @@ final class SessionChannels: Sendable {
         state.withLock { state in
             for subscription in state.order { state.channels[subscription]?.explained(by: reason, now: now) }
         }
+    }
+
+    /// A confirmed subscription has ended, and the link goes on: behind a change of its services, the peer has refused
+    /// to send, or has nothing left to send. A planned one is made once more, which shows whether the session can go on;
+    /// the streams of others end with the error.
+    func ended(_ subscription: Session.Subscription, because error: BLEError) {
+        let now = timeline.now
+        let isPlanned = state.withLock { state -> Bool? in
+            guard let channel = state.channels[subscription], channel.isConfirmed else { return nil }
+            state.channels[subscription]?.interrupted(by: error, now: now)
+            return channel.isPlanned
+        }
+        guard let isPlanned else { return }
+        if isPlanned { wish() } else { refuse(subscription, error) }
     }
 
     /// A subscription is not possible: its streams end with the error.

@@ -215,17 +215,21 @@ extension SessionDriver {
             BLEError.timedOut("subscribe", object: object, after: limit, waitingFor: "the peer did not answer")
         }
         let unwanted = BLEError(.ended, operation: "subscribe", object: object, cause: "it is no longer needed")
-        try await reply(on: core.timeline, limit: (limit, timedOut)) { finish in
+        try await reply(on: core.timeline, limit: (limit, timedOut)) {
+            (finish: @escaping @Sendable (Result<Void, any Error>) -> Void) in
             let consumer = ValueConsumer(
                 object: object,
                 deliver: { channels.deliver($0, of: subscription) },
                 lost: { channels.lost($0, of: subscription) },
                 finish: { error in
                     finish(.failure(error ?? unwanted))
-                    // May happen long after the subscription: its characteristic has disappeared.
-                    if let error, error.code == .servicesChanged { channels.refuse(subscription, error) }
+                    // May happen long after the subscription. The end of the link is told elsewhere.
+                    if let error, error.reason == nil { channels.ended(subscription, because: error) }
                 },
-                armed: { finish(.success(())) },
+                armed: {
+                    channels.confirmed(subscription)
+                    finish(.success(()))
+                },
                 answers: link.whoAnswers
             )
             let cancel = link.bearer.subscribe(
