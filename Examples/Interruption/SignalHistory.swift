@@ -12,7 +12,7 @@ package struct SignalHistory: Sendable {
         case endWork
         /// All work is to end.
         case endAllWork
-        /// The program is to end at once, without cleaning up.
+        /// The program is to end at once, without cleaning up. SIGHUP never asks for that, however late it comes.
         case exit
         /// Nothing more than a former signal.
         case nothing

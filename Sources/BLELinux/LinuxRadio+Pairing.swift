@@ -101,7 +101,7 @@ extension LinuxRadio {
             loop.enqueue { [name = adapter.name] in sink.finish(.ended(.alreadyReceivingPairings(on: name))) }
             return RadioActivity { sink.close() }
         }
-        // One that answers nothing claims what every link of this program leaves behind.
+        // The capability of a reception without input and output is the one that every link restores.
         let claims = reception.capability != .noInputNoOutput
         let ended = claims ? ReceivingAdapters.begin(on: adapter) : nil
         loop.enqueue { receiver.begin() }

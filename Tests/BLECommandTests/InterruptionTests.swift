@@ -62,8 +62,8 @@ import Testing
     @Test func `the signals of one event are no second request, and the link is dropped`() async throws {
         let run = try CommandRun(["notify", Demo.heartRate, Demo.measurement, "--json", "-v"])
         _ = try object(await run.line())
-        // As when a service manager ends a session, or a terminal closes.
-        for number in [SIGTERM, SIGHUP] { run.signal(number) }
+        // As when a terminal closes: its shell sends one, and the kernel another.
+        for number in [SIGHUP, SIGHUP] { run.signal(number) }
         let end = try await run.end()
         #expect(end.status == 130)
         #expect(end.errors.last?.hasPrefix("ble: \(Demo.heartRate): disconnected") == true, "\(end.complaint)")

@@ -15,7 +15,8 @@ public import BLEStreams
 /// reconnect, the upload continues at the octet that the device requests. With MCUmgr, a request that a busy device
 /// rejects or leaves unanswered is repeated after a pause: see ``FirmwareUpdateFlow/MCUmgrOptions/retry``. If the
 /// link is lost before the device has answered its reset, the flow asks it on the next link what it runs, and resets it
-/// again if it has not begun the image: three times in all. At the end the device has verified the hash.
+/// again if it has not begun the image; it sends three resets at most. Where the queue may not reconnect, the modes
+/// `test` and `confirm` then end without knowing what the device runs. At the end the device has verified the hash.
 ///
 /// The phases of its progress: `prepare`, `upload` (in octets), `verify`, and with MCUmgr `test`, `reset`, `restart`,
 /// `confirm`.

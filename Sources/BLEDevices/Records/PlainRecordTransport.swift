@@ -12,7 +12,7 @@ public import BLEStreams
 /// new request ends the report under way, or is answered behind it. A report ends with its link.
 ///
 /// No command ends a report. If a flow ends before its report, the device may go on sending, and what nobody hears is
-/// lost: the next flow on that link must not take the rest for its own report. It passes over all records until the one
+/// lost: no later flow on that link may take the rest for its own report. Each passes over all records until the one
 /// with the requested number comes; if the end comes first, it requests its report once more, and takes that.
 public struct PlainRecordTransport: RecordTransport {
     private let control: CharacteristicReference
@@ -43,7 +43,7 @@ public struct PlainRecordTransport: RecordTransport {
         // What came before the request belongs to another report.
         if !isAlone { while context.available() != nil {} }
         try await context.write(request, to: control)
-        // Whether none is missing between the requested number and what comes now.
+        // Whether what comes now follows the requested number without a hole.
         var isGapless = isAlone
         while true {
             let (value, source) = try await context.value(timeout: patience)

@@ -68,7 +68,8 @@ struct AdvertisementMachine {
         case renewing(UInt8)
         /// Waits for the timer.
         case waiting
-        /// Waits for the end of a link beside which the controller can't advertise.
+        /// Waits for the end of a link beside which the controller can't advertise, or until events were missed and
+        /// there is no link; for the timer too, if another reason is possible.
         case suspended
         /// Cancelled while the answer to a command that adds the instance is awaited.
         case endingAdded(UInt8)
@@ -172,12 +173,12 @@ extension AdvertisementMachine {
             state = .onAir(number)
             renewalIsDue = true
             return Output(timer: .start(Self.pause))
-        case (.renewing, .some) where !centrals.isEmpty,
-            (.renewing, .some) where isLinked,
-            (.adding, .some) where hasStarted && (isLinked || !centrals.isEmpty):
-            // The kernel removes an instance that it can't change, and reports that to all other programs.
+        case (.renewing, .some(let failure)) where isLinked || !centrals.isEmpty,
+            (.adding, .some(let failure)) where hasStarted && (isLinked || !centrals.isEmpty):
+            // The kernel removes an instance that it can't change, and reports that to all other programs. A failure
+            // that may pass need not be the link's, which may last for weeks.
             state = .suspended
-            return Output(timer: .cancel, change: settled())
+            return Output(timer: failure.mayPass ? .start(Self.calm) : .cancel, change: settled())
         case (.renewing, .some(let failure)):
             let change = putBackFormer(failure)
             var output = lost()
@@ -195,7 +196,7 @@ extension AdvertisementMachine {
 
     mutating func timerFired() -> Output {
         switch state {
-        case .waiting: return choose()
+        case .waiting, .suspended: return choose()
         case .onAir(let number) where renewalIsDue: return renew(number)
         case .onAir, .renewing:
             losses = 0

@@ -28,8 +28,8 @@ final class ManagementSocket: Sendable {
         /// Called when no answer is outstanding any more.
         var idle = Observers<@Sendable () -> Void>()
         var drops = DropCounter()
-        /// Whether the queue may have been full since it was last empty: then events may be missing behind the last
-        /// one.
+        /// Whether the queue may have overflowed since it was last empty, so that events behind the last one may be
+        /// missing.
         var mayLackEnd = false
 
         /// Takes into account that packets are missing: any answer may be among them.

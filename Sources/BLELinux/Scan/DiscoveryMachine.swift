@@ -68,7 +68,7 @@ struct DiscoveryMachine {
     /// The number of such starts in a row after which it gives up.
     static let patience = 5
     /// Longer than a discovery of any program can last, so that a missed event does not end the scan silently.
-    static let sharingDeadline = Duration.seconds(30)
+    static let missedEndDeadline = Duration.seconds(30)
 
     /// The first round: reports lost at the start are retried soon.
     static let firstRound = Duration.seconds(1)
@@ -135,7 +135,7 @@ struct DiscoveryMachine {
             state = .sharing
             failures = 0
             rounds = 0
-            return Output(timer: .start(Self.sharingDeadline), report: .listening)
+            return Output(timer: .start(Self.missedEndDeadline), report: .listening)
         }
         failures += 1
         if !Self.isPassing(failure) || failures >= Self.patience {
@@ -171,12 +171,12 @@ struct DiscoveryMachine {
         }
     }
 
-    /// Some of the kernel's events were lost, and the end of a discovery may be among them. Where many are lost, that
-    /// neither postpones the deadline nor ends a discovery each time.
+    /// Some of the kernel's events were lost, and the end of a discovery may be among them. Repeated losses neither
+    /// postpone the deadline nor end the discovery each time.
     mutating func missedEvents() -> Output {
         guard state == .running, !hasTimer else { return Output() }
         isInDoubt = true
-        return Output(timer: .start(Self.sharingDeadline))
+        return Output(timer: .start(Self.missedEndDeadline))
     }
 
     /// The kernel has not ended the discovery at the end of a round: it was over already, or the kernel can't.

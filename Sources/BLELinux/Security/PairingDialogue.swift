@@ -151,9 +151,9 @@ final class PairingDialogue: Sendable {
 
     /// Takes the end of the link, on the loop's thread.
     ///
-    /// The Security Manager drops a link after a step that took too long: this device's, if the program was asked that
-    /// long ago. A program that was stopped meanwhile learns of that, of its own timer's end and of a late answer at
-    /// once, in any order.
+    /// The Security Manager drops a link after a step that took too long: this device's, if the program was asked nearly
+    /// that long ago and has not answered. A program that was stopped meanwhile learns of that, of its own timer's end
+    /// and of a late answer at once, in any order.
     func linkEnded(_ reason: ManagementDisconnectReason) {
         guard reason == .localHost else { return }
         let now = timeline.now

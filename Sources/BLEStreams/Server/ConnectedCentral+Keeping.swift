@@ -43,7 +43,8 @@ extension ConnectedCentral {
     }
 
     /// Stores it later: nothing is kept without a bond, and a central that configures first may take long to pair,
-    /// since a user has to agree.
+    /// since a user has to agree. The radio tells of new keys: a central that encrypts the link with an old one is stored
+    /// at its next change, or when it leaves.
     private func keepOnceEncrypted(_ server: PeripheralServer) {
         guard state.withLock({ $0.end == nil && $0.encryption == nil }) else { return }
         let observer = bearer.radioLink.observeSecurity { [weak self, weak server] in

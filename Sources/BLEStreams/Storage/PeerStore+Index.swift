@@ -18,14 +18,15 @@ extension PeerStore {
     ///
     /// Several threads may do so at once: each has its own result, and leaves it for the next.
     ///
-    /// - Parameter telling: whether the program is told of files that can't be used.
+    /// - Parameter telling: whether the program is told of files that can't be read.
     private func read(_ folder: PeerFolder, telling: Bool) throws(BLEError) -> StoreIndex {
         let stamps = try folder.stamps()
         var found = index.withLock { $0 }
         for peer in found.keep(stamps) {
             do throws(BLEError) {
                 let (record, notice) = try folder.read(peer)
-                if let notice, telling { tell(notice) }
+                // Told now or never: a damaged file has been set aside.
+                if let notice { tell(notice) }
                 if let stamp = stamps[peer] { found.take(record, of: peer, stamp) }
             } catch {
                 if telling { tell(error) }
@@ -44,10 +45,11 @@ extension PeerStore {
         do throws(BLEError) {
             for peer in try read(folder, telling: false).strangers(beyond: folder.strangers) {
                 // Another program may have a bond or a session with it by now.
-                _ = try folder.change(peer, isPatient: false) { if $0.isStrangers { $0.services = nil } }
+                let outcome = try folder.change(peer, isPatient: false) { if $0.isStrangers { $0.services = nil } }
+                if let notice = outcome.notice { tell(notice) }
             }
         } catch {
-            // Whatever it is, it will be told of when a file is wanted.
+            // The program is told of it when it needs a file.
         }
     }
 }

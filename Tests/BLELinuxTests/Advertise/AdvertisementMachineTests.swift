@@ -183,6 +183,23 @@ import Testing
         try putBack(&machine)
     }
 
+    @Test(arguments: [ManagementStatus.busy, .failed, .noResources, .timeout])
+    func `a failure that may pass is not waited out for as long as a link lasts`(_ status: ManagementStatus) throws {
+        var machine = try onAir()
+        #expect(machine.removed(5) == Output(command: .readFeatures))
+        try claim(&machine)
+        let busy = ManagementFailure.status(status, .addAdvertising)
+        #expect(machine.added(busy, isLinked: true) == Output(timer: .start(Machine.calm)))
+        #expect(machine.timerFired() == Output(command: .readFeatures))
+        try claim(&machine)
+        // However long it goes on: it isn't counted.
+        for _ in 0..<20 {
+            #expect(machine.added(busy, isLinked: true) == Output(timer: .start(Machine.calm)))
+            #expect(machine.linkEnded(Self.central) == Output(command: .readFeatures))
+            try claim(&machine)
+        }
+    }
+
     @Test func `what was accepted before is not refused for good when that link has just ended`() throws {
         var machine = try onAir()
         _ = machine.removed(5)

@@ -87,7 +87,7 @@ import Testing
         _ = machine.begin()
         #expect(
             machine.startAnswered(Self.busy)
-                == Output(timer: .start(DiscoveryMachine.sharingDeadline), report: .listening)
+                == Output(timer: .start(DiscoveryMachine.missedEndDeadline), report: .listening)
         )
         #expect(machine.isSharing)
         #expect(machine.cancel() == Output(timer: .cancel))
@@ -119,7 +119,7 @@ import Testing
     // MARK: What was missed
 
     /// The deadline of a discovery whose end may have been missed.
-    private static let doubt = Output(timer: .start(DiscoveryMachine.sharingDeadline))
+    private static let doubt = Output(timer: .start(DiscoveryMachine.missedEndDeadline))
 
     /// A discovery without rounds, which runs.
     private func unfiltered() -> DiscoveryMachine {
@@ -174,7 +174,7 @@ import Testing
         #expect(machine.timerFired().command == .stop)
         #expect(machine.missedEvents() == Output())
         #expect(machine.discoveryEnded() == Output(command: .start, timer: .cancel))
-        #expect(machine.startAnswered(Self.busy).timer == .start(DiscoveryMachine.sharingDeadline))
+        #expect(machine.startAnswered(Self.busy).timer == .start(DiscoveryMachine.missedEndDeadline))
         #expect(machine.missedEvents() == Output())
     }
 
@@ -267,7 +267,7 @@ import Testing
         #expect(machine.timerFired() == Output(command: .start))
         #expect(
             machine.startAnswered(Self.busy)
-                == Output(timer: .start(DiscoveryMachine.sharingDeadline), report: .listening)
+                == Output(timer: .start(DiscoveryMachine.missedEndDeadline), report: .listening)
         )
         var cancelled = running()
         _ = cancelled.discoveryEnded(beside: true)

@@ -94,6 +94,22 @@ import Testing
         }
     }
 
+    @Test func `a damaged file is told of, whoever reads it first`() async throws {
+        try await withFolder { folder in
+            let before = PeerStore(folder: folder)
+            before.remember(try bond(1))
+            await before.flush()
+            let names = try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasSuffix(".json") }
+            try Data("{".utf8).write(to: URL(filePath: "\(folder)/\(try #require(names.first))"))
+            let warnings = Mutex<[String]>([])
+            let store = PeerStore(folder: folder) { error in warnings.withLock { $0.append(error.cause) } }
+            store.update(Self.peer(2)) { $0.services = services }
+            await store.flush()
+            let told = warnings.withLock { $0 }
+            #expect(told.count == 1 && told.first?.contains("set aside") == true)
+        }
+    }
+
     @Test func `the services of strangers that were written longest ago are forgotten, and nothing else`() async throws
     {
         try await withFolder { folder in

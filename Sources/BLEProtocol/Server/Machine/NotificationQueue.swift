@@ -70,8 +70,8 @@ struct NotificationQueue: Sendable {
 extension NotificationQueue {
     /// Adds a notification, if it may wait; each of several values counts.
     ///
-    /// - Parameter limit: how many notifications whose bound is ``ATTServer/Bound/shared`` may wait; `nil`: as many as
-    ///   come, behind one that has found room.
+    /// - Parameter limit: how many notifications whose bound is ``ATTServer/Bound/shared`` may wait; `nil`: no limit,
+    ///   for values that follow one that has found room.
     /// - Returns: whether it waits, and how many values were dropped for it; `nil`: it must be tried again, and is not
     ///   counted.
     mutating func add(_ notice: Notice, _ bound: ATTServer.Bound, limit: Int?) -> ATTServer.Queued? {

@@ -61,6 +61,8 @@ struct ServerOutbox: Sendable {
     private var isSharedFull = false
     /// The windows in which a value was refused, by their characteristics' value handles.
     private var fullWindows: [UInt16: Int] = [:]
+    /// Whether a value of one of these has left the queue since they were looked at.
+    private var hasMoved = false
     /// The characteristics of which somebody waits until no notification waits, by their value handles.
     private var awaited: Set<UInt16> = []
 
@@ -120,9 +122,13 @@ extension ServerOutbox {
 
     /// Whether one of the bounds that have refused a notification has room again, whatever waits within others.
     private mutating func takeNotificationRoom(limit: Int) -> Bool {
-        let before = fullWindows.count
-        fullWindows = fullWindows.filter { notifications.waiting(of: $0.key) > $0.value / 2 }
-        var hasRoom = fullWindows.count < before
+        var hasRoom = false
+        if hasMoved {
+            let before = fullWindows.count
+            fullWindows = fullWindows.filter { notifications.waiting(of: $0.key) > $0.value / 2 }
+            hasRoom = fullWindows.count < before
+            hasMoved = false
+        }
         if isSharedFull, notifications.sharedCount <= limit / 2 { (isSharedFull, hasRoom) = (false, true) }
         return hasRoom
     }
@@ -173,7 +179,10 @@ extension ServerOutbox {
     }
 
     /// Drops the waiting notifications of a characteristic.
-    mutating func dropNotifications(of handle: UInt16) { notifications.drop(handle) }
+    mutating func dropNotifications(of handle: UInt16) {
+        notifications.drop(handle)
+        hasMoved = true
+    }
 
     /// Drops the waiting indications of a characteristic, and returns them.
     mutating func dropIndications(of handle: UInt16) -> [ATTServer.IndicationID] {
@@ -245,6 +254,7 @@ extension ServerOutbox {
         switch notifications.take() {
         case nil: return nil
         case .one(let value)?:
+            if !fullWindows.isEmpty, fullWindows[value.handle] != nil { hasMoved = true }
             let pdu = ATTHandleValueNotification(handle: value.handle, value: cut(value.octets, mtu: mtu))
             return InFlight(pdu: pdu.encoded, lane: .notification(1))
         case .together(let values)?:

@@ -45,7 +45,10 @@ final class LeaseDriver: Sendable {
 
         // The clock.
         var alarms: [LeaseTimer: Milliseconds] = [:]
-        var timer: RadioActivity?
+        /// Whether alarms ring: the next ones are set behind that.
+        var isRinging = false
+        /// The timer for the next of them.
+        var timer: (activity: RadioActivity, rings: Milliseconds)?
     }
 
     /// What waits to be published.
@@ -183,12 +186,13 @@ final class LeaseDriver: Sendable {
     // MARK: - The clock
 
     private func setTimer(_ state: inout State) {
-        guard let next = state.alarms.values.min() else { return }
+        guard !state.isRinging, let next = state.alarms.values.min(), next != state.timer?.rings else { return }
         // On the clock of `now`: what has ended while the machine slept ends as soon as it wakes up.
-        state.timer = RealTimeline().schedule(after: .milliseconds(next - Self.now)) { [weak self] in
+        let activity = RealTimeline().schedule(after: .milliseconds(next - Self.now)) { [weak self] in
             guard let self else { return }
             clock.async { self.ring() }
         }
+        state.timer = (activity, next)
     }
 
     private func ring() {
@@ -196,7 +200,9 @@ final class LeaseDriver: Sendable {
             let now = Self.now
             let due = state.alarms.filter { $0.value <= now }.map(\.key)
             for timer in due { state.alarms[timer] = nil }
+            (state.timer, state.isRinging) = (nil, true)
             let afters = due.map { handle(.timer($0), &state) }
+            state.isRinging = false
             setTimer(&state)
             return afters
         }
