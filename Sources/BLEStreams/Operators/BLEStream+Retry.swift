@@ -95,7 +95,7 @@ final class Retrying<Element: Sendable> {
     /// Closes the upstream; throws the error if another attempt isn't worthwhile.
     @usableFromInline
     func failed(with error: any Error) throws {
-        // What is thrown may be dropped by another `retry`, which closes all then.
+        // What is thrown may be dropped by another `retry`, which then closes everything.
         guard !isStopped, pause.failed(with: error) else { throw error }
         pause.waker.dropError(closeUpstream)
     }

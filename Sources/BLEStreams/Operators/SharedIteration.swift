@@ -17,15 +17,22 @@ final class SharedIteration<Element: Sendable>: Sendable {
         var last = Ring<Element>()
         /// Whether the upstream has ended or the last consumer has left; then nobody can join.
         var isOver = false
+        /// Whether the upstream has thrown an error; then it is polled no more.
+        var hasFailed = false
+        /// Whether the consumer that has left last dropped its error.
+        var dropsError = false
     }
 
     private struct Upstream {
         var cursor: Cursor<Element>?
+        /// The waker that it was opened with.
+        var waker: Waker?
         var isClosed = false
 
-        mutating func close() {
-            cursor.take()?.close()
+        mutating func close(droppingError: Bool = false) {
             isClosed = true
+            guard let cursor = cursor.take() else { return }
+            if droppingError, let waker { waker.dropError(cursor.close) } else { cursor.close() }
         }
     }
 
@@ -59,7 +66,9 @@ final class SharedIteration<Element: Sendable>: Sendable {
     /// Removes a consumer; with the last one, closes the upstream.
     func remove(_ mailbox: Mailbox<Element>) {
         let others = consumers.withLock { consumers in
-            consumers.all.removeAll { $0.mailbox === mailbox }
+            if let index = consumers.all.firstIndex(where: { $0.mailbox === mailbox }) {
+                consumers.dropsError = consumers.all.remove(at: index).waker.dropsError
+            }
             if consumers.all.isEmpty { consumers.isOver = true }
             return consumers.all
         }
@@ -69,6 +78,9 @@ final class SharedIteration<Element: Sendable>: Sendable {
     }
 
     private var isOver: Bool { consumers.withLock { $0.isOver } }
+
+    /// Whether the consumers have an error behind the content of their buffers.
+    var hasFailed: Bool { consumers.withLock { $0.hasFailed } }
 
     private func wakeAll() {
         for consumer in consumers.withLock({ $0.all }) { consumer.waker.wake() }
@@ -107,10 +119,12 @@ final class SharedIteration<Element: Sendable>: Sendable {
     private func step(_ upstream: inout Upstream) -> Bool {
         // A caller from now on polls itself, or is served by the next round.
         isWanted.store(false, ordering: .sequentiallyConsistent)
-        if isOver { upstream.close() }
-        guard !upstream.isClosed else { return false }
-        let cursor = upstream.cursor ?? open(Waker(for: waker) { [weak self] in self?.wakeAll() })
-        upstream.cursor = cursor
+        let (isLeft, dropsError, hasFailed) = consumers.withLock { consumers in
+            (consumers.isOver && consumers.all.isEmpty, consumers.dropsError, consumers.hasFailed)
+        }
+        if isLeft { upstream.close(droppingError: dropsError) }
+        guard !upstream.isClosed, !hasFailed else { return false }
+        let cursor = if let cursor = upstream.cursor { cursor } else { begin(&upstream) }
         do {
             switch try cursor.poll() {
             case .element(let element): handOut(element)
@@ -118,14 +132,23 @@ final class SharedIteration<Element: Sendable>: Sendable {
             case .pending: return false
             case .end:
                 upstream.close()
-                finish(throwing: nil)
+                for consumer in end() { consumer.mailbox.finish() }
             }
         } catch {
-            // Each consumer may drop it, and none can say so.
-            waker.dropError { upstream.close() }
-            finish(throwing: error)
+            let all = end(failing: true)
+            // A single consumer says when it leaves whether it drops the error. Of several, some may and some may not,
+            // and a new iteration may begin before the last one has left.
+            if all.count != 1 { upstream.close() }
+            for consumer in all { consumer.mailbox.finish(throwing: error) }
         }
         return true
+    }
+
+    private func begin(_ upstream: inout Upstream) -> Cursor<Element> {
+        let waker = Waker(for: self.waker) { [weak self] in self?.wakeAll() }
+        let cursor = open(waker)
+        (upstream.waker, upstream.cursor) = (waker, cursor)
+        return cursor
     }
 
     private func handOut(_ element: Element) {
@@ -138,13 +161,16 @@ final class SharedIteration<Element: Sendable>: Sendable {
         for consumer in all { consumer.mailbox.send(element) }
     }
 
-    private func finish(throwing error: (any Error)?) {
+    /// Nobody can join any more; returns the present consumers.
+    private func end(failing: Bool = false) -> [Consumer] {
         let old = consumers.withLock { consumers in
             let old = consumers
             consumers.isOver = true
+            consumers.hasFailed = failing
             consumers.last = Ring()
             return old
         }
-        for consumer in old.all { consumer.mailbox.finish(throwing: error) }
+        // The replayed elements are destroyed outside the lock.
+        return old.all
     }
 }

@@ -33,7 +33,8 @@ final class SharedSource<Element: Sendable>: Sendable {
             unfinished: iteration.unfinished,
             stop: {
                 iteration.drawAll()
-                cursor.stop()
+                // Who leaves with an error says so when it closes.
+                if !iteration.hasFailed { cursor.stop() }
             },
             close: cursor.close
         )

@@ -73,7 +73,7 @@ struct SessionChannel {
         let gap: StreamGap?
     }
 
-    /// A consumer that has left amid a message which nobody gets.
+    /// A consumer that has left in the middle of a message which nobody gets.
     private struct Torn {
         weak var consumer: Waker?
     }
@@ -97,8 +97,8 @@ struct SessionChannel {
     /// The gap behind the last buffered value, and one that goes on.
     private var gap: StreamGap?
     private var interruption: (start: Duration, reason: any Error)?
-    /// Whether the next consumer begins amid a message which nobody gets, while there is none.
-    private var isAmid = false
+    /// Whether the next consumer begins in the middle of a message which nobody gets, while there is none.
+    private var isInMessage = false
     /// Who has left so on the present link, and would go on there: others may have stayed meanwhile.
     private var torn: [Torn] = []
 
@@ -112,20 +112,21 @@ struct SessionChannel {
     /// - Returns: its number, and whether it has to be woken.
     mutating func add(_ consumer: SessionConsumer) -> (id: Int, mustWake: Bool) {
         var (entry, mustWake) = (Consumer(consumer: consumer), false)
-        if let place = consumer.place { place.beginsAmid = beginsAmid(place) }
+        if let place = consumer.place { place.beginsInMessage = beginsInMessage(place) }
         if consumers.isEmpty {
-            isAmid = false
+            isInMessage = false
             mustWake = giveBacklog(to: consumer)
             entry.interruption = interruption.take()
         }
         return (consumers.add(entry), mustWake)
     }
 
-    private mutating func beginsAmid(_ place: ConsumerPlace) -> Bool {
-        let wasTorn = torn.contains { $0.consumer === place.consumer }
-        torn.removeAll { $0.consumer === place.consumer }
+    private mutating func beginsInMessage(_ place: ConsumerPlace) -> Bool {
+        // One entry only: the consumer may have left several times, as by two streams that are merged.
+        let entry = torn.firstIndex { $0.consumer === place.consumer }
+        if let entry { torn.remove(at: entry) }
         // Who is alone goes on where the last one has left, whoever that was.
-        return consumers.isEmpty ? isAmid : wasTorn
+        return consumers.isEmpty ? isInMessage : entry != nil
     }
 
     /// - Returns: whether the consumer has to be woken.
@@ -151,15 +152,15 @@ struct SessionChannel {
     /// the next one's: a program that takes one message at a time loses nothing between them.
     mutating func remove(_ id: Int) -> SessionConsumer? {
         guard let entry = consumers.remove(id) else { return nil }
-        let leavesAmid = entry.consumer.place?.leavesAmid == true
+        let leavesInMessage = entry.consumer.place?.leavesInMessage == true
         if isPlanned, consumers.isEmpty, let rest = entry.consumer.takeRest?() {
             for (value, gap) in rest.elements { append(Kept(value: value, gap: gap)) }
             gap = rest.gap
             if !backlog.isEmpty { interruption = entry.interruption }
             // Without a link and without values of it, the next one that comes is the first one of a new link.
-            isAmid = leavesAmid && (entry.interruption == nil || !backlog.isEmpty)
+            isInMessage = leavesInMessage && (entry.interruption == nil || !backlog.isEmpty)
         }
-        if leavesAmid, entry.interruption == nil, let consumer = entry.consumer.place?.consumer {
+        if leavesInMessage, entry.interruption == nil, let consumer = entry.consumer.place?.consumer {
             torn.removeAll { $0.consumer == nil }
             torn.append(Torn(consumer: consumer))
         }
@@ -223,7 +224,7 @@ struct SessionChannel {
         guard isOn || isFlowing else { return }
         (isOn, isFlowing) = (false, false)
         torn = []
-        if backlog.isEmpty { isAmid = false }
+        if backlog.isEmpty { isInMessage = false }
         if !backlog.isEmpty, interruption == nil { interruption = (now, reason) }
         consumers.updateEach { entry in if entry.interruption == nil { entry.interruption = (now, reason) } }
     }

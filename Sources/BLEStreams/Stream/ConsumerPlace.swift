@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Where a consumer begins and leaves in the values of a source that goes on without it: between two messages, or amid
-/// one that was given up and that nobody gets.
+/// Where a consumer begins and leaves in the values of a source that goes on without it: between two messages, or in
+/// the middle of one that was given up and that nobody gets.
 ///
 /// The source says where it begins, and reads where it leaves; ``BLEStream/assembled(until:maximumSize:)`` reads the one
 /// and says the other. Both do so in the consumer's context, while it opens or closes the source.
@@ -14,12 +14,12 @@ final class ConsumerPlace: Sendable {
 
     init(of waker: Waker) { consumer = waker.origin }
 
-    var beginsAmid: Bool {
+    var beginsInMessage: Bool {
         get { begins.load(ordering: .relaxed) }
         set { begins.store(newValue, ordering: .relaxed) }
     }
 
-    var leavesAmid: Bool {
+    var leavesInMessage: Bool {
         get { leaves.load(ordering: .relaxed) }
         set { leaves.store(newValue, ordering: .relaxed) }
     }

@@ -29,7 +29,7 @@ final class Waker: Sendable {
 
     private let consumer = Mutex(Consumer.busy)
     private let forward: (@Sendable () -> Void)?
-    /// Whose consumer gets what is polled, if that isn't this one's.
+    /// The waker of the consumer that gets what is polled; `nil` if that is this one.
     private let outer: Waker?
     private let isDroppingError = Atomic(false)
 
@@ -40,7 +40,7 @@ final class Waker: Sendable {
 
     /// For an operator with several upstreams or consumers: each wake-up calls the closure, and nobody waits.
     ///
-    /// - Parameter consumer: the waker of whoever gets what is polled; `nil` if that is nobody else.
+    /// - Parameter consumer: the waker of the consumer that gets what is polled; `nil` if that is this one.
     init(for consumer: Waker? = nil, _ forward: @escaping @Sendable () -> Void) {
         self.forward = forward
         outer = consumer
@@ -50,14 +50,13 @@ final class Waker: Sendable {
     var origin: Waker { outer?.origin ?? self }
 
     /// Whether what is being closed has failed, and nobody gets the error, nor what that hands out.
-    var dropsError: Bool { origin.isDroppingError.load(ordering: .relaxed) }
+    var dropsError: Bool { isDroppingError.load(ordering: .relaxed) || outer?.dropsError == true }
 
     /// Closes what has failed, where the consumer doesn't get the error. In the consumer's context, as all closing.
     func dropError(_ close: () -> Void) {
-        let origin = origin
-        origin.isDroppingError.store(true, ordering: .relaxed)
+        isDroppingError.store(true, ordering: .relaxed)
         close()
-        origin.isDroppingError.store(false, ordering: .relaxed)
+        isDroppingError.store(false, ordering: .relaxed)
     }
 
     /// Makes the consumer poll again.

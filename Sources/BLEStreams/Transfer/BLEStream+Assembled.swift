@@ -27,7 +27,8 @@ extension BLEStream where Element: Collection, Element.Element == UInt8 {
     ///   values are octets, or one behind ``timeout(_:for:)``, ``prefix(for:)`` or
     ///   ``take(until:)-(BLEStream<Other>)``, its next stream begins with the message that is not complete, and none is
     ///   lost or cut. What an error has handed out in ``BLEError/received`` does not come again: the next stream of
-    ///   whoever has got that error begins behind it.
+    ///   whoever has got that error begins behind it. If it ends the upstream of several consumers of
+    ///   ``share(replay:buffer:)``, so does the next stream of each, also behind `retry`.
     public func assembled(until mark: EndMark, maximumSize: Int = 1 << 20) -> BLEStream<[UInt8]> {
         precondition(maximumSize >= 0, "a message can't have a negative size")
         let subject = subject
@@ -50,15 +51,19 @@ extension BLEStream where Element: Collection, Element.Element == UInt8 {
                     if waker.dropsError, !isHoled {
                         assembler.skip()
                     } else {
-                        assembler.restart(amid: waker.dropsError)
+                        assembler.restart(inMessage: waker.dropsError)
                     }
-                    upstream.used?(assembler.unfinishedCount)
+                    // If the mark has begun, perhaps in several chunks, the next stream skips all of them once more.
+                    let needed = assembler.neededCount
+                    if !assembler.isSkipping || needed == 0 { upstream.used?(needed) }
                 }
-                upstream.place?.leavesAmid = assembler.isSkipping
+                upstream.place?.leavesInMessage = assembler.isSkipping
             }
             func poll() throws -> Polled<[UInt8]> {
                 while true {
                     if let message = try assembler.next() {
+                        // Behind `share()` others go on when an error has handed out the part that one of them got.
+                        isTorn = false
                         // What remains came with the last chunk.
                         upstream.used?(assembler.unfinishedCount)
                         return .element(message)
@@ -68,6 +73,7 @@ extension BLEStream where Element: Collection, Element.Element == UInt8 {
                     case .gap(let gap) where gap.dropped > 0: throw BLEError.chunksDropped(subject, gap.dropped)
                     case .gap(let gap):
                         assembler.reset()
+                        isTorn = false
                         upstream.used?(0)
                         return .gap(gap)
                     case .pending: return .pending
@@ -101,7 +107,7 @@ extension BLEStream where Element: Collection, Element.Element == UInt8 {
                     upstream.close()
                 }
             )
-            guard upstream.place?.beginsAmid == true else { return cursor }
+            guard upstream.place?.beginsInMessage == true else { return cursor }
 
             assembler.skip()
             // Whether a message has begun, and nobody knows where.
@@ -112,10 +118,14 @@ extension BLEStream where Element: Collection, Element.Element == UInt8 {
                     switch try upstream.poll() {
                     case .element(let chunk):
                         isLost = !assembler.findsNext
-                        upstream.used?(assembler.skip(chunk))
+                        // Not within `used?(…)`, which evaluates it only if the source keeps what it hands out.
+                        _ = assembler.skip(chunk)
+                        let needed = assembler.neededCount
+                        // A mark that has begun in an earlier chunk is found by the next stream only with that one.
+                        if needed <= chunk.count { upstream.used?(needed) }
                     case .gap(let gap):
                         // A lost link is a new beginning.
-                        assembler.restart(amid: gap.dropped > 0)
+                        assembler.restart(inMessage: gap.dropped > 0)
                         upstream.used?(0)
                         return .gap(gap)
                     // Not before all is taken that has come: there may be a new beginning in it.

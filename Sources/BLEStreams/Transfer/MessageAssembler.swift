@@ -33,6 +33,18 @@ struct MessageAssembler {
     /// skipped.
     var unfinishedCount: Int { buffer.count - start }
 
+    /// How many octets at the end another assembler needs to go on from here: while this one skips, only those that
+    /// begin the mark.
+    var neededCount: Int {
+        guard isSkipping else { return unfinishedCount }
+        switch rule {
+        case .delimiter(let mark), .endOfChunk(let mark):
+            let rest = buffer[start...]
+            return (0..<mark.count).last { rest.suffix($0).elementsEqual(mark.prefix($0)) } ?? 0
+        case .ownChunk, .lengthPrefix: return 0
+        }
+    }
+
     /// Adds a chunk.
     mutating func append(_ chunk: some Collection<UInt8>) {
         if case .ownChunk(let mark) = rule, chunk.elementsEqual(mark) {
@@ -100,10 +112,10 @@ struct MessageAssembler {
         return unfinishedCount
     }
 
-    /// Drops what it has; if it begins `amid` a message, also the rest of that.
-    mutating func restart(amid: Bool) {
+    /// Drops what it has; if it begins in the middle of a message, also the rest of that.
+    mutating func restart(inMessage: Bool) {
         reset()
-        if amid { skip() }
+        if inMessage { skip() }
     }
 
     /// Drops all octets but so many of the current message, at its end.

@@ -9,6 +9,8 @@ extension SuccessiveMessagesTests {
         case nothing
         case merged
         case shared
+        case sharedBefore
+        case sharedAndMerged
         case buffered
         case retriedAlready
         case behindOnEach
@@ -19,6 +21,8 @@ extension SuccessiveMessagesTests {
             case .nothing: return lines
             case .merged: return lines.merge(with: BLEStream<String> { _ in {} })
             case .shared: return lines.share()
+            case .sharedBefore: return SuccessiveMessagesTests.lines(session).share().timeout(.seconds(5))
+            case .sharedAndMerged: return lines.share().merge(with: BLEStream<String> { _ in {} })
             case .buffered: return lines.buffered(.unbounded)
             case .retriedAlready: return lines.retry(.immediate(attempts: 1))
             case .behindOnEach:
@@ -41,6 +45,8 @@ extension SuccessiveMessagesTests {
             (EndMark.endOfMessage("EOM"), [["one", "EOM", "ha", "EO"], ["M", "lf", "EOM", "two", "EOM"]]),
             (.endOfMessage(atEndOfChunk: "EOM"), [["oneEOM", "ha", "lfE"], ["OM", "twoEOM"]]),
             (.endOfMessage(atEndOfChunk: "EOM"), [["oneEOM", "ha"], ["l", "fEO", "M", "twoEOM"]]),
+            (.endOfMessage(atEndOfChunk: "EOM"), [["oneEOM", "ha", "E", "O"], ["M", "twoEOM"]]),
+            (.endOfMessage(atEndOfChunk: "EOM"), [["oneEOM", "ha"], ["lf", "E", "O"], ["M", "twoEOM"]]),
             (.delimiter("\r\n"), [["one\r\nhalf\r"], ["\ntwo\r", "\n"]]),
             (.delimiter("\r\n"), [["one\r\nha"], ["l", "f\r", "\ntw", "o\r\n"]]),
         ] as [(EndMark, [[String]])]
