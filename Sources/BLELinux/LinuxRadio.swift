@@ -96,7 +96,7 @@ public final class LinuxRadio: Radio {
         settling = SettlingPeers(management: management, loop: loop, timeline: timeline)
         connecting = ConnectingPeers(management: management, timeline: timeline)
         excludedRoles = ExcludedRoles(adapter: adapter, management: management)
-        keys = KernelKeys(management: management)
+        keys = KernelKeys(management: management) { adapter.removals }
         pairingSettings = management.map { [leftovers] management in
             PairingSettings(management: management, leftovers: leftovers, timeline: timeline) { adapter.facts }
         }

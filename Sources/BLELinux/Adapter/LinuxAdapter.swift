@@ -18,6 +18,8 @@ final class LinuxAdapter: Sendable {
         var address: BluetoothAddress?
         /// Shows whether the number still belongs to the controller that was seen with it.
         var grip: (number: UInt16, grip: any AdapterGrip)?
+        /// How often the controller that was held was gone.
+        var removals = 0
     }
 
     /// The kernel that has the adapter.
@@ -122,20 +124,41 @@ final class LinuxAdapter: Sendable {
     /// What the kernel reports about it now; `nil` while it is absent, or if the kernel can't be asked.
     var facts: AdapterFacts? { try? latest() }
 
+    /// How often it was found to be unplugged, or plugged in again. The kernel has then forgotten all that it had for it,
+    /// such as keys, even if its name is the same.
+    var removals: Int {
+        _ = facts
+        return place.withLock { $0.removals }
+    }
+
     /// What the kernel reports about it now; `nil` while it is absent.
     private func latest() throws(SystemError) -> AdapterFacts? {
         guard let table else { throw refusal ?? .notPermitted }
         let known = place.withLock { $0 }
         guard let here = try Self.found(known, in: table) else {
             // The number of a removed controller is not reassigned before every hold on it is released.
-            let former = place.withLock { $0.grip.take() }
+            let former = place.withLock { place -> Place in
+                defer {
+                    if place.grip != nil { place.removals += 1 }
+                    place.grip = nil
+                }
+                return place
+            }
             withExtendedLifetime(former) {}
             return nil
         }
         let held = known.grip.flatMap { $0.number == here.number && $0.grip.isThere ? $0 : nil }
         let grip = held ?? Self.grip(here, in: table)
+        let isAnew = known.grip != nil && held == nil
         let former = place.withLock { place -> Place in
-            defer { place = Place(number: here.number, address: here.knownAddress ?? place.address, grip: grip) }
+            defer {
+                place = Place(
+                    number: here.number,
+                    address: here.knownAddress ?? place.address,
+                    grip: grip,
+                    removals: place.removals + (isAnew ? 1 : 0)
+                )
+            }
             return place
         }
         withExtendedLifetime(former) {}

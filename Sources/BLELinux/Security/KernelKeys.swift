@@ -29,14 +29,21 @@ final class KernelKeys: Sendable {
         var reported = ReportedKeys()
         /// Tells other programs that the list belongs to this one.
         var claim: KeyClaim?
+        /// How often the adapter had been removed when something was last forgotten for that.
+        var removals = 0
         var observation: RadioActivity?
     }
 
     private let management: ManagementSocket?
+    private let removals: @Sendable () -> Int
     private let state = Mutex(State())
 
-    init(management: ManagementSocket?) {
+    /// - Parameter removals: how often the adapter was found to have been removed, as far as that can be known.
+    init(management: ManagementSocket?, removals: @escaping @Sendable () -> Int = { 0 }) {
         self.management = management
+        self.removals = removals
+        let already = removals()
+        state.withLock { $0.removals = already }
         let observation = management?.observe { [weak self] events in
             for event in events {
                 switch event.event {
@@ -50,12 +57,23 @@ final class KernelKeys: Sendable {
                 default: break
                 }
             }
+        } lost: { [weak self] _ in
+            self?.missedEvents()
         }
         state.withLock { $0.observation = observation }
     }
 
+    /// The adapter's removal may be among events that were lost. If it was not removed, the kernel still has the keys,
+    /// also those that no program could give it again.
+    private func missedEvents() {
+        let now = removals()
+        if state.withLock({ $0.removals != now }) { forgetAll() }
+    }
+
     private func forgetAll() {
+        let now = removals()
         state.withLock { state in
+            state.removals = now
             state.peers = nil
             state.bonded = []
             state.authenticated = []

@@ -95,6 +95,21 @@ import Testing
         #expect(adapter.info.state == .absent && kernel.grips == 0)
     }
 
+    @Test func `one that was gone meanwhile is known to have been, and no other one`() throws {
+        kernel.plug(0, Self.written)
+        let adapter = try open()
+        kernel.write(Self.other, to: 0)
+        kernel.power(0, false)
+        #expect(adapter.removals == 0)
+        kernel.unplug(0)
+        kernel.plug(0, Self.other)
+        #expect(adapter.removals == 1)
+        kernel.unplug(0)
+        #expect(adapter.removals == 2)
+        kernel.plug(1, Self.other)
+        #expect(adapter.removals == 2 && adapter.info.name == "hci1")
+    }
+
     @Test func `one that waits for its address says so, and is the same one once it has it`() throws {
         kernel.plug(0, Self.placeholder)
         let adapter = try open()

@@ -8,7 +8,10 @@ extension FakeState {
     mutating func linkCommand(_ call: Call) {
         let address = ManagementAddress(in: call.parameters)
         switch call.opcode {
-        case 0x13, 0x30, 0x35: succeed(call)
+        case 0x30, 0x35: succeed(call)
+        case 0x13:
+            adapters[call.index]?.keyLists += 1
+            succeed(call)
         case 0x18:
             adapters[call.index]?.capabilities += call.parameters.prefix(1)
             succeed(call)

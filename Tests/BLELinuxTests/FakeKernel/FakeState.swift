@@ -177,6 +177,8 @@ struct FakeAdapter {
     var otherFlags: UInt32 = 0
     /// The pairing capabilities that it was given, in order.
     var capabilities: [UInt8] = []
+    /// How many lists of encryption keys it was given.
+    var keyLists = 0
     var isDiscovering = false
     var isScanningByHCI = false
     var instances: [UInt8: Instance] = [:]

@@ -143,6 +143,54 @@ import Testing
         withExtendedLifetime(radio) {}
     }
 
+    // MARK: - Keys
+
+    /// Gives the kernel a bond, as a program does that can't read the kernel's list, where there is no bluetoothd.
+    private func load(_ bond: Bond, _ name: String, into radio: LinuxRadio) async throws -> Bool {
+        try await run.answer("loading") { answer in
+            radio.loop.enqueue {
+                radio.keys.load([bond], on: name, current: nil, bluetoothd: .absent) { outcome in
+                    if case .success = outcome { answer(true) } else { answer(false) }
+                }
+            }
+        }
+    }
+
+    @Test func `an adapter that was unplugged and plugged in unseen is given the keys again`() async throws {
+        let number = kernel.central
+        let radio = try run.radio()
+        let address = try #require(kernel.with { $0.adapters[number]?.address })
+        let value = try #require(SecretKey(octets: Array(1...16)))
+        let key = Bond.EncryptionKey(kind: 2, initiator: 0, size: 16, diversifier: 0, random: 0, value: value)
+        let bond = Bond(
+            peer: BluetoothAddress(rawValue: 0xC0DE_0000_0001, kind: .random),
+            adapter: address,
+            encryptionKeys: [key]
+        )
+        // An adapter that nobody else has: claims are of the whole machine.
+        let name = "hci\(UInt64.random(in: 1000 ... .max))"
+        let lists: () -> Int? = { kernel.with { $0.adapters[number]?.keyLists } }
+        #expect(try await load(bond, name, into: radio))
+        #expect(lists() == 1)
+        // Something else was missed: the kernel still has them.
+        kernel.with { state in
+            state.unheard { $0.tellOfDevice(number) }
+            state.tellOfDevice(number)
+        }
+        await kernel.idle()
+        #expect(try await load(bond, name, into: radio))
+        #expect(lists() == 1 && radio.keys.isKnown(bond.peer))
+        kernel.with { state in
+            state.unheard { $0.plugInAgain(number) }
+            state.tellOfDevice(number)
+        }
+        await kernel.idle()
+        #expect(lists() == 0 && !radio.keys.isKnown(bond.peer))
+        #expect(try await load(bond, name, into: radio))
+        #expect(lists() == 1)
+        withExtendedLifetime(radio) {}
+    }
+
     // MARK: - Adapters
 
     @Test func `an adapter that was switched off and on unseen is told as it is`() async throws {
@@ -246,5 +294,20 @@ import Testing
         #expect(failures == [.adapterPoweredOff])
         scan.cancel()
         withExtendedLifetime(radio) {}
+    }
+}
+
+extension FakeState {
+    /// Unplugs an adapter, and plugs it in again: it has the same number, but who held it holds nothing any more.
+    fileprivate mutating func plugInAgain(_ number: UInt16) {
+        guard let address = adapters[number]?.address else { return }
+        switchOff(number, by: nil)
+        tell(number, 0x05, [])
+        for descriptor in Array(objects.keys) {
+            guard case .raw(let held)? = objects[descriptor]?.hci?.channel, held == number else { continue }
+            objects[descriptor]?.hci?.channel = nil
+        }
+        adapters[number] = FakeAdapter(number: number, address: address)
+        tell(number, 0x04, [])
     }
 }
