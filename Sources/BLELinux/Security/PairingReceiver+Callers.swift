@@ -11,8 +11,11 @@ extension PairingReceiver {
         switch event {
         case .deviceConnected(let connected) where !connected.flags.contains(.initiatedHere):
             guard let central = connected.address.lowEnergy else { return }
+            // If there was a link before, its end was missed.
+            left(central, .unspecified)
             state.withLock { if !$0.isOver { $0.callers[central] = Caller(keys: GatheredKeys(of: central)) } }
-        case .deviceDisconnected(let address, let reason): left(address, reason)
+        case .deviceDisconnected(let address, let reason):
+            if let central = caller(address.lowEnergy) { left(central, reason) }
         case .userConfirmationRequest(let request): ask(event, request.address)
         case .userPasskeyRequest(let address): ask(event, address)
         case .passkeyNotify(let notice): ask(event, notice.address)
@@ -132,8 +135,8 @@ extension PairingReceiver {
         sink.send(.failed(central, dialogue?.failure(status) ?? .pairingFailed(by: central, other)))
     }
 
-    private func left(_ address: ManagementAddress, _ reason: ManagementDisconnectReason) {
-        guard let central = caller(address.lowEnergy) else { return }
+    /// A central's link has ended; without a link to it, this does nothing.
+    func left(_ central: BluetoothAddress, _ reason: ManagementDisconnectReason) {
         let dialogue = state.withLock { $0.callers[central]?.dialogue }
         dialogue?.linkEnded(reason)
         if let dialogue, end(central) {

@@ -45,6 +45,9 @@ final class PairingReceiver: Sendable {
         var isGettingReady = true
         /// Whether a bluetoothd has started meanwhile, which must be set up too.
         var mustGetReadyAgain = false
+        /// Whether the kernel is asked who is connected, and whether it must be asked again behind that.
+        var isLooking = false
+        var mustLookAgain = false
         var isOver = false
     }
 
@@ -74,6 +77,8 @@ final class PairingReceiver: Sendable {
     func begin() {
         let observation = management.observe { [weak self] events in
             for event in events { self?.received(event.event) }
+        } lost: { [weak self] _ in
+            self?.missedEvents()
         }
         let isOver = state.withLock { state in
             if !state.isOver { state.observation = observation }

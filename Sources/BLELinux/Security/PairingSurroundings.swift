@@ -10,6 +10,9 @@ struct PairingSurroundings: Sendable {
     var adapter: String
     /// The adapter; `nil` while it is absent.
     var facts: @Sendable () -> AdapterFacts?
+    /// The peers of the links on which the adapter is the peripheral, in any kind of address; empty if the kernel doesn't
+    /// say.
+    var centrals: @Sendable () -> [BluetoothAddress] = { [] }
     var leftovers: Leftovers
     /// The bus on which bluetoothd is reached.
     var bus: SystemBus
@@ -33,6 +36,7 @@ extension LinuxRadio {
             settings: pairingSettings,
             adapter: adapter.name,
             facts: { [adapter] in adapter.facts },
+            centrals: { [adapter] in adapter.peers(asCentral: false) },
             leftovers: leftovers,
             bus: bus,
             bluetoothd: Bluetoothd.presenceByProcesses(on: adapter.kernel),

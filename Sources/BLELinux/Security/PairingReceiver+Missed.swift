@@ -1,0 +1,44 @@
+internal import BLEProtocol
+internal import BLERadio
+internal import Synchronization
+
+// The centrals that have come or left among events that were lost; all of it on the loop's thread.
+extension PairingReceiver {
+    /// Some of the kernel's events were lost: asks it who is connected, once at a time.
+    ///
+    /// A central that came unseen would not be answered when it pairs, and the bond that the kernel makes without a
+    /// question would not be told. One that left unseen would leave its questions open.
+    func missedEvents() {
+        let mayLook = state.withLock { state in
+            if state.isLooking { state.mustLookAgain = true }
+            defer { state.isLooking = true }
+            return !state.isLooking && !state.isOver
+        }
+        guard mayLook else { return }
+        surroundings.management.submit(ManagementGetConnections()) { [self] answer in
+            let isAgain = state.withLock { state in
+                defer { (state.isLooking, state.mustLookAgain) = (false, false) }
+                return state.mustLookAgain
+            }
+            if isAgain { return missedEvents() }
+            if case .success(let connections) = answer { compare(with: connections.addresses.compactMap(\.lowEnergy)) }
+        }
+    }
+
+    /// - Parameter connected: the peers of all links, in either role.
+    private func compare(with connected: [BluetoothAddress]) {
+        let gone = state.withLock { state in
+            state.callers.filter { caller in !connected.contains { caller.value.keys.isOwn($0) } }.map(\.key)
+        }
+        for central in gone { left(central, .unspecified) }
+        // The kernel lists these without the kinds of their addresses.
+        let centrals = Set(surroundings.centrals().map(\.rawValue))
+        state.withLock { state in
+            guard !state.isOver else { return }
+            for peer in connected where centrals.contains(peer.rawValue) {
+                guard !state.callers.values.contains(where: { $0.keys.isOwn(peer) }) else { continue }
+                state.callers[peer] = Caller(keys: GatheredKeys(of: peer))
+            }
+        }
+    }
+}

@@ -1,0 +1,128 @@
+import BLEProtocol
+import BLERadio
+import Testing
+
+@testable import BLELinux
+
+/// Centrals that came or left while the management socket had no room for the kernel's events.
+@Suite(.timeLimit(.minutes(10))) struct MissedCentralsTests {
+    private typealias Events = FakeRun.Collector<PairingReceptionEvent>
+
+    private let run = FakeRun(kernel: FakeKernel { $0.peers[.example] = FakePeer(address: .example) })
+
+    private var kernel: FakeKernel { run.kernel }
+    private var number: UInt16 { kernel.peripheral }
+
+    /// The central's link.
+    private var link: FakeLink {
+        FakeLink(adapter: number, peer: .example, handle: 64, isCentral: false, far: nil)
+    }
+
+    /// Answers centrals from now on.
+    private func receive(_ interview: PairingInterview, on radio: LinuxRadio, _ events: Events) async -> RadioActivity {
+        let reception = PairingReception(interview.capability) { _ in interview }
+        let receiving = radio.receivePairings(reception) { events.add($0) }
+        await kernel.idle()
+        return receiving
+    }
+
+    private func pair(_ pairing: FakePeer.Pairing) async {
+        kernel.with { state in
+            state.peers[.example]?.pairing = pairing
+            state.pair(ManagementAddress(.example), on: number, for: nil)
+        }
+        await kernel.idle()
+    }
+
+    private static func bonds(_ events: Events) -> [BluetoothAddress] {
+        events.all.compactMap { if case .paired(.example, let bond?) = $0 { bond.peer } else { nil } }
+    }
+
+    private static func failures(_ events: Events) -> [BLEError] {
+        events.all.compactMap { if case .failed(.example, let error) = $0 { error } else { nil } }
+    }
+
+    @Test(arguments: [true, false])
+    func `a central that has come unseen is answered, and its bond is told`(_ isAsked: Bool) async throws {
+        let radio = try run.radio(number)
+        let events = Events()
+        let interview = PairingInterview(.displayYesNo) { _, reply in reply(.accept) }
+        let receiving = await receive(interview, on: radio, events)
+        kernel.with { state in
+            state.unheard { state in
+                state.leave(link)
+                state.tellConnected(link)
+            }
+            state.tellOfDevice(number)
+        }
+        await kernel.idle()
+        await pair(isAsked ? .comparison(123_456) : .justWorks)
+        #expect(Self.bonds(events) == [.example])
+        receiving.cancel()
+        await kernel.idle()
+        withExtendedLifetime(radio) {}
+    }
+
+    @Test func `a device that this machine has connected to unseen is no central`() async throws {
+        let radio = try run.radio(number)
+        let events = Events()
+        let receiving = await receive(PairingInterview(.displayYesNo) { _, reply in reply(.accept) }, on: radio, events)
+        kernel.with { state in
+            let link = FakeLink(adapter: number, peer: .example, handle: 64, isCentral: true, far: nil)
+            state.unheard { state in
+                state.leave(link)
+                state.tellConnected(link)
+            }
+            state.tellOfDevice(number)
+        }
+        await kernel.idle()
+        await pair(.justWorks)
+        #expect(Self.bonds(events).isEmpty)
+        receiving.cancel()
+        await kernel.idle()
+        withExtendedLifetime(radio) {}
+    }
+
+    @Test(arguments: [false, true])
+    func `a pairing whose central has left unseen has failed`(_ comesBack: Bool) async throws {
+        let radio = try run.radio(number)
+        let (events, questions) = (Events(), FakeRun.Collector<PairingQuestion>())
+        let receiving = await receive(
+            PairingInterview(.keyboardOnly) { question, _ in questions.add(question) },
+            on: radio,
+            events
+        )
+        kernel.with { state in
+            state.leave(link)
+            state.tellConnected(link)
+        }
+        await pair(.passkey)
+        #expect(questions.all == [.passkey])
+        // Something else was missed: it is still there.
+        kernel.with { state in
+            state.unheard { $0.tellOfDevice(number) }
+            state.tellOfDevice(number)
+        }
+        await kernel.idle()
+        #expect(Self.failures(events).isEmpty)
+        kernel.with { state in
+            guard let socket = state.link(of: number, with: .example)?.socket else { return }
+            state.unheard { $0.end(socket) }
+            if comesBack {
+                state.leave(link)
+                state.tellConnected(link)
+            } else {
+                state.tellOfDevice(number)
+            }
+        }
+        await kernel.idle()
+        #expect(Self.failures(events).map(\.pairingFailure) == [.refusedByCentral])
+        if comesBack {
+            await pair(.justWorks)
+            #expect(Self.bonds(events) == [.example])
+        }
+        receiving.cancel()
+        await kernel.idle()
+        withExtendedLifetime(radio) {}
+    }
+}
