@@ -149,7 +149,8 @@ final class LinuxAdapter: Sendable {
         }
         let held = known.grip.flatMap { $0.number == here.number && $0.grip.isThere ? $0 : nil }
         let grip = held ?? Self.grip(here, in: table)
-        let isAnew = known.grip != nil && held == nil
+        // A hold that doesn't even show a controller that was just found shows nothing.
+        let isAnew = known.grip != nil && held == nil && grip?.grip.isThere == true
         let former = place.withLock { place -> Place in
             defer {
                 place = Place(

@@ -48,14 +48,12 @@ final class Advertisement: Sendable {
         guard let management else {
             return finish(.missingCapability(.networkAdministration, operation: "advertise", object: adapter.name))
         }
+        let removals = adapter.removals
         let observation = management.observe(
             { [weak self] events in
                 for event in events { self?.received(event.event) }
             },
-            lost: { [weak self, adapter] _ in
-                let isLinked = adapter.isLinked
-                self?.perform { $0.missedEvents(isLinked: isLinked) }
-            }
+            lost: { [weak self] _ in self?.missedEvents(since: removals) }
         )
         state.withLock { if !$0.isOver { $0.observation = observation } }
         leftovers.clear(of: facts, through: management) { [self] in perform { $0.begin() } }
@@ -103,6 +101,18 @@ final class Advertisement: Sendable {
         default:
             break
         }
+    }
+
+    /// Some of the kernel's events were lost.
+    ///
+    /// - Parameter removals: how often the adapter had been removed when the advertising began.
+    private func missedEvents(since removals: Int) {
+        // With the instance, the kernel has forgotten keys and settings, which only another start brings back.
+        guard adapter.removals == removals else {
+            return finish(adapter.whyUnusable(for: "advertise", object: adapter.name, told: .poweredOff))
+        }
+        let isLinked = adapter.isLinked
+        perform { $0.missedEvents(isLinked: isLinked) }
     }
 
     private func finish(_ error: BLEError) {

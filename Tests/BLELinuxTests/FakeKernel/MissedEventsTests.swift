@@ -82,6 +82,27 @@ import Testing
         withExtendedLifetime(radio) {}
     }
 
+    @Test func `an advertisement ends whose adapter was unplugged and plugged in unseen`() async throws {
+        let number = kernel.peripheral
+        let radio = try run.radio(number)
+        let events = FakeRun.Collector<AdvertiseEvent>()
+        let request = AdvertiseRequest([.localName("fake")], interval: .milliseconds(100) ... .milliseconds(150))
+        let advertisement = radio.advertise(request) { events.add($0) }
+        await kernel.idle()
+        let instances = kernel.with { $0.adapters[number]?.instances.count }
+        #expect(instances == 1)
+        kernel.with { state in
+            state.unheard { $0.plugInAgain(number) }
+            state.tellOfDevice(number)
+        }
+        await kernel.idle()
+        let failures = events.all.compactMap { if case .failed(let error) = $0 { error.code } else { nil } }
+        #expect(failures == [.adapterPoweredOff])
+        advertisement.cancel()
+        await kernel.idle()
+        withExtendedLifetime(radio) {}
+    }
+
     // MARK: - Links
 
     @Test func `an attempt to connect interrupts a discovery whose beginning was missed`() async throws {
