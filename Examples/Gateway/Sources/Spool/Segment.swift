@@ -85,9 +85,13 @@ struct Segment: Hashable {
     static func framed(_ payload: [UInt8]) -> [UInt8] {
         var writer = OctetWriter()
         writer.add(UInt32(payload.count))
-        writer.add(CRC32C.checksum(payload))
+        writer.add(checksum(payload))
         return writer.octets + payload
     }
+
+    /// The checksum that is written with a record. An empty one doesn't have 0, the CRC of no octets: a loss of power
+    /// can leave zeros where a file was being made longer, and eight of them would be a record.
+    static func checksum(_ payload: [UInt8]) -> UInt32 { payload.isEmpty ? .max : CRC32C.checksum(payload) }
 }
 
 /// Reads the records of a segment one after the other.
@@ -115,7 +119,8 @@ struct SegmentReader {
         let (length, checksum) = header.withUnsafeBytes { ($0.uint32(at: 0), $0.uint32(at: 4)) }
         guard length <= UInt32(Spool.largestRecord) else { return nil }
         let start = offset + Segment.recordHeaderSize
-        guard let payload = try octets(Int(length), at: start), CRC32C.checksum(payload) == checksum else { return nil }
+        guard let payload = try octets(Int(length), at: start), Segment.checksum(payload) == checksum
+        else { return nil }
         offset = start + payload.count
         sequence += 1
         return payload

@@ -27,6 +27,29 @@ struct CrashTests {
         }
     }
 
+    @Test("takes no zeros for records, which a loss of power leaves where its last file was being made longer")
+    func zeros() throws {
+        let folder = try SpoolFolder()
+        let payloads: [[UInt8]] = [[1], [], [2, 2], []]
+        do {
+            let spool = try folder.spool()
+            for payload in payloads { try spool.append(payload) }
+            try spool.close()
+        }
+        let last = try #require(folder.segments.last)
+        let size = folder.size(of: last)
+        for zeros in [1, 7, 8, 12, 4096] {
+            let copy = try folder.copy()
+            truncate(copy.segments[0], off_t(size + zeros))
+            let spool = try copy.spool()
+            #expect(try spool.drain().map(\.payload) == payloads)
+            #expect(spool.counts.appended == payloads.count)
+            #expect(try spool.losses().isEmpty)
+            #expect(try spool.append([3]) == 5)
+            #expect(try spool.drain().map(\.payload) == [[3]])
+        }
+    }
+
     @Test("hands everything out again, marked, if its position is damaged")
     func position() throws {
         let folder = try SpoolFolder()
