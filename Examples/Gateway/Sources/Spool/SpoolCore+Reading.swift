@@ -47,8 +47,15 @@ extension SpoolCore {
         let isRedelivered = cursor < handedOut
         if cursor >= position.offered {
             // On disk before the record leaves: after a loss of power it must be marked.
+            let former = position.offered
             position.offered = cursor + Self.reserved
-            try writePosition(synchronised: true)
+            do {
+                try writePosition(synchronised: true)
+            } catch {
+                // The next attempt must write it, too.
+                position.offered = former
+                throw error
+            }
         }
         defer {
             cursor += 1

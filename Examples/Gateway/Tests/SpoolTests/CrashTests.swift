@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import Testing
 
 @testable import Spool
@@ -68,6 +69,41 @@ struct CrashTests {
             #expect(spool.counts.addUp)
             #expect(spool.counts.acknowledged == 12)
         }
+    }
+
+    /// Whether the disk takes no position.
+    private final class Refusal: Sendable {
+        let isOn = Mutex(false)
+    }
+
+    @Test("marks what it has handed out, also if the position could not be written at the first attempt")
+    func unwrittenPosition() throws {
+        let folder = try SpoolFolder()
+        let refusal = Refusal()
+        var disk = Disk()
+        disk.synchronise = { _ in 0 }
+        disk.write = { file, octets, offset in
+            guard octets.count == Position.size, refusal.isOn.withLock({ $0 }) else {
+                return pwrite(file, octets.baseAddress, octets.count, off_t(offset))
+            }
+            errno = ENOSPC
+            return -1
+        }
+        let spool = try Spool(folder.settings(), disk)
+        try spool.append([1])
+        refusal.isOn.withLock { $0 = true }
+        for _ in 1...2 {
+            let error = #expect(throws: SpoolError.self) { try spool.next() }
+            #expect(error?.code == .diskFull)
+        }
+        refusal.isOn.withLock { $0 = false }
+        let first = try spool.next()
+        #expect(first == SpoolRecord(sequence: 1, epoch: 1, isRedelivered: false, payload: [1]))
+        // The process is killed.
+        let copy = try folder.copy()
+        let later = try copy.spool()
+        let second = try later.next()
+        #expect(second == SpoolRecord(sequence: 1, epoch: 1, isRedelivered: true, payload: [1]))
     }
 
     @Test("loses nothing and counts exactly, compared with a naive model", arguments: seeds)
