@@ -134,6 +134,19 @@ public struct EdgeNode: Hashable, Sendable {
         }
     }
 
+    /// The messages that make up for lost records: all others have been sent, and a lost one may have said that a
+    /// device is gone, or there.
+    ///
+    /// - Parameters:
+    ///   - present: the devices that are there now; the node is born.
+    ///   - now: the time in milliseconds since 1970.
+    public mutating func makeUp(for present: Set<String>, at now: UInt64) -> [SparkplugMessage] {
+        let gone = devices.filter { $0.value.isOnline && !present.contains($0.key) }.keys.sorted()
+        let come = present.filter { devices[$0]?.isOnline != true }.sorted()
+        let deaths = gone.flatMap { leave($0, now) }
+        return deaths + come.flatMap { messages(for: .online($0), isHistorical: false, at: now) }
+    }
+
     private mutating func message(_ topic: String, _ metrics: [SparkplugMetric], _ now: UInt64) -> SparkplugMessage {
         defer { sequence &+= 1 }
         return SparkplugMessage(topic, SparkplugPayload(timestamp: now, metrics: metrics, sequence: sequence))

@@ -68,6 +68,42 @@ struct SparkplugDriverTests {
         #expect(news?.payload.metrics.map(\.value) == [.unsigned(UInt64(driver.spool.counts.dropped))])
     }
 
+    /// The devices that a host takes for alive by what the driver sends now.
+    private func living(_ driver: SparkplugDriver) -> Set<String> {
+        var living: Set<String> = []
+        while let item = driver.next() {
+            let levels = item.message.topic.split(separator: "/").map(String.init)
+            switch levels[2] {
+            case "NBIRTH": living = []
+            case "DBIRTH": living.insert(levels[4])
+            case "DDEATH": living.remove(levels[4])
+            default: break
+            }
+            driver.acknowledged(item.token)
+        }
+        return living
+    }
+
+    @Test("tells the hosts which devices are there, though the records of that found no room")
+    func lostStates() throws {
+        let folder = try temporaryFolder("sparkplug")
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let driver = try driver(folder)
+        driver.device("gone", isOnline: true)
+        driver.values(metric(1), from: "gone", at: 100)
+        connect(driver)
+        #expect(living(driver) == ["gone"])
+        // The broker is away for so long that the oldest records are dropped.
+        driver.interrupted()
+        driver.device("gone", isOnline: false)
+        driver.device("come", isOnline: true)
+        for number in 0..<30_000 { driver.values(metric(number), from: "t", at: 100) }
+        connect(driver)
+        #expect(living(driver) == ["come", "t"])
+        #expect(driver.spool.counts.dropped > 0)
+        #expect(driver.next()?.message == nil)
+    }
+
     @Test("sends what was not on its way again on the next connection")
     func interrupted() throws {
         let folder = try temporaryFolder("sparkplug")

@@ -96,6 +96,21 @@ struct EdgeNodeTests {
         #expect(back[0].payload.metrics == [temperature(20)])
     }
 
+    @Test("makes up for lost records: whoever is gone dies, whoever is there is born, and nobody twice")
+    func losses() {
+        var node = born()
+        _ = send(.values("a", [temperature(20)]), &node)
+        _ = send(.online("b"), &node)
+        _ = send(.offline("d"), &node)
+        let messages = node.makeUp(for: ["b", "c"], at: 9)
+        #expect(short(messages) == ["4 DDEATH/a", "5 DBIRTH/c"])
+        let more = node.makeUp(for: ["b", "c"], at: 9)
+        #expect(more.isEmpty)
+        // The record may come yet: the states were taken after the records were read.
+        let late = send(.offline("a"), &node) + send(.online("c"), &node)
+        #expect(late.isEmpty)
+    }
+
     @Test("marks what is from before the connection, and ends the devices of an earlier start")
     func history() {
         var node = born()

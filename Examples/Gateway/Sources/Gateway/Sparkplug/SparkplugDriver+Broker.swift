@@ -63,7 +63,11 @@ extension SparkplugDriver: BrokerDriver {
                 // The number tells of all losses, and each certificate has it: none needs to be told twice.
                 if isReady, let loss { try spool.acknowledge(loss) }
                 if let message { return message }
-                guard isReady, let record = try spool.next() else { return nil }
+                guard isReady else { return nil }
+                guard let record = try spool.next() else {
+                    guard state.withLock({ $0.makeUp(at: now) }) else { return nil }
+                    continue
+                }
                 state.withLock { $0.failure = nil }
                 let content = EdgeRecord(decoding: record.payload)
                 let isKnown = state.withLock { state in
@@ -107,6 +111,7 @@ extension SparkplugDriver.State {
         isNews: Bool
     ) -> (MQTTOutgoing?, isReady: Bool) {
         guard !isOver, node.isReady else { return (nil, false) }
+        if isNews { hasLost = true }
         // Certificates that a host asks for come behind the messages of a record: those are numbered already.
         let certificates = waiting.isEmpty ? node.certificates(at: now, dropped: dropped) : []
         for message in certificates { append(message, token: nil) }
@@ -122,6 +127,18 @@ extension SparkplugDriver.State {
         for message in messages.dropLast() { append(message, token: nil) }
         if let last = messages.last { append(last, token: sequence << 1) }
         return !messages.isEmpty
+    }
+
+    /// All records are read: makes up for those that were lost. The values are told of by their number; but a device
+    /// whose end was lost would stay alive for the hosts.
+    ///
+    /// - Returns: whether there is something to send.
+    fileprivate mutating func makeUp(at now: UInt64) -> Bool {
+        guard hasLost else { return false }
+        hasLost = false
+        let present = Set(devices.filter { $0.value.isOnline }.keys)
+        for message in node.makeUp(for: present, at: now) { append(message, token: nil) }
+        return !waiting.isEmpty
     }
 
     /// - Parameter token: an even number; `nil`: the next odd one.

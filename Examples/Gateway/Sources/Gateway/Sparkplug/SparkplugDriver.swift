@@ -18,6 +18,8 @@ final class SparkplugDriver: Sendable {
         var liveFrom: UInt64 = 0
         /// Whether each device is there, and since when.
         var devices: [String: (isOnline: Bool, since: UInt64)] = [:]
+        /// Whether records were lost that may have been of devices which the hosts must hear of.
+        var hasLost = false
         var client: MQTTClient?
         var isOver = false
         var isRefusing = false
