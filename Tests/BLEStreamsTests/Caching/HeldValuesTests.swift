@@ -72,6 +72,7 @@ import Testing
     }
 
     private static let unchanged = DatabaseTracker.Known(database: database, news: .unchanged)
+    private static let first = DatabaseTracker.Known(database: database, news: .first)
     private static let changed = DatabaseTracker.Known(
         database: GATTDatabase(),
         news: .changed(before: database, affected: 1...4)
@@ -88,6 +89,38 @@ import Testing
         Self.carryOut(&machine) { $0.take(Self.unchanged, &$1) }
         Self.carryOut(&machine) { $0.received(Self.values(5), of: Self.handle, &$1) }
         #expect(inbox.taken.withLock { $0 } == [1, 2, 3, 4, 5] && inbox.lost.withLock { $0 } == 0)
+    }
+
+    @Test func `values in doubt go on once all services are known for the first time`() {
+        let inbox = Inbox()
+        var machine = Self.machine(inbox.consumer)
+        machine.shut(1...4)
+        Self.carryOut(&machine) { $0.received(Self.values(1), of: Self.handle, &$1) }
+        Self.carryOut(&machine) { $0.take(Self.first, &$1) }
+        Self.carryOut(&machine) { $0.received(Self.values(2), of: Self.handle, &$1) }
+        #expect(inbox.taken.withLock { $0 } == [1, 2] && inbox.lost.withLock { $0 } == 0)
+    }
+
+    @Test func `values in doubt of a characteristic that the first known services lack end`() {
+        let inbox = Inbox()
+        var machine = Self.machine(inbox.consumer)
+        machine.shut(1...4)
+        var output = LinkMachine.Output()
+        machine.received(Self.values(1), of: Self.handle, &output)
+        machine.take(DatabaseTracker.Known(database: GATTDatabase(), news: .first), &output)
+        let notices = output.rest?.notices ?? []
+        let hasEnded = notices.contains { if case .ended(_, .servicesChanged?) = $0 { true } else { false } }
+        #expect(hasEnded)
+    }
+
+    @Test func `services that are forgotten while values are in doubt are asked for at once`() {
+        let inbox = Inbox()
+        var machine = Self.machine(inbox.consumer)
+        machine.shut(1...4)
+        var output = LinkMachine.Output()
+        machine.forget(&output)
+        let asked = machine.nextOutgoing()?.pdu.first
+        #expect(asked == 0x08)
     }
 
     @Test func `what comes while others are handed over stays behind them`() {

@@ -48,9 +48,7 @@ extension LinkMachine {
     /// The services are known: subscriptions continue, possibly with new handles; those of missing characteristics end.
     mutating func take(_ known: DatabaseTracker.Known, _ output: inout Output) {
         switch known.news {
-        case .first:
-            if unclaimed.isDue { switchOffUnclaimed(&output) }
-            return
+        case .first: resumeUnsure(in: known.database, &output)
         case .unchanged:
             for id in subscriptions.keys.sorted() { settleDoubt(id, isSame: true, &output) }
         case .changed(let before, let affected):
@@ -58,7 +56,10 @@ extension LinkMachine {
             for (_, entry) in moving { entry.characteristic.map { table.forget($0.valueHandle) } }
             forgetUnclaimed()
             renewServiceChanged(affected, known.database, &output)
-            for (id, entry) in moving { move(id, entry, from: before, to: known.database, &output) }
+            for (id, entry) in moving {
+                guard let handle = entry.characteristic?.valueHandle else { continue }
+                move(id, entry, isSame: before.means(handle, theSameAs: known.database), to: known.database, &output)
+            }
             output.add { $0.changed = known.database }
         }
         for write in table.resume() { carryOut(write, nil, &output) }
@@ -76,16 +77,43 @@ extension LinkMachine {
         handOver(id, &output)
     }
 
+    /// All services are known for the first time on this link, or since they were forgotten: there are none to compare
+    /// them with. A subscription to a chosen service, or from before they were forgotten, may have come into doubt.
+    private mutating func resumeUnsure(in database: GATTDatabase, _ output: inout Output) {
+        let handles = Set(subscriptions.values.filter { isUnsure($0) }.compactMap { $0.characteristic?.valueHandle })
+        let moving = subscriptions.filter { entry in
+            entry.value.characteristic.map { handles.contains($0.valueHandle) } ?? false
+        }
+        for handle in handles { table.forget(handle) }
+        // Nobody wants these any more, and their descriptors may be something else now.
+        forgetPostponed()
+        for (id, entry) in moving.sorted(by: { $0.key < $1.key }) {
+            guard let former = entry.characteristic else { continue }
+            let isSame = database.characteristic(valueHandle: former.valueHandle) == former
+            move(id, entry, isSame: isSame, to: database, &output)
+        }
+    }
+
+    /// Whether it is unknown where a subscription's characteristic is: its values wait for that, or its configuration.
+    func isUnsure(_ entry: Subscription) -> Bool {
+        guard let handle = entry.characteristic?.valueHandle else { return false }
+        return entry.held?.isInDoubt ?? false || table.isPostponed(handle)
+    }
+
+    /// Forgets the writes that wait for the services to be known, except that of the link itself.
+    private mutating func forgetPostponed() {
+        for handle in table.postponedHandles where handle != serviceChanged?.handle { table.forget(handle) }
+    }
+
     private mutating func move(
         _ id: Subscription.ID,
         _ entry: Subscription,
-        from before: GATTDatabase,
+        isSame: Bool,
         to database: GATTDatabase,
         _ output: inout Output
     ) {
         guard let former = entry.characteristic else { return }
         removeRoute(id, entry.consumer, former.valueHandle)
-        let isSame = before.means(former.valueHandle, theSameAs: database)
         let found: Characteristic? =
             switch entry.selector {
             case .uuid(let uuid, let service): database.characteristic(uuid, in: service)
@@ -110,7 +138,8 @@ extension LinkMachine {
 
     /// The services could not be discovered again.
     mutating func failSubscriptions(_ failure: GATTFailure, _ output: inout Output) {
-        let unsure = subscriptions.filter { $0.value.held?.isInDoubt ?? false }.map(\.key).sorted()
+        let unsure = subscriptions.filter { isUnsure($0.value) }.map(\.key).sorted()
+        forgetPostponed()
         fail(unsure, .procedure(failure), &output)
     }
 }

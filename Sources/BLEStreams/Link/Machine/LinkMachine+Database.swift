@@ -13,12 +13,13 @@ extension LinkMachine {
         if tracker.mustSettle { take(tracker.operationBegan(), &output) }
     }
 
-    /// Forgets the peer's services, here and for later links: they are discovered again for whoever waits for them, or
-    /// asks next.
+    /// Forgets the peer's services, here and for later links: they are discovered again for whoever waits for them, a
+    /// subscription too, or asks next.
     mutating func forget(_ output: inout Output) {
         if tracker.current != nil || tracker.hasMemory { unclaimed.servicesWereKnown = true }
         take(tracker.forget(), &output)
-        if !waitingForDatabase.isEmpty { take(tracker.want(), &output) }
+        let isAwaited = !waitingForDatabase.isEmpty || subscriptions.values.contains { isUnsure($0) }
+        if isAwaited { take(tracker.want(), &output) }
     }
 
     /// Records what was discovered of chosen services.

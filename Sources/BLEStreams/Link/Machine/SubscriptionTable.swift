@@ -32,6 +32,9 @@ struct SubscriptionTable {
         var postponements = 0
 
         var wanted: Configuration { subscribers.values.reduce(into: []) { $0.formUnion($1) } }
+
+        /// Whether a write waits until the peer's services are known.
+        var isPostponed: Bool { inFlight == nil && postponements > 0 && wanted != actual }
     }
 
     private static let patience = 3
@@ -141,6 +144,12 @@ extension SubscriptionTable {
         entries[write.valueHandle]?.inFlight = nil
         return true
     }
+
+    /// Whether a write for this characteristic waits for ``resume()``.
+    func isPostponed(_ valueHandle: UInt16) -> Bool { entries[valueHandle]?.isPostponed ?? false }
+
+    /// The characteristics for which that is so.
+    var postponedHandles: [UInt16] { entries.filter { $0.value.isPostponed }.map(\.key) }
 
     /// The handles are unchanged: the postponed writes are made now.
     mutating func resume() -> [Write] {
