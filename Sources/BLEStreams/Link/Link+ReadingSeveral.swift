@@ -52,6 +52,7 @@ extension Link {
     ) async throws -> [Link.AttributeValue] {
         let object = OperationObject(ofAll: uuid, peripheral.address)
         let deadline = timeout.map { timeline.now + $0 }
+        let leastMTU = bearer.leastMTU
         let found: [ReadByUUID.Value]
         do {
             found = try await perform(
@@ -63,17 +64,19 @@ extension Link {
         } catch let error as BLEError where error.attError == .attributeNotFound {
             return []
         }
-        return try await wholeValues(of: found, object, deadline)
+        // The peer may have exchanged the MTU meanwhile, behind an answer that the smaller one has cut.
+        return try await wholeValues(of: found, cutBy: min(leastMTU, bearer.leastMTU), object, deadline)
     }
 
     /// The values that were found, each read to its end.
     private func wholeValues(
         of found: [ReadByUUID.Value],
+        cutBy leastMTU: Int,
         _ object: OperationObject,
         _ deadline: Duration?
     ) async throws -> [Link.AttributeValue] {
         // A value that fills its place in the answer may be longer.
-        let place = min(253, bearer.leastMTU - 4)
+        let place = min(253, leastMTU - 4)
         var values: [Link.AttributeValue] = []
         for entry in found {
             var octets = entry.value
