@@ -5,7 +5,8 @@ extension CharacteristicAccess {
     /// Writes a request and waits for the answer, which a characteristic notifies or indicates.
     ///
     /// The answer is subscribed to before the request is sent, and the peer has confirmed the subscription, so an
-    /// immediate answer isn't lost. Afterwards the subscription is switched off, unless another consumer has it too.
+    /// immediate answer isn't lost; what comes before the request is written isn't the answer. Afterwards the
+    /// subscription is switched off, unless another consumer has it too.
     ///
     /// - Parameters:
     ///   - request: what to write; with response if the characteristic allows it, otherwise without.
@@ -56,6 +57,8 @@ extension Link {
         do {
             let target = try await characteristic(selector, operation: "request", timeout: left)
             let kind: Link.WriteKind = target.properties.contains(.write) ? .withResponse : .withoutResponse
+            // From before this request: the late answer to an earlier one, or what a bonded peer sends unasked.
+            inbox.removeAll { _ in true }
             try await write(request, to: target, kind, timeout: left)
         } catch let failure as BLEError where failure.code == .timedOut && !failure.isFinal {
             throw error()
