@@ -54,7 +54,7 @@ extension PeripheralServer {
     private func paired(_ address: BluetoothAddress, _ bond: Bond?) {
         visits.end(address)
         if let bond { served.store.remember(bond) }
-        guard let central = centrals.first(where: { $0.address == address }) else { return }
+        guard let central = central(at: address) else { return }
         if let bond {
             central.identity = bond.peer
             // What it configured before is kept from now on, and not every radio tells that the link is encrypted.
@@ -66,7 +66,13 @@ extension PeripheralServer {
     private func pairingFailed(_ address: BluetoothAddress, _ error: BLEError) {
         visits.end(address)
         warnings.tell(.encryptionFailed(address)) { _ in error }
-        guard let central = centrals.first(where: { $0.address == address }) else { return }
+        guard let central = central(at: address) else { return }
         tell(.pairingFailed(central, error))
+    }
+
+    /// The central whose link has this address; of several links the newest one, since the end of a former one may not
+    /// be known yet.
+    private func central(at address: BluetoothAddress) -> ConnectedCentral? {
+        centrals.last { $0.address == address }
     }
 }

@@ -261,6 +261,8 @@ public final class PeripheralServer: Sendable {
             return state.isStopped ? nil : state.nextID
         }
         guard let id else { return link.disconnect() }
+        // The end of its former link may not be known yet: the new one goes on with what was configured there.
+        for former in centrals where former.identity == link.peer { keep(former) }
         served.read(link.peer, on: radio.timeline) { self.admit(link, id, $0) }
     }
 
@@ -283,17 +285,22 @@ public final class PeripheralServer: Sendable {
             state.centrals[id] = nil
             return state.centrals.isEmpty ? state.whenEmpty : nil
         }
-        visits.end(central.address)
+        // On a newer link it may be pairing.
+        if !centrals.contains(where: { $0.id > id && $0.address == central.address }) { visits.end(central.address) }
         calls.end(id)
         keep(central)
         tell(.disconnected(central, reason))
         whenEmpty?()
     }
 
-    /// Stores what a central has configured, if it is bonded.
+    /// Stores what a central has configured, if it is bonded, and if no newer link to it has taken that over: it may
+    /// have configured something else there.
     func keep(_ central: ConnectedCentral) {
         let (client, isEncrypted) = central.served
-        database.withLock { served.keep(client, of: central.identity, isBonded: isEncrypted, $0) }
+        let identity = central.identity
+        let newer = centrals.contains { $0.id > central.id && $0.identity == identity && $0.served.isEncrypted }
+        if newer { return }
+        database.withLock { served.keep(client, of: identity, isBonded: isEncrypted, $0) }
     }
 
     // MARK: - Watching
