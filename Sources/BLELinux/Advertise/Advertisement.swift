@@ -249,11 +249,12 @@ extension Advertisement {
         }
     }
 
-    /// The kernel reports invalid parameters for a controller that can't advertise beside a link as central.
+    /// The kernel reports invalid parameters for a controller that can't advertise beside a link, in either role. That
+    /// passes: a server that resumes keeps its centrals meanwhile, and tries again.
     private func refusalBesideLink(_ failure: ManagementFailure) -> BLEError? {
-        let peripherals = adapter.peers(asCentral: true)
-        guard failure.status == .invalidParameters, !peripherals.isEmpty else { return nil }
-        return .advertisementBesideLink(to: peripherals, adapter.name)
+        guard failure.status == .invalidParameters else { return nil }
+        let peers = adapter.peers(asCentral: true) + adapter.peers(asCentral: false)
+        return peers.isEmpty ? nil : .advertisementBesideLink(to: peers, adapter.name)
     }
 }
 
@@ -278,14 +279,15 @@ extension BLEError {
         )
     }
 
-    fileprivate static func advertisementBesideLink(to peripherals: [BluetoothAddress], _ adapter: String) -> BLEError {
-        let all = peripherals.map { "\($0)" }.sorted().joined(separator: ", ")
+    fileprivate static func advertisementBesideLink(to peers: [BluetoothAddress], _ adapter: String) -> BLEError {
+        let all = peers.map { "\($0)" }.sorted().joined(separator: ", ")
         return BLEError(
             .busy,
             operation: "advertise",
             object: adapter,
             cause: "\(adapter) is connected to \(all), and its controller can't start advertising meanwhile",
-            remedy: "Disconnect from \(all) first, or advertise on another adapter."
+            remedy: "Disconnect from \(all) first, try again later as LocalPeripheral.resuming does, or advertise on "
+                + "another adapter."
         )
     }
 
