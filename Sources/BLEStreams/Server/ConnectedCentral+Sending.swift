@@ -128,7 +128,10 @@ extension ConnectedCentral {
                 if let end = bearer.end {
                     throw BLEError.linkEnded(end, operation: "indicate", object: object)
                 }
-                throw refused(.notSubscribed, operation: "indicate", object: object)
+                let isOutOfSync = bearer.serve { server, _ in
+                    server.isOutOfSync && server.client.wants(.indicate, of: handle)
+                }
+                throw refused(isOutOfSync ? .outOfSync : .notSubscribed, operation: "indicate", object: object)
             case .failure(.full): try await room(\.indications, after: seen)
             case .failure(let refusal): throw refused(refusal, operation: "indicate", object: object)
             }

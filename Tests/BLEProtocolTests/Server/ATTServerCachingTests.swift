@@ -197,6 +197,29 @@ import Testing
         #expect(client.receives() == ["1b0b0002"])
     }
 
+    @Test func `nothing waits for a client that answers Service Changed with an error`() throws {
+        let indicating = LocalService(BluetoothUUID(0xE000)) {  // 9
+            LocalCharacteristic(BluetoothUUID(0xE001), [.read, .notify, .indicate], value: .stored([1]))  // 10, 11; 12
+        }
+        var client = ServedClient([Self.gatt, indicating, Self.removed])
+        for request in ["12060001", "1204000200", "120c000300"] { #expect(client.sends(request) == ["13"]) }
+        client.change([Self.gatt, indicating, Self.added])
+        let waiting = try client.server.indicate(11, [1], database: client.database)
+        #expect(client.receives() == ["1d0300" + Self.changed])
+        // No handler: Request Not Supported.
+        #expect(client.sends("011d030006") == [])
+        #expect(client.output.unconfirmed == [waiting])
+        #expect(client.output.room == [.notifications, .indications])
+        #expect(throws: ATTServer.SendRefusal.outOfSync) {
+            try client.server.notify(11, [2], database: client.database)
+        }
+        // It isn't aware, and is not told the same again.
+        #expect(client.sends("0a0b00") == ["010a0b0012"])
+        #expect(client.sends("0a0b00") == ["0b01"])
+        try client.server.notify(11, [3], database: client.database)
+        #expect(client.receives() == ["1b0b0003"])
+    }
+
     @Test func `an older indication makes nobody aware of a newer change`() {
         var client = robustClient()
         _ = client.sends("1204000200")

@@ -111,4 +111,39 @@ import Testing
         let values = try await link.notifications(of: Bench.notifying).prefix(for: .seconds(1)).collect()
         #expect(values.isEmpty)
     }
+
+    @Test func `an indication behind a Service Changed that is answered with an error fails and does not wait`()
+        async throws
+    {
+        let told = Recorder<BLEError.Code>()
+        let serve: @Sendable (PeripheralServer, Bench) async throws -> Void = { server, _ in
+            for try await change in server.subscriptions(of: Bench.indicating) where change.isSubscribed {
+                try server.replaceServices(Bench.description.services + [Self.control])
+                do {
+                    try await server.indicate([1], of: Bench.indicating, to: change.central)
+                } catch let error as BLEError { told.add(error.code) }
+            }
+        }
+        try await Bench.run(serve: serve) { bench in
+            let handle = try await bench.peripheral.withLink { link in
+                try #require(try await link.discover().characteristic(Bench.indicating)?.clientConfiguration).handle
+            }
+            let configuration = [UInt8(truncatingIfNeeded: handle), UInt8(handle >> 8)]
+            try await RawCentral.connected(from: bench.centralAdapter, to: bench.peripheralAdapter.address) { central in
+                // Client Supported Features with robust caching, and Service Changed.
+                let writes: [[UInt8]] = [[0x0B, 0x00, 0x01], [0x09, 0x00, 0x02, 0x00], configuration + [0x02, 0x00]]
+                for write in writes {
+                    let answer = await central.ask([0x12] + write)
+                    #expect(answer == [0x13])
+                }
+                let changed = await central.next()
+                #expect(changed?.first == 0x1D)
+                // Another indication waits behind it; the central has no handler.
+                try await bench.time.sleep(for: .seconds(1))
+                central.send([0x01, 0x1D, 0x08, 0x00, 0x06])
+                try await bench.time.sleep(for: .seconds(60))
+                #expect(told.all == [.busy])
+            }
+        }
+    }
 }

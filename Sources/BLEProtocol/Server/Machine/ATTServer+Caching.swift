@@ -33,7 +33,7 @@ extension ATTServer {
     }
 
     /// Whether the client must first learn that what it remembers may be wrong.
-    var isOutOfSync: Bool { !client.isChangeAware && client.features.contains(.robustCaching) }
+    package var isOutOfSync: Bool { !client.isChangeAware && client.features.contains(.robustCaching) }
 
     mutating func takeNote(of database: AttributeDatabase, _ output: inout Output) {
         defer { client.databaseVersion = database.history.version }
@@ -84,6 +84,19 @@ extension ATTServer {
         caching.indication = nil
         client.unconfirmedChange = nil
         becomeAware()
+    }
+
+    /// The client has answered an indication with an error: if it was Service Changed, the client knows of the change
+    /// no better than before, and nothing else tells it on this link. Waiting indications are given up, since their
+    /// wait has no time limit any more, and callers that wait for room are woken to be refused. A bonded client is told
+    /// again on its next link.
+    mutating func refusedByClient(_ id: IndicationID, _ output: inout Output) {
+        guard id == caching.indication else { return }
+        caching.indication = nil
+        client.unconfirmedChange = nil
+        guard isOutOfSync else { return }
+        output.unconfirmed += outbox.dropIndications()
+        output.room.formUnion([.notifications, .indications])
     }
 
     /// The client has become aware: it sends a request after the error, or after reading the hash.

@@ -167,6 +167,7 @@ extension ATTServer {
             return
         }
         output.notes.append("an indication was answered with an Error Response")
+        refusedByClient(id, &output)
         output.confirmed = [id]
         output.timer = .stop(id)
     }

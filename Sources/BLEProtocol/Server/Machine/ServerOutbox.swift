@@ -191,6 +191,12 @@ extension ServerOutbox {
         return dropped
     }
 
+    /// Drops all waiting indications, and returns them.
+    mutating func dropIndications() -> [ATTServer.IndicationID] {
+        defer { indications = [] }
+        return indications.map(\.id)
+    }
+
     /// Drops everything; returns the indications that will never be confirmed.
     mutating func clear() -> [ATTServer.IndicationID] {
         var lost = unconfirmed.map { [$0] } ?? []
