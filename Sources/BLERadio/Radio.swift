@@ -35,8 +35,8 @@ public protocol Radio: Sendable {
     func powerCycle(result: @escaping @Sendable (Result<Void, BLEError>) -> Void)
 
     /// Resets the adapter's controller, as if it were unplugged and plugged in again, for all programs of the machine.
-    /// Meanwhile the adapter is ``AdapterInfo/State/absent``; it comes back on or off as before. Runs to its end even
-    /// if the caller is cancelled.
+    /// Meanwhile the adapter is ``AdapterInfo/State/absent``; it comes back on or off as before, and on if a failed
+    /// power cycle has left it off. Runs to its end even if the caller is cancelled.
     ///
     /// - Parameter result: called once, when it is back, unless the activity is cancelled first.
     func reset(result: @escaping @Sendable (Result<Void, BLEError>) -> Void) -> RadioActivity

@@ -3,7 +3,7 @@ internal import BLERadio
 internal import Synchronization
 
 /// Resets an adapter that is a USB device, as if it were unplugged and plugged in, and switches it on again if it was
-/// on. It runs to its end even if nobody waits for it.
+/// on, or had been left off by a power break that failed. It runs to its end even if nobody waits for it.
 final class AdapterReset: Sendable {
     typealias Outcome = Result<Void, BLEError>
 
@@ -51,11 +51,13 @@ final class AdapterReset: Sendable {
 
     /// - Parameters:
     ///   - radio: the adapter's; it is watched and switched.
+    ///   - isLeftOff: whether it is off only because it could not be switched on again.
     ///   - note: notes that it must be switched on again, in case the program is killed.
     ///   - result: called once.
     init(
         _ radio: any Radio,
         system: System = .standard,
+        isLeftOff: Bool = false,
         noting note: @escaping @Sendable () -> LeftoverNote? = { nil },
         result: @escaping @Sendable (Outcome) -> Void
     ) {
@@ -64,7 +66,8 @@ final class AdapterReset: Sendable {
         self.system = system
         let adapter = radio.adapterInfo
         name = adapter.name
-        state = Mutex(State(machine: AdapterResetMachine(adapter: adapter.state), result: result))
+        let machine = AdapterResetMachine(adapter: adapter.state, isLeftOff: isLeftOff)
+        state = Mutex(State(machine: machine, result: result))
     }
 
     /// Starts.
@@ -77,7 +80,7 @@ final class AdapterReset: Sendable {
         }
         state.withLock { $0.device = device }
         // A program that may not switch it on again must not reset it; an adapter that is on stays on.
-        guard state.withLock({ $0.machine.wasOn }) else { return order(device) }
+        guard state.withLock({ $0.machine.mustBeOn }) else { return order(device) }
         switchOn { [self] failure in
             if let failure, failure.code == .permissionDenied { return finish(.failure(failure)) }
             let note = note()

@@ -55,14 +55,17 @@ struct AdapterResetMachine {
     /// The kernel shows an adapter a moment before it accepts commands for it.
     static let pause = Duration.milliseconds(500)
 
-    /// Whether it was on, and must be switched on again.
-    let wasOn: Bool
+    /// Whether it was on, or was left off by mistake, and must be switched on again.
+    let mustBeOn: Bool
     private var state = State.ordered
     private var adapter: AdapterInfo.State
 
-    init(adapter: AdapterInfo.State) {
+    /// - Parameters:
+    ///   - adapter: its state before the reset.
+    ///   - isLeftOff: whether it is off only because it could not be switched on again.
+    init(adapter: AdapterInfo.State, isLeftOff: Bool = false) {
         self.adapter = adapter
-        wasOn = adapter == .poweredOn
+        mustBeOn = adapter == .poweredOn || isLeftOff
     }
 
     /// The reset is done, or refused.
@@ -117,7 +120,7 @@ struct AdapterResetMachine {
         case .poweredOn, .poweredOff, .blocked, .unsupported, .unauthorized:
             if mustGo { return Output() }
         }
-        if adapter == .poweredOn || !wasOn { return end(.back) }
+        if adapter == .poweredOn || !mustBeOn { return end(.back) }
         guard adapter == .poweredOff else { return end(.unusable) }
         state = .switching
         return Output(switchesOn: true)

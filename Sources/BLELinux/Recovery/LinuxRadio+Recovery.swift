@@ -83,8 +83,9 @@ extension LinuxRadio {
     }
 
     /// Resets the adapter's USB device, whose driver is bound again, as if it were unplugged and plugged in; an adapter
-    /// that was on is switched on again. A device with further functions is reset as a whole. It requires permission to
-    /// write to the device's file in `/dev/bus/usb`, and `CAP_NET_ADMIN` for an adapter that is on.
+    /// that was on, or that a failed power cycle has left off, is switched on again. A device with further functions is
+    /// reset as a whole. It requires permission to write to the device's file in `/dev/bus/usb`, and `CAP_NET_ADMIN`
+    /// for an adapter that is switched on again.
     ///
     /// Source: kernel, `Documentation/driver-api/usb/usb.rst`, `USBDEVFS_RESET`.
     public func reset(result: @escaping @Sendable (Result<Void, BLEError>) -> Void) -> RadioActivity {
@@ -96,7 +97,10 @@ extension LinuxRadio {
             let note: @Sendable () -> LeftoverNote? = { [leftovers] in
                 leftovers.note(KernelThing(.off, 0, of: facts))
             }
-            AdapterReset(self, system: .of(adapter.kernel), noting: note) { [loop, watch] outcome in
+            // A plan resets a controller that could not be switched on again: it is off, but was on.
+            let isLeftOff = leftovers.left(on: facts).contains { $0.thing.kind == .off }
+            let system = AdapterReset.System.of(adapter.kernel)
+            AdapterReset(self, system: system, isLeftOff: isLeftOff, noting: note) { [loop, watch] outcome in
                 loop.enqueue {
                     watch.look()
                     sink.finish(outcome)

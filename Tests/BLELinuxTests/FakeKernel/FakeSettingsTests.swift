@@ -175,6 +175,27 @@ import Testing
         #expect(error.code == .timedOut && error.cause.contains("does not answer") && !error.remedy.isEmpty)
     }
 
+    @Test func `an adapter that a power cycle has left off is on after a reset, and one that is to be off is not`()
+        async throws
+    {
+        let (kernel, radio) = (run.kernel, try run.radio())
+        kernel.with { $0.plugAllIntoUSB() }
+        // The controller answers nothing once it is off.
+        let watch = radio.observeAdapter { info in
+            guard info.state == .poweredOff else { return }
+            kernel.with { $0.adapters[kernel.central]?.answers[0x05] = .authenticationFailed }
+        }
+        let cycled: Result<Void, BLEError> = try await run.answer("cycling") { radio.powerCycle(result: $0) }
+        let failure = await error { try cycled.get() }
+        #expect(failure?.code == .timedOut && radio.adapterInfo.state == .poweredOff)
+        watch.cancel()
+        try await run.result("resetting") { radio.reset(result: $0) }
+        #expect(radio.adapterInfo.state == .poweredOn)
+        try await run.result("switching off") { radio.setPowered(false, result: $0) }
+        try await run.result("resetting") { radio.reset(result: $0) }
+        #expect(radio.adapterInfo.state == .poweredOff)
+    }
+
     @Test func `what rfkill prevents is not the controller's refusal`() async throws {
         let (kernel, radio) = (run.kernel, try run.radio())
         kernel.with { $0.adapters[kernel.central]?.settings.remove(.powered) }

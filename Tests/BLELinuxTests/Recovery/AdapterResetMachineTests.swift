@@ -39,6 +39,15 @@ import Testing
         #expect(machine.adapterIs(.poweredOff) == Self.over(.back))
     }
 
+    @Test func `one that is off because it could not be switched on again is switched on`() {
+        var machine = AdapterResetMachine(adapter: .poweredOff, isLeftOff: true)
+        #expect(machine.mustBeOn)
+        _ = machine.adapterIs(.absent)
+        #expect(machine.ordered(nil) == Self.awaits)
+        #expect(machine.adapterIs(.poweredOff) == Output(switchesOn: true))
+        #expect(machine.switched(on: true, isPassing: false) == Self.over(.back))
+    }
+
     @Test func `one that takes no commands yet is switched on a moment later`() {
         var machine = away()
         #expect(machine.adapterIs(.poweredOff).switchesOn)
