@@ -4,7 +4,7 @@ internal import Synchronization
 
 /// Switches an adapter on, ready for Low Energy, or off, through the management socket.
 final class PowerSwitch: Sendable {
-    /// How often the kernel is told to switch off while it is busy, or to switch on if it has not done it.
+    /// How often the kernel is told to switch on or off while it is busy, or to switch on if it has not done it.
     private static let attempts = 3
     private static let pause = Duration.seconds(1)
 
@@ -51,11 +51,16 @@ final class PowerSwitch: Sendable {
     /// identifies a command by its memory address, which is that of the previous one).
     private func switchOn(attempt: Int) {
         management.submit(ManagementSetPowered(true)) { [self] answer in
-            guard case .success(let answer) = answer, !answer.settings.contains(.powered) else {
-                return finish(answer.map { _ in })
+            switch answer {
+            case .success(let answer) where !answer.settings.contains(.powered):
+                guard attempt < Self.attempts else { return sink.finish(.failure(.staysOff(adapter.name))) }
+                switchOn(attempt: attempt + 1)
+            case .failure(.status(.busy, _)) where attempt < Self.attempts:
+                // Another program's command for its power is under way; nobody else would switch it on after that.
+                pause { [self] in switchOn(attempt: attempt + 1) }
+            case .success, .failure:
+                finish(answer.map { _ in })
             }
-            guard attempt < Self.attempts else { return sink.finish(.failure(.staysOff(adapter.name))) }
-            switchOn(attempt: attempt + 1)
         }
     }
 
@@ -65,10 +70,14 @@ final class PowerSwitch: Sendable {
             if failure.isSilence { return close(otherwise: failure) }
             guard failure.isPassing, attempt < Self.attempts else { return finish(.failure(failure)) }
             management.submit(ManagementStopDiscovery()) { [self] _ in
-                let timer = timeline.schedule(after: Self.pause) { [self] in switchOff(attempt: attempt + 1) }
-                self.timer.withLock { $0 = timer }
+                pause { [self] in switchOff(attempt: attempt + 1) }
             }
         }
+    }
+
+    private func pause(then proceed: @escaping @Sendable () -> Void) {
+        let timer = timeline.schedule(after: Self.pause, proceed)
+        self.timer.withLock { $0 = timer }
     }
 
     /// Makes the kernel close the adapter without asking the controller: it refuses to switch an adapter off whose scan
@@ -89,8 +98,7 @@ final class PowerSwitch: Sendable {
         switch outcome {
         case .success where isOn:
             // Activities that ended with the adapter are reported a moment later.
-            let timer = timeline.schedule(after: Self.pause) { [self] in SwitchedHere.remove(adapter.name) }
-            self.timer.withLock { $0 = timer }
+            pause { [self] in SwitchedHere.remove(adapter.name) }
         case .failure where !isOn: SwitchedHere.remove(adapter.name)
         default: break
         }

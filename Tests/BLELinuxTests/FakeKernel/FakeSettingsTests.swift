@@ -196,6 +196,28 @@ import Testing
         #expect(radio.adapterInfo.state == .poweredOff)
     }
 
+    @Test func `an adapter that another program is switching is switched on a moment later`() async throws {
+        let (kernel, radio) = (run.kernel, try run.radio())
+        kernel.with { state in
+            state.adapters[kernel.central]?.settings.remove(.powered)
+            state.adapters[kernel.central]?.answers[0x05] = .busy
+        }
+        try await run.result("switching on") { radio.setPowered(true, result: $0) }
+        #expect(radio.adapterInfo.state == .poweredOn)
+    }
+
+    @Test func `a power cycle leaves no adapter off because the kernel is busy for a moment`() async throws {
+        let (kernel, radio) = (run.kernel, try run.radio())
+        let watch = radio.observeAdapter { info in
+            guard info.state == .poweredOff else { return }
+            kernel.with { $0.adapters[kernel.central]?.answers[0x05] = .busy }
+        }
+        let cycled: Result<Void, BLEError> = try await run.answer("cycling") { radio.powerCycle(result: $0) }
+        watch.cancel()
+        try cycled.get()
+        #expect(radio.adapterInfo.state == .poweredOn)
+    }
+
     @Test func `what rfkill prevents is not the controller's refusal`() async throws {
         let (kernel, radio) = (run.kernel, try run.radio())
         kernel.with { $0.adapters[kernel.central]?.settings.remove(.powered) }
