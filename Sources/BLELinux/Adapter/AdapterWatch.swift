@@ -15,6 +15,8 @@ final class AdapterWatch: Sendable {
         var switches: EventLoop.Registration?
         /// Checks an adapter again that is about to change to another state.
         var nextLook: RadioActivity?
+        /// Forgets that this program had switched it off.
+        var forgetting: RadioActivity?
     }
 
     /// After how long a starting adapter is checked again: the kernel reports that it is on, but not that the start has
@@ -86,7 +88,8 @@ final class AdapterWatch: Sendable {
     func look(wentOff: Bool = false) {
         let now = adapter.info
         let next = now.state.isPassing ? lookLater() : nil
-        let (sinks, news, former) = state.withLock { state in
+        let (sinks, news, isBack, former) = state.withLock { state in
+            let isBack = now.state == .poweredOn && (wentOff || state.last?.state != .poweredOn)
             let former = state.nextLook
             state.nextLook = next
             var news: [AdapterInfo] = []
@@ -95,10 +98,22 @@ final class AdapterWatch: Sendable {
             }
             if (news.last ?? state.last) != now { news.append(now) }
             state.last = now
-            return (state.observers.all, news, former)
+            return (state.observers.all, news, isBack, former)
         }
         former?.cancel()
+        if isBack { forgetSwitching(now.name) }
         for info in news { for sink in sinks { sink.send(info) } }
+    }
+
+    /// Whoever has switched it on: if it is off once more, that is another matter.
+    private func forgetSwitching(_ name: String) {
+        guard let time = SwitchedHere.last(name) else { return }
+        let timer = timeline.schedule(after: SwitchedHere.pause) { SwitchedHere.remove(name, time) }
+        let former = state.withLock { state in
+            defer { state.forgetting = timer }
+            return state.forgetting
+        }
+        former?.cancel()
     }
 
     private func lookLater() -> RadioActivity {

@@ -97,8 +97,11 @@ final class PowerSwitch: Sendable {
     private func finish(_ outcome: Result<Void, ManagementFailure>) {
         switch outcome {
         case .success where isOn:
-            // Activities that ended with the adapter are reported a moment later.
-            pause { [self] in SwitchedHere.remove(adapter.name) }
+            let name = adapter.name
+            if let time = SwitchedHere.last(name) {
+                // Keeps this object, and so the timer.
+                pause { [self] in withExtendedLifetime(self) { SwitchedHere.remove(name, time) } }
+            }
         case .failure where !isOn: SwitchedHere.remove(adapter.name)
         default: break
         }
@@ -107,16 +110,41 @@ final class PowerSwitch: Sendable {
     }
 }
 
-/// The adapters that this program has switched off itself, through any of its radios: the errors of activities that end
-/// say so.
+/// The adapters that this program has switched off itself, through any of its radios, and that were not on since: the
+/// errors of activities that end say so.
 enum SwitchedHere {
-    private static let adapters = Mutex<Set<String>>([])
+    private struct State {
+        var times = 0
+        /// Which time it was, by the name.
+        var adapters: [String: Int] = [:]
+    }
 
-    static func insert(_ adapter: String) { adapters.withLock { _ = $0.insert(adapter) } }
+    /// How long after it is on again it is removed: activities that ended with the adapter are reported a moment later.
+    static let pause = Duration.seconds(1)
 
-    static func remove(_ adapter: String) { adapters.withLock { _ = $0.remove(adapter) } }
+    private static let state = Mutex(State())
 
-    static func contains(_ adapter: String) -> Bool { adapters.withLock { $0.contains(adapter) } }
+    static func insert(_ adapter: String) {
+        state.withLock { state in
+            state.times += 1
+            state.adapters[adapter] = state.times
+        }
+    }
+
+    static func remove(_ adapter: String) { state.withLock { $0.adapters[adapter] = nil } }
+
+    /// Removes it, unless it was switched off once more since that time.
+    static func remove(_ adapter: String, _ time: Int) {
+        state.withLock { state in
+            guard state.adapters[adapter] == time else { return }
+            state.adapters[adapter] = nil
+        }
+    }
+
+    /// The time when it was switched off last; `nil` if it was on since.
+    static func last(_ adapter: String) -> Int? { state.withLock { $0.adapters[adapter] } }
+
+    static func contains(_ adapter: String) -> Bool { last(adapter) != nil }
 }
 
 extension ManagementFailure {

@@ -218,6 +218,28 @@ import Testing
         #expect(radio.adapterInfo.state == .poweredOn)
     }
 
+    @Test func `what others switch on and off later is not said to be switched off by this program`() async throws {
+        let (kernel, radio) = (run.kernel, try run.radio())
+        func cause() -> String { radio.adapter.whyUnusable(for: "connect", object: "a peer").cause }
+        try await run.result("switching off") { radio.setPowered(false, result: $0) }
+        #expect(cause().contains("this program itself"))
+        kernel.with { state in
+            state.adapters[kernel.central]?.settings.insert(.powered)
+            let settings = state.adapters[kernel.central]?.settings.rawValue ?? 0
+            state.tell(kernel.central, 0x06, FakeState.octets(settings))
+        }
+        let seen = try await run.first("seeing it on") {
+            radio.observeAdapter($0)
+        } _: { (info: AdapterInfo) -> Bool? in
+            info.state == .poweredOn ? true : nil
+        }
+        seen.activity.cancel()
+        // Until all timers have fired.
+        _ = await kernel.run(run.timeline, within: FakeRun.patience) { false }
+        kernel.with { $0.switchOff(kernel.central, by: nil) }
+        #expect(cause() == "the adapter \(kernel.name(kernel.central)) is switched off")
+    }
+
     @Test func `what rfkill prevents is not the controller's refusal`() async throws {
         let (kernel, radio) = (run.kernel, try run.radio())
         kernel.with { $0.adapters[kernel.central]?.settings.remove(.powered) }
