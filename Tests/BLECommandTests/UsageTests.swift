@@ -90,6 +90,22 @@ import Testing
         #expect(run.errors.count == 2 && run.errors.last?.contains("--help") == true)
     }
 
+    @Test(arguments: [
+        (["read", Demo.heartRate, "2A38", "--paskey=314159"], "there is no option '--paskey'"),
+        (["--passkey=314159", "read", Demo.heartRate, "2A38"], "there is no option '--passkey'"),
+        (["pair", Demo.heartRate, "--pa=314159", "--just-works=314159"], "--just-works takes no value"),
+        (["pair", Demo.heartRate, "--s=314159"], "'--s' is ambiguous: "),
+        (["proxy", "--keys=314159"], "there is no option '--keys'"),
+    ])
+    func `a refused option is named without its value, which may be a secret`(
+        _ arguments: [String],
+        _ words: String
+    ) async throws {
+        let run = try await CommandRun(arguments, simulated: false).end()
+        #expect(run.status == 2 && run.complaint.contains(words), "\(run.complaint)")
+        #expect(!run.complaint.contains("314159"), "\(run.complaint)")
+    }
+
     @Test func `options may stand before the subcommand, between its words, and as abbreviations`() async throws {
         let run = try await CommandRun.run("--json", "read", Demo.heartRate, "--time=9", "2A38")
         #expect(run.status == 0)

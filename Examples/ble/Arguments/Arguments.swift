@@ -63,15 +63,18 @@ struct Arguments {
     private static let valueMissing = Int32(UInt8(ascii: ":"))
 
     /// What is wrong with an option. `code` is what the C library returned: a letter, a number of ours, or 0.
+    ///
+    /// It doesn't repeat what stands behind `=`: with a mistyped name, nobody can tell whether that is a passkey or key.
     private static func refusal(
-        of culprit: String,
+        of word: String,
         _ isValueMissing: Bool,
         _ options: [Option],
         _ code: Int32
     ) -> UsageError {
+        let culprit = String(word.prefix { $0 != "=" })
         let known = options.indices.contains(Int(code - firstLong)) ? options[Int(code - firstLong)] : nil
         if isValueMissing { return UsageError("\(culprit) needs \(known?.value ?? "a value") after it") }
-        if let known { return UsageError("--\(known.name) takes no value: '\(culprit)'") }
+        if let known { return UsageError("--\(known.name) takes no value: write it without '='") }
         if code > 0, let letter = UnicodeScalar(UInt32(code)) { return UsageError("there is no option '-\(letter)'") }
         let alike = options.filter { culprit.hasPrefix("--") && "--\($0.name)".hasPrefix(culprit) }
         guard !alike.isEmpty else { return UsageError("there is no option '\(culprit)'") }
