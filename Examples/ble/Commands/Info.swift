@@ -39,7 +39,9 @@ struct Info: Command {
                 try await tree.readValues(on: link, deadline)
             }
         } catch let error as BLEError {
-            if let found { try environment.output.print(found.json, found.text) }
+            environment.output.print(despite: error, environment.log) {
+                if let found { try environment.output.print(found.json, found.text) }
+            }
             throw error
         }
         if let found { try environment.output.print(found.json, found.text) }

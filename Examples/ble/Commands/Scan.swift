@@ -83,7 +83,9 @@ struct Scan: Command {
                 if table.count == limits.count { break }
             }
         } catch {
-            if !(error is OutputClosed) { try draw(isOver: true) }
+            if !(error is OutputClosed) {
+                environment.output.print(despite: error, environment.log) { try draw(isOver: true) }
+            }
             throw error
         }
         try draw(isOver: true)

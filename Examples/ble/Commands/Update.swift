@@ -94,8 +94,9 @@ struct Update: Command {
     private func tell(_ outcome: FirmwareRevertFlow.Outcome, _ progress: UpdateProgress, _ log: Log) throws {
         switch outcome {
         case .reverted:
+            // The device's answer is told even if the last line can't be written.
+            defer { log.say("the device does not run the image of \(path)") }
             try progress.complete(nil)
-            log.say("the device does not run the image of \(path)")
         case .confirmed:
             progress.brokenOff()
             log.say(

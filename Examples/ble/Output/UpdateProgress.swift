@@ -9,8 +9,8 @@ final class UpdateProgress: Sendable {
         var phase = ""
         var percent = -1
         var isInLine = false
-        /// Nobody reads any more: the update continues all the same.
-        var isClosed = false
+        /// Why no more lines are written: the update continues all the same.
+        var failure: (any Error)?
     }
 
     private let output: Output
@@ -37,24 +37,30 @@ final class UpdateProgress: Sendable {
             if isTerminal {
                 log.overwrite(Self.bar(progress, room: log.room))
                 state.isInLine = true
-            } else if !state.isClosed {
+            } else if state.failure == nil {
                 do {
                     try output.write(Array("\(Self.json(progress))\n".utf8))
                 } catch {
-                    state.isClosed = true
+                    state.failure = error
                 }
             }
         }
     }
 
     /// The update is done, and has sent so many octets; `nil`: none.
+    ///
+    /// - Throws: why a line could not be written, even an earlier one; nothing if the reader has left meanwhile.
     func complete(_ size: Int?) throws {
         endLine()
         if let size {
             let elapsed = start.duration(to: .now)
             log.say("\(size) octets, \(elapsed.secondsText), \((Double(size) / max(elapsed.seconds, 0.001)).rateText)")
         }
-        guard !isTerminal, !state.withLock({ $0.isClosed }) else { return }
+        guard !isTerminal else { return }
+        if let failure = state.withLock({ $0.failure }) {
+            if failure is OutputClosed { return }
+            throw failure
+        }
         let time = JSON.string(RealTimeline().wallTime.isoText)
         let end = JSON.object(("phase", .string("done")), ("total", size.map { .number($0) }), ("time", time))
         try output.write(Array("\(end)\n".utf8))

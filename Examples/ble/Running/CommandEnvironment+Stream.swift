@@ -54,8 +54,8 @@ extension CommandEnvironment {
         var received = 0
         var dropped = 0
         func end() throws {
+            defer { if dropped > 0 { log.say("\(dropped) values were dropped") } }
             try output.print(.object(("received", .number(received)), ("dropped", .number(dropped))))
-            if dropped > 0 { log.say("\(dropped) values were dropped") }
         }
         do {
             let limited = limits.time.map { stream.take(until: .tick(after: $0)) } ?? stream
@@ -84,11 +84,11 @@ extension CommandEnvironment {
                 }
             }
         } catch is CancellationError {
-            try end()
+            output.print(despite: CancellationError(), log) { try end() }
             throw CancellationError()
         } catch let error as BLEError {
             dropped = stream.counters.dropped + droppedBefore()
-            try end()
+            output.print(despite: error, log) { try end() }
             throw error
         }
         try end()

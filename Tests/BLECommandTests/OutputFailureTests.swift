@@ -1,0 +1,91 @@
+import BLESimulator
+import BLEStreams
+import Glibc
+import Interruption
+import Testing
+
+@testable import ble
+
+/// What becomes of a command whose results can't be written.
+@Suite(.timeLimit(.minutes(10))) struct OutputFailureTests {
+    /// Where nothing can be written.
+    enum Sink: CaseIterable {
+        /// A disk without room.
+        case full
+        /// A pipe whose reader has left.
+        case unread
+
+        func open() throws -> Int32 {
+            BrokenPipes.areErrors
+            if self == .full { return Glibc.open("/dev/full", O_WRONLY | O_CLOEXEC) }
+            var ends: [Int32] = [0, 0]
+            // No other child may get the reading end.
+            let status = pipe2(&ends, O_CLOEXEC)
+            try #require(status == 0)
+            close(ends[0])
+            return ends[1]
+        }
+    }
+
+    /// Prints the values of a stream that has none, and ends like this.
+    private func printAll(endingWith failure: any Error, to sink: Sink) async throws {
+        let descriptor = try sink.open()
+        defer { close(descriptor) }
+        let limits = try StreamLimits("notify", Arguments(parsing: [], options: StreamLimits.options))
+        try await VirtualTime.run { time in
+            let adapter = AdapterChoice.radio(SimulatedAir(time).adapter())
+            try await Central.with(adapter) { central in
+                let environment = CommandEnvironment(
+                    central: central,
+                    adapter: adapter,
+                    store: nil,
+                    output: Output(isJSON: true, to: descriptor),
+                    log: Log(isVerbose: false),
+                    signals: TerminationSignals(),
+                    hasChosenAdapter: false,
+                    isFresh: false
+                )
+                let stream = BLEStream<Int>(buffer: .unbounded) { feed in
+                    feed.finish(throwing: failure)
+                    return {}
+                }
+                try await environment.printAll(stream, limits) { _ in .value }
+            }
+        }
+    }
+
+    @Test(arguments: Sink.allCases)
+    func `counts that can't be written don't hide why a stream ended`(_ sink: Sink) async {
+        let failure = BLEError(.disconnected, operation: "notifications", cause: "the link ended")
+        let thrown = await #expect(throws: BLEError.self) { try await printAll(endingWith: failure, to: sink) }
+        #expect(thrown?.code == .disconnected)
+        await #expect(throws: CancellationError.self) {
+            try await printAll(endingWith: CancellationError(), to: sink)
+        }
+    }
+
+    @Test func `a tree that nobody reads doesn't hide what went wrong`() async throws {
+        let sink = try Sink.unread.open()
+        defer { close(sink) }
+        let child = try Child(CommandRun.program, ["info", Demo.trouble, "--simulated"], sink: sink)
+        #expect(await LineReader(child.errors).rest().joined().contains("timed out"))
+        #expect(await Child.exitStatus(of: child.process) == 1)
+        close(child.output)
+    }
+
+    /// Shows a part of an update, and its end.
+    private func showUpdate(on sink: Sink) throws {
+        let descriptor = try sink.open()
+        defer { close(descriptor) }
+        let progress = UpdateProgress(Output(isJSON: true, to: descriptor), Log(isVerbose: false))
+        progress.show(CommandProgress(phase: "upload", completed: 1, total: 2))
+        try progress.complete(2)
+    }
+
+    @Test func `an update whose lines a full disk has lost ends as a failure`() throws {
+        let thrown = #expect(throws: BLEError.self) { try showUpdate(on: .full) }
+        #expect(thrown?.systemError == ENOSPC)
+    }
+
+    @Test func `an update whose reader has left is no failure`() throws { try showUpdate(on: .unread) }
+}
