@@ -86,8 +86,22 @@ import Testing
         #expect(await run.line()?.hasSuffix("  00") == true)
         run.signal(SIGINT)
         let end = try await run.end()
-        #expect(end.status == 0 && end.output.last == "read me", "\(end.complaint)")
+        #expect(end.status == 130 && end.output.last == "read me", "\(end.complaint)")
         #expect(end.errors.contains("ble: interrupted"), "\(end.complaint)")
+    }
+
+    @Test func `a command that failed shows in the status, though nobody reads any more`() async throws {
+        let sink = try OutputFailureTests.Sink.unread.open()
+        defer { close(sink) }
+        let child = try Child(
+            CommandRun.program,
+            ["shell", Demo.values, "--simulated"],
+            sink: sink,
+            input: "read \(Demo.unknown)\nread \(Demo.readOnly)\n"
+        )
+        #expect(await LineReader(child.errors).rest().joined().contains(Demo.unknown))
+        #expect(await Child.exitStatus(of: child.process) == 1)
+        close(child.output)
     }
 
     @Test func `options that it can't honour are refused`() async throws {

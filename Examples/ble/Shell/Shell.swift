@@ -14,8 +14,8 @@ struct Shell: Command {
         the shell, and Ctrl-C ends the command that runs. SIGTERM and a terminal that closes end the shell, and no more
         lines are run. At a terminal, lines are edited with libedit or libreadline, where one of them is installed:
         arrow keys recall former lines, and Tab completes commands, options and UUIDs. Lines are not kept after the end.
-        When the lines come from a pipe or a file, the exit status is 1 if a command failed. --timeout applies to the
-        connection.
+        When the lines come from a pipe or a file, the exit status is 130 if Ctrl-C ended a command, otherwise 1 if one
+        failed. --timeout applies to the connection.
         """
 
     private let peripheral: PeripheralName
@@ -42,11 +42,16 @@ struct Shell: Command {
             environment.log.say("connected to \(peripheral.text); `help` lists the commands, `exit` ends")
             return try await runLines(LineEditor(completing: Self.candidates(database)), in: environment)
         }
-        if status == .failed { throw AlreadyTold() }
+        switch status {
+        case .done: break
+        case .failed: throw AlreadyTold()
+        case .interrupted(let interruption): throw interruption
+        }
     }
 
     private func runLines(_ editor: LineEditor, in environment: CommandEnvironment) async throws -> ShellStatus {
         var status = ShellStatus.done
+        func fail() { if case .done = status { status = .failed } }
         while let line = try await editor.line("\(peripheral.text)> ") {
             let words = ShellWords.split(line)
             guard let first = words.first else { continue }
@@ -55,14 +60,18 @@ struct Shell: Command {
                 try await run(first, Array(words.dropFirst()), in: environment)
             } catch let error as UsageError {
                 environment.log.say(error.message)
-                status = .failed
+                fail()
             } catch let error as BLEError {
                 environment.log.say(error.messageText)
-                status = .failed
+                fail()
             } catch is AlreadyTold {
-                status = .failed
+                fail()
+            } catch is OutputClosed {
+                // What failed before the reader left has failed all the same.
+                break
             } catch let interruption as Interrupted where !interruption.endsAll {
                 environment.log.say("interrupted")
+                status = .interrupted(interruption)
             }
         }
         // A person at the terminal has seen what failed.
@@ -131,7 +140,11 @@ struct Shell: Command {
     }
 }
 
-/// Whether a command of the shell has failed.
+/// What has become of the shell's commands.
 private enum ShellStatus: Sendable {
-    case done, failed
+    case done
+    /// One has failed.
+    case failed
+    /// Ctrl-C has ended one, whose results are incomplete.
+    case interrupted(Interrupted)
 }
