@@ -20,7 +20,7 @@ let hasKernelRadio = Context.environment["BLESTREAMS_BACKEND"] != "none"
 let isFuzzing = Context.environment["BLESTREAMS_FUZZING"] != nil
 
 let commandDependencies: [Target.Dependency] = [
-    "BLEDevices", "BLERadio", "BLEStreams", "BLESimulator", "CGetopt", "Interruption",
+    "BLEDevices", "BLERadio", "BLEStreams", "BLESimulator", "CGetopt", "ConsoleOutput", "Interruption",
 ]
 
 let package = Package(
@@ -47,14 +47,15 @@ let package = Package(
         .systemLibrary(name: "CGetopt", path: "Examples/CGetopt"),
         .executableTarget(
             name: "Transfer",
-            dependencies: ["BLEStreams", "BLESimulator", "Interruption"],
+            dependencies: ["BLEStreams", "BLESimulator", "ConsoleOutput", "Interruption"],
             path: "Examples/Transfer"
         ),
         .executableTarget(
             name: "Fleet",
-            dependencies: ["BLEDevices", "BLEStreams", "BLESimulator", "Interruption"],
+            dependencies: ["BLEDevices", "BLEStreams", "BLESimulator", "ConsoleOutput", "Interruption"],
             path: "Examples/Fleet"
         ),
+        .target(name: "ConsoleOutput", path: "Examples/ConsoleOutput"),
         .target(name: "Interruption", dependencies: ["BLEStreams"], path: "Examples/Interruption"),
         .executableTarget(
             name: "UpdateTiming",
@@ -63,19 +64,19 @@ let package = Package(
         ),
         .executableTarget(
             name: "HeartRate",
-            dependencies: ["BLEDevices", "BLEStreams", "BLESimulator", "Interruption"],
+            dependencies: ["BLEDevices", "BLEStreams", "BLESimulator", "ConsoleOutput", "Interruption"],
             path: "Examples/HeartRate"
         ),
         .executableTarget(
             name: "Sensor",
-            dependencies: ["BLEStreams", "BLESimulator", "Interruption"],
+            dependencies: ["BLEStreams", "BLESimulator", "ConsoleOutput", "Interruption"],
             path: "Examples/Sensor"
         ),
 
         // Nine small programs in one executable: one module to compile and one program to link.
         .executableTarget(
             name: "Programs",
-            dependencies: ["BLEDevices", "BLEStreams", "BLESimulator", "Interruption"],
+            dependencies: ["BLEDevices", "BLEStreams", "BLESimulator", "ConsoleOutput", "Interruption"],
             path: "Examples/Programs"
         ),
 
@@ -159,7 +160,9 @@ let package = Package(
         .testTarget(name: "SimulationTests", dependencies: ["BLESimulator", "BLEStreams", "SimulatedWorlds"]),
         .testTarget(
             name: "BLECommandTests",
-            dependencies: ["ble", "BLEDevices", "BLERadio", "BLEStreams", "BLESimulator", "Interruption"]
+            dependencies: [
+                "ble", "BLEDevices", "BLERadio", "BLEStreams", "BLESimulator", "ConsoleOutput", "Interruption",
+            ]
         ),
         // Needs what it compiles snippets against, and imports none of it.
         .testTarget(
@@ -211,7 +214,9 @@ if Context.environment["BLESTREAMS_TESTS"] == "concurrent" {
         ],
     ]
     let needed = ["Crasher", "StoreWriter"] + threaded.keys
-    let others = ["CBenchmarks", "FuzzedProcedures", "HeapInUse", "Interruption", "SimulatedWorlds"]
+    let others = [
+        "CBenchmarks", "ConsoleOutput", "FuzzedProcedures", "HeapInUse", "Interruption", "SimulatedWorlds",
+    ]
     package.targets.removeAll { target in
         others.contains(target.name) || [.test, .executable].contains(target.type) && !needed.contains(target.name)
     }

@@ -1,5 +1,6 @@
 import BLEDevices
 import BLEStreams
+import ConsoleOutput
 import Glibc
 import Synchronization
 
@@ -83,17 +84,10 @@ final class Table: Sendable {
     private func line(_ address: BluetoothAddress, _ state: borrowing State) -> String {
         guard let row = state.rows[address] else { return "\(address)" }
         let columns = [
-            "\(address)", padded(row.name ?? "", 12), padded(row.state, 46),
-            padded(row.beatsPerMinute.map { "\($0) bpm" } ?? "", 8), padded("\(row.values) values", 12),
+            "\(address)", (row.name ?? "").fitted(to: 12), row.state.fitted(to: 46),
+            (row.beatsPerMinute.map { "\($0) bpm" } ?? "").fitted(to: 8), "\(row.values) values".fitted(to: 12),
             row.gaps > 0 ? "\(row.gaps) gaps" : "",
         ]
         return columns.joined(separator: "  ")
-    }
-
-    private func padded(_ text: String, _ width: Int) -> String {
-        // A device can have any name: remove whatever moves the cursor.
-        let plain = String(text.unicodeScalars.filter { $0.value >= 32 && $0.value != 127 }.map(Character.init))
-        return plain.count > width
-            ? plain.prefix(width - 1) + "…" : plain + String(repeating: " ", count: width - plain.count)
     }
 }

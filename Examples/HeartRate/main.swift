@@ -8,6 +8,7 @@
 import BLEDevices
 import BLESimulator
 import BLEStreams
+import ConsoleOutput
 import Glibc
 import Interruption
 
@@ -51,7 +52,7 @@ func printBeats(of sensor: Peripheral) async throws {
 func follow(on adapter: AdapterChoice) async throws {
     try await Central.with(adapter) { central in
         let sensor = try await strongestSensor(central)
-        print("Following \(sensor.name ?? "a sensor") at \(sensor.address).")
+        print("Following \(sensor.name?.harmless ?? "a sensor") at \(sensor.address).")
         try await printBeats(of: sensor.peripheral)
     }
 }

@@ -1,4 +1,5 @@
 import BLEDevices
+import ConsoleOutput
 
 extension BluetoothUUID {
     static let configuration = BluetoothUUID(high: 0x7A1C_0050_5F2B_4C8E, low: 0x9D3A_6B70_E14F_2C55)
@@ -35,7 +36,7 @@ func configure(on adapter: AdapterChoice, _ words: [String]) async throws {
                 print("Nothing was changed: \(error.cause).")
             }
             let label = try await queue.run(.read(BluetoothUUID.label))
-            print("The device is called \(label.text ?? label.hex).")
+            print("The device is called \(label.text?.harmless ?? label.hex).")
         }
     }
 }

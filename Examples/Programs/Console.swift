@@ -1,4 +1,5 @@
 import BLEDevices
+import ConsoleOutput
 import Foundation
 
 /// An event at the console.
@@ -22,7 +23,7 @@ func console(on adapter: AdapterChoice, _ words: [String]) async throws {
         let device = try await central.scan(for: .service(SerialService.nordicUART.service))
             .timeout(.seconds(10))
             .first()
-        print("Connecting to \(device.name ?? "\(device.address)"). Type a line to send it.")
+        print("Connecting to \(device.name?.harmless ?? "\(device.address)"). Type a line to send it.")
         try await device.peripheral.withLink { link in
             let line = link.bytes(of: .nordicUART)
             let answers = line.chunks.assembled(until: .delimiter("\r\n")).map(Event.received)
@@ -34,7 +35,7 @@ func console(on adapter: AdapterChoice, _ words: [String]) async throws {
                     print("> \(text)")
                     try await line.write("\(text)\r\n".utf8)
                 case .received(let octets):
-                    print("< \(String(decoding: octets, as: UTF8.self))")
+                    print("< \(String(decoding: octets, as: UTF8.self).harmless)")
                 }
             }
         }

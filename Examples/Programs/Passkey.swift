@@ -1,4 +1,5 @@
 import BLEDevices
+import ConsoleOutput
 
 extension BluetoothUUID {
     static let lock = BluetoothUUID(high: 0x7A1C_0060_5F2B_4C8E, low: 0x9D3A_6B70_E14F_2C55)
@@ -21,7 +22,7 @@ func passkey(on adapter: AdapterChoice, _ words: [String]) async throws {
             try await lock.withLink(pairing: answers) { link in
                 let state = try await link.read(BluetoothUUID.lockState)
                 let level = link.security.level?.description ?? "not encrypted"
-                print("The \(visit) link, \(level): the lock is \(state.text ?? state.hex).")
+                print("The \(visit) link, \(level): the lock is \(state.text?.harmless ?? state.hex).")
             }
         }
     }

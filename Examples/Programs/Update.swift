@@ -1,4 +1,5 @@
 import BLEDevices
+import ConsoleOutput
 import Synchronization
 
 /// Updates the firmware of a device, and resumes after a lost link.
@@ -11,7 +12,7 @@ func update(on adapter: AdapterChoice, _ words: [String]) async throws {
         let device = try await central.scan(for: .service(FirmwareUpdateFlow.PlainProfile.standard.service))
             .timeout(.seconds(10))
             .first()
-        print("Updating \(device.name ?? "\(device.address)") with \(image.bytes.count) octets.")
+        print("Updating \(device.name?.harmless ?? "\(device.address)") with \(image.bytes.count) octets.")
         try await device.peripheral.withQueue { queue in
             try await withThrowingTaskGroup { group in
                 group.addTask {

@@ -8,6 +8,7 @@
 
 import BLESimulator
 import BLEStreams
+import ConsoleOutput
 import Glibc
 import Interruption
 
@@ -50,7 +51,7 @@ func send(on adapter: AdapterChoice) async throws {
 func receive(on adapter: AdapterChoice) async throws {
     try await Central.with(adapter) { central in
         let sender = try await central.scan(for: .service(.transferService)).timeout(.seconds(10)).first()
-        print("Found \(sender.name ?? "a sender") at \(sender.address).")
+        print("Found \(sender.name?.harmless ?? "a sender") at \(sender.address).")
 
         try await sender.peripheral.withLink { link in
             let received = try await link.notifications(of: .transfer)
@@ -58,7 +59,7 @@ func receive(on adapter: AdapterChoice) async throws {
                 .assembled(until: .endOfMessage("EOM"))
                 .timeout(.seconds(30))
                 .first()
-            print(String(decoding: received, as: UTF8.self))
+            print(String(decoding: received, as: UTF8.self).harmlessLines)
             print("\(received.count) octets received.")
         }
     }

@@ -1,6 +1,7 @@
 // Talks to Bluetooth Low Energy devices from the command line; `ble --help` says how.
 
 import BLEStreams
+import ConsoleOutput
 import Glibc
 import Interruption
 

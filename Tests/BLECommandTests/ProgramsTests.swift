@@ -56,6 +56,22 @@ import Testing
         }
     }
 
+    /// A control sequence, one that begins with a single C1 character, and a reversal of direction.
+    private static let hostile = "\u{1B}[2J\u{9B}31m\u{202E}"
+    private static let escaped = #"\u{1b}[2J\u{9b}31m\u{202e}"#
+
+    @Test func `console shows what a device sends without what a terminal would obey`() async throws {
+        let run = try await run("console", "AT\(Self.hostile)", "AT+VERSION")
+        #expect(run.status == 0, "\(run)")
+        #expect(run.output.contains("< AT\(Self.escaped): OK"), "\(run.output)")
+    }
+
+    @Test func `configure shows a device's label without what a terminal would obey`() async throws {
+        let run = try await run("configure", "label=Kitchen\(Self.hostile)")
+        #expect(run.status == 0, "\(run)")
+        #expect(run.output.last == "The device is called Kitchen\(Self.escaped).", "\(run.output)")
+    }
+
     @Test func `presence tells of a beacon that goes and comes back`() async throws {
         let run = try await run("presence")
         #expect(run.status == 0, "\(run)")

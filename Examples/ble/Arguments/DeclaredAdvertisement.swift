@@ -1,5 +1,6 @@
 import BLEDevices
 import BLEStreams
+import ConsoleOutput
 
 /// The advertisement that the options of a command declare.
 struct DeclaredAdvertisement: Sendable {

@@ -1,4 +1,5 @@
 import BLEStreams
+import ConsoleOutput
 
 /// Says what keeps this machine from working with Bluetooth devices.
 struct Doctor: Command {

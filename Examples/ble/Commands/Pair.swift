@@ -1,4 +1,5 @@
 import BLEStreams
+import ConsoleOutput
 
 /// Pairs with a peripheral.
 struct Pair: Command {

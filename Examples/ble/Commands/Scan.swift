@@ -1,4 +1,5 @@
 import BLEStreams
+import ConsoleOutput
 import Glibc
 
 /// Lists the devices that advertise.

@@ -1,5 +1,6 @@
 import BLEDevices
 import BLEStreams
+import ConsoleOutput
 
 extension DecodedValue {
     /// Its number, or its first one, which a plot shows.

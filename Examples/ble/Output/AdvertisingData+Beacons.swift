@@ -1,5 +1,6 @@
 import BLEDevices
 import BLEStreams
+import ConsoleOutput
 
 extension AdvertisingData {
     /// Its beacon formats, as members of an object: `iBeacon`, `eddystone`, `bthome`.

@@ -1,4 +1,5 @@
 import BLEStreams
+import ConsoleOutput
 
 /// What `ble info` has found out about a device.
 struct GATTTree {

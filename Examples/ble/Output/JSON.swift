@@ -1,3 +1,5 @@
+import ConsoleOutput
+
 /// A JSON value whose objects keep the order of their keys.
 enum JSON: Sendable {
     case string(String)

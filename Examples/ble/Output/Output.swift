@@ -1,5 +1,6 @@
 import BLERadio
 import BLEStreams
+import ConsoleOutput
 import Glibc
 import Synchronization
 

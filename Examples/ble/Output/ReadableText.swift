@@ -1,4 +1,5 @@
 import BLEStreams
+import ConsoleOutput
 
 extension Collection<UInt8> {
     /// The octets in lower-case hexadecimal.
@@ -34,36 +35,6 @@ extension Collection<UInt8> {
         let decoded = isEmpty ? nil : uuid.flatMap { Decoders.decode(self, of: $0) }
         guard let decoded, !decoded.isText(of: self) || count == 1 else { return readableText }
         return "\(hexText)  \(decoded.text)"
-    }
-}
-
-extension String {
-    /// The text without anything that could move a terminal's cursor, change its colours, reverse the direction of what
-    /// follows, or spill over its line: a device can have any name.
-    var harmless: String {
-        var text = ""
-        var marks = 0
-        for scalar in unicodeScalars {
-            marks = scalar.columns == 0 ? marks + 1 : 0
-            // No script puts more marks on one letter.
-            if marks > 3 { continue }
-            if scalar.isPrintable {
-                text.unicodeScalars.append(scalar)
-            } else {
-                text += "\\u{\(String(scalar.value, radix: 16))}"
-            }
-        }
-        return text
-    }
-}
-
-extension Unicode.Scalar {
-    /// Whether it is shown as it is in a line.
-    var isPrintable: Bool {
-        switch properties.generalCategory {
-        case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate, .unassigned: false
-        default: true
-        }
     }
 }
 

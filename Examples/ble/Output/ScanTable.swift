@@ -1,4 +1,5 @@
 import BLEStreams
+import ConsoleOutput
 
 /// The devices that a scan hears, as a table for a terminal: a line each, in the order of first reception.
 struct ScanTable {

@@ -1,4 +1,5 @@
 import BLEStreams
+import ConsoleOutput
 
 /// How a value's octets are shown to a person, and what a program gets besides them.
 struct ValueStyle: Sendable {

@@ -1,3 +1,5 @@
+import ConsoleOutput
+
 extension String {
     /// The text for a terminal with this many columns: long lines are broken between fields, which two spaces separate,
     /// otherwise between words, and within a word only if it is longer than a line. A command in backticks, which may be
@@ -11,11 +13,6 @@ extension String {
             return line.columns > columns ? LineBreaker.lines(of: line, columns, hanging).joined(separator: "\n") : line
         }
         .joined(separator: "\n")
-    }
-
-    /// The text without what a terminal would interpret, line by line.
-    var harmlessLines: String {
-        split(separator: "\n", omittingEmptySubsequences: false).map { String($0).harmless }.joined(separator: "\n")
     }
 }
 

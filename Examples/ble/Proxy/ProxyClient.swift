@@ -1,4 +1,5 @@
 import BLEStreams
+import ConsoleOutput
 import Synchronization
 
 /// One client that uses the adapter over the network, from its greeting until it leaves.

@@ -1,4 +1,5 @@
 import BLEStreams
+import ConsoleOutput
 @preconcurrency import Dispatch
 import Glibc
 

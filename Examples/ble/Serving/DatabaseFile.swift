@@ -1,4 +1,5 @@
 import BLEStreams
+import ConsoleOutput
 import FoundationEssentials
 
 /// A file's description of a device, in the format that `ble info --json` prints.

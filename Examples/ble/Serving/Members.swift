@@ -1,3 +1,4 @@
+import ConsoleOutput
 import FoundationEssentials
 
 /// The members of one object in a file. An unknown member is an error, so that a misspelt name doesn't silently become

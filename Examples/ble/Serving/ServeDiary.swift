@@ -1,5 +1,6 @@
 import BLERadio
 import BLEStreams
+import ConsoleOutput
 
 /// Reports what happens to `ble serve` and `ble advertise`, one line each.
 struct ServeDiary: Sendable {

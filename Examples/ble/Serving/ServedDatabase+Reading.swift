@@ -1,4 +1,5 @@
 import BLEStreams
+import ConsoleOutput
 import FoundationEssentials
 
 extension ServedDatabase {

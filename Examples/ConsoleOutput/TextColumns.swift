@@ -1,11 +1,11 @@
 /// The width of text on a terminal, and how to fit it into a width.
 extension String {
     /// The number of columns that the text takes on a terminal; it must be ``harmless``.
-    var columns: Int { unicodeScalars.reduce(0) { $0 + $1.columns } }
+    package var columns: Int { unicodeScalars.reduce(0) { $0 + $1.columns } }
 
     /// The text in exactly this many columns: padded, or cut with `…` at its end. What moves the cursor is escaped
     /// first.
-    func fitted(to width: Int) -> String {
+    package func fitted(to width: Int) -> String {
         guard width > 0 else { return "" }
         let text = harmless
         let columns = text.columns
@@ -26,7 +26,7 @@ extension Unicode.Scalar {
     /// As terminals count: none for a combining mark, two for East Asian wide characters and emoji.
     ///
     /// Source: Unicode Standard Annex 11.
-    var columns: Int {
+    package var columns: Int {
         switch properties.generalCategory {
         case .nonspacingMark, .enclosingMark: return 0
         default: break
