@@ -12,6 +12,7 @@
 import BLEDevices
 import BLESimulator
 import BLEStreams
+import ConsoleOutput
 import Glibc
 import Interruption
 
@@ -64,9 +65,14 @@ func simulate() async throws {
 }
 
 func run(_ words: [String]) async throws {
+    let options = ["--keep", "--metrics", "--simulated"]
+    if let wrong = words.first(where: { $0.hasPrefix("--") && !options.contains($0) }) {
+        printError("There is no option '\(wrong)'; there are \(options.joined(separator: ", ")).")
+        exit(2)
+    }
     let addresses = words.filter { !$0.hasPrefix("--") }
     if let wrong = addresses.first(where: { BluetoothAddress.candidates(for: $0).isEmpty }) {
-        print("'\(wrong)' is not an address. Write one like C4:F2:17:1A:1D:BB.")
+        printError("'\(wrong)' is not an address. Write one like C4:F2:17:1A:1D:BB.")
         exit(2)
     }
     if words.contains("--simulated") { return try await simulate() }
@@ -75,16 +81,17 @@ func run(_ words: [String]) async throws {
             try await follow(on: .default, addresses, isKept: words.contains("--keep"))
         }
     } catch let error as BLEError where error.code == .adapterNotFound || error.code == .unsupportedSystem {
-        print("No adapter: \(error)")
+        printError("No adapter: \(error)")
         try await simulate()
     }
 }
 
+printLinesAtOnce()
 do {
     try await run(Array(CommandLine.arguments.dropFirst()))
 } catch is Interrupted {
     exit(Interrupted.exitStatus)
 } catch {
-    print("Fleet failed: \(error)")
+    printError("Fleet failed: \(error)")
     exit(1)
 }

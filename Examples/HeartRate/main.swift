@@ -94,6 +94,11 @@ func simulate() async throws {
     }
 }
 
+printLinesAtOnce()
+if let wrong = CommandLine.arguments.dropFirst().first(where: { $0 != "--simulated" }) {
+    printError("There is no option '\(wrong)'; there is --simulated.")
+    exit(2)
+}
 do {
     if CommandLine.arguments.contains("--simulated") {
         try await simulate()
@@ -101,13 +106,13 @@ do {
         do {
             try await signals.interrupt { try await follow(on: .default) }
         } catch let error as BLEError where error.code == .adapterNotFound || error.code == .unsupportedSystem {
-            print("No adapter: \(error)")
+            printError("No adapter: \(error)")
             try await simulate()
         }
     }
 } catch is Interrupted {
     exit(Interrupted.exitStatus)
 } catch {
-    print("HeartRate failed: \(error)")
+    printError("HeartRate failed: \(error)")
     exit(1)
 }

@@ -7,6 +7,7 @@
 // Ctrl-C switches off what was switched on, and drops the links, before a program ends.
 
 import BLEStreams
+import ConsoleOutput
 import Glibc
 import Interruption
 
@@ -84,14 +85,18 @@ func start(_ program: Program, _ words: [String], isSimulated: Bool) async throw
     do {
         try await program.run(.default, words)
     } catch let error as BLEError where error.code == .adapterNotFound || error.code == .unsupportedSystem {
-        print("No adapter: \(error)")
+        printError("No adapter: \(error)")
         try await simulate(program, words)
     }
 }
 
+printLinesAtOnce()
 var words = CommandLine.arguments.dropFirst().filter { $0 != "--simulated" }
 let isSimulated = CommandLine.arguments.contains("--simulated")
 do {
+    if let wrong = words.first(where: { $0.hasPrefix("--") }) {
+        throw Usage("There is no option '\(wrong.prefix { $0 != "=" })'; there is --simulated.")
+    }
     guard let name = words.first, let program = programs.first(where: { $0.name == name }) else {
         for program in programs { print("swift run Programs \(program.name)   \(program.summary)") }
         exit(words.isEmpty ? 0 : 2)
@@ -106,6 +111,6 @@ do {
 } catch is Interrupted {
     exit(Interrupted.exitStatus)
 } catch {
-    print("\(error)")
+    printError("\(error)")
     exit(error is Usage ? 2 : 1)
 }

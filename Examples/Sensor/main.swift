@@ -5,6 +5,7 @@
 
 import BLESimulator
 import BLEStreams
+import ConsoleOutput
 import Glibc
 import Interruption
 
@@ -42,6 +43,11 @@ func serve(on adapter: AdapterChoice) async throws {
     }
 }
 
+printLinesAtOnce()
+if let wrong = CommandLine.arguments.dropFirst().first(where: { $0 != "--simulated" }) {
+    printError("There is no option '\(wrong)'; there is --simulated.")
+    exit(2)
+}
 do {
     try await TerminationSignals().interrupt {
         guard CommandLine.arguments.contains("--simulated") else { return try await serve(on: .default) }
@@ -55,6 +61,6 @@ do {
 } catch is Interrupted {
     exit(Interrupted.exitStatus)
 } catch {
-    print("Sensor failed: \(error)")
+    printError("Sensor failed: \(error)")
     exit(1)
 }

@@ -80,23 +80,27 @@ func simulate() async throws {
     }
 }
 
+printLinesAtOnce()
 do {
     switch CommandLine.arguments.dropFirst().first {
     case "send":
         try await signals.interrupt { try await send(on: .default) }
     case "--simulated":
         try await simulate()
-    default:
+    case let word?:
+        printError("'\(word)' is neither send nor --simulated.")
+        exit(2)
+    case nil:
         do {
             try await signals.interrupt { try await receive(on: .default) }
         } catch let error as BLEError where error.code == .adapterNotFound || error.code == .unsupportedSystem {
-            print("No adapter: \(error)")
+            printError("No adapter: \(error)")
             try await simulate()
         }
     }
 } catch is Interrupted {
     exit(Interrupted.exitStatus)
 } catch {
-    print("Transfer failed: \(error)")
+    printError("Transfer failed: \(error)")
     exit(1)
 }

@@ -42,7 +42,7 @@ import Testing
     @Test(.enabled(if: hasNoAdapter, "with an adapter it serves"))
     func `Sensor says what keeps it from serving, and doesn't crash`() async throws {
         let run = try await CommandRun([], simulated: false, of: "Sensor").end()
-        #expect(run.status == 1 && run.output.last?.hasPrefix("Sensor failed: ") == true, "\(run)")
+        #expect(run.status == 1 && run.errors.last?.hasPrefix("Sensor failed: ") == true, "\(run)")
     }
 
     private static let hasNoAdapter = (try? Central.adapters())?.isEmpty ?? true
@@ -52,7 +52,26 @@ import Testing
         let words = options + ["C4:F2:17:1A:1D:BB", "nearby"]
         let run = try await CommandRun(words, simulated: false, of: "Fleet").end()
         let refusal = "'nearby' is not an address. Write one like C4:F2:17:1A:1D:BB."
-        #expect(run.status == 2 && run.output == [refusal], "\(run)")
+        #expect(run.status == 2 && run.output.isEmpty && run.errors == [refusal], "\(run)")
+    }
+
+    @Test(arguments: [
+        ("HeartRate", []), ("Sensor", []), ("Transfer", []), ("Fleet", []), ("Programs", ["logger"]),
+    ])
+    func `a mistyped option is refused, and starts nothing`(_ name: String, _ words: [String]) async throws {
+        let run = try await CommandRun(words + ["--simulatd"], simulated: false, of: name).end()
+        #expect(run.status == 2 && run.output.isEmpty && run.complaint.contains("'--simulatd'"), "\(run)")
+    }
+
+    @Test(arguments: [("HeartRate", [], "62 beats"), ("Programs", ["presence"], "1.1 is here")])
+    func `a line comes through a pipe before the next one`(
+        _ name: String,
+        _ words: [String],
+        _ line: String
+    ) async throws {
+        let arguments = words + ["--simulated"]
+        let run = try CommandRun(arguments, simulated: false, of: name, interruptedAt: line, in: .output)
+        #expect(try await run.end().status == 130)
     }
 
     @Test func `Transfer receives a whole message`() async throws {

@@ -1,0 +1,11 @@
+@preconcurrency import Glibc
+
+/// Has each printed line written at once, even to a pipe or the journal of a service, which would otherwise get nothing
+/// until there are 4 kB. To be called before anything is printed.
+package func printLinesAtOnce() { setvbuf(stdout, nil, _IOLBF, 0) }
+
+/// Prints what is no result to standard error, without what a terminal would interpret.
+package func printError(_ text: String) {
+    let octets = Array("\(text.harmlessLines)\n".utf8)
+    _ = octets.withUnsafeBytes { write(STDERR_FILENO, $0.baseAddress, $0.count) }
+}
