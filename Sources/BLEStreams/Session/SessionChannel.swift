@@ -57,7 +57,9 @@ final class SessionConsumer: Sendable {
 }
 
 /// The consumers of one subscription of a session, over all its links.
-struct SessionChannel {
+///
+/// It is a class because a dictionary has it: each value's delivery would move the whole of it out and back.
+final class SessionChannel {
     typealias Wake = @Sendable () -> Void
 
     private struct Consumer {
@@ -110,7 +112,7 @@ struct SessionChannel {
     /// Adds a consumer; if there is no other one, it gets the buffered values.
     ///
     /// - Returns: its number, and whether it has to be woken.
-    mutating func add(_ consumer: SessionConsumer) -> (id: Int, mustWake: Bool) {
+    func add(_ consumer: SessionConsumer) -> (id: Int, mustWake: Bool) {
         var (entry, mustWake) = (Consumer(consumer: consumer), false)
         if let place = consumer.place { place.beginsInMessage = beginsInMessage(place) }
         if consumers.isEmpty {
@@ -121,7 +123,7 @@ struct SessionChannel {
         return (consumers.add(entry), mustWake)
     }
 
-    private mutating func beginsInMessage(_ place: ConsumerPlace) -> Bool {
+    private func beginsInMessage(_ place: ConsumerPlace) -> Bool {
         // One entry only: the consumer may have left several times, as by two streams that are merged.
         let entry = torn.firstIndex { $0.consumer === place.consumer }
         if let entry { torn.remove(at: entry) }
@@ -130,7 +132,7 @@ struct SessionChannel {
     }
 
     /// - Returns: whether the consumer has to be woken.
-    private mutating func giveBacklog(to consumer: SessionConsumer) -> Bool {
+    private func giveBacklog(to consumer: SessionConsumer) -> Bool {
         var mustWake = consumer.lost(dropped)
         var run: [CharacteristicValue] = []
         for kept in backlog.elements {
@@ -150,7 +152,7 @@ struct SessionChannel {
 
     /// Removes a consumer, to be released outside the lock. What the only one of a planned subscription has not taken is
     /// the next one's: a program that takes one message at a time loses nothing between them.
-    mutating func remove(_ id: Int) -> SessionConsumer? {
+    func remove(_ id: Int) -> SessionConsumer? {
         guard let entry = consumers.remove(id) else { return nil }
         let leavesInMessage = entry.consumer.place?.leavesInMessage == true
         if isPlanned, consumers.isEmpty, let rest = entry.consumer.takeRest?() {
@@ -168,7 +170,7 @@ struct SessionChannel {
     }
 
     /// - Returns: whom to wake, without a lock.
-    mutating func deliver(_ values: [CharacteristicValue], now: Duration) -> Few<Wake> {
+    func deliver(_ values: [CharacteristicValue], now: Duration) -> Few<Wake> {
         isFlowing = true
         guard !consumers.isEmpty else {
             for value in values { keep(value, now: now) }
@@ -179,12 +181,12 @@ struct SessionChannel {
         return woken
     }
 
-    private mutating func keep(_ value: CharacteristicValue, now: Duration) {
+    private func keep(_ value: CharacteristicValue, now: Duration) {
         endInterruption(now: now)
         append(Kept(value: value, gap: gap.take()))
     }
 
-    private mutating func append(_ kept: Kept) {
+    private func append(_ kept: Kept) {
         if backlog.count == Self.backlogLimit {
             _ = backlog.popFirst()
             dropped += 1
@@ -192,7 +194,7 @@ struct SessionChannel {
         backlog.append(kept)
     }
 
-    private mutating func endInterruption(now: Duration) {
+    private func endInterruption(now: Duration) {
         guard let (start, reason) = interruption.take() else { return }
         let next = StreamGap(reason: reason, duration: now - start)
         gap = gap?.merged(with: next) ?? next
@@ -201,7 +203,7 @@ struct SessionChannel {
     /// Values were dropped before they arrived here. The first consumer is told before its buffered values.
     ///
     /// - Returns: whom to wake, without a lock.
-    mutating func lost(_ count: Int) -> Few<Wake> {
+    func lost(_ count: Int) -> Few<Wake> {
         if consumers.isEmpty { dropped += count }
         var woken: Few<Wake> = []
         for entry in consumers.all where entry.consumer.lost(count) { woken.append(entry.consumer.wake) }
@@ -211,14 +213,14 @@ struct SessionChannel {
     /// The subscription is in place: the time until now is a gap.
     ///
     /// - Returns: whom to wake, and the consumers, to be told without a lock.
-    mutating func switchedOn(now: Duration) -> (woken: Few<Wake>, consumers: [SessionConsumer]) {
+    func switchedOn(now: Duration) -> (woken: Few<Wake>, consumers: [SessionConsumer]) {
         isOn = true
         endInterruption(now: now)
         return (showGaps(now: now), consumers.all.map(\.consumer))
     }
 
     /// The link or the subscription has ended: no consumer gets values until the next one.
-    mutating func interrupted(by reason: any Error, now: Duration) {
+    func interrupted(by reason: any Error, now: Duration) {
         cancel = nil
         isConfirmed = false
         guard isOn || isFlowing else { return }
@@ -230,7 +232,7 @@ struct SessionChannel {
     }
 
     /// The reason why the link ended is known better now.
-    mutating func explained(by reason: any Error, now: Duration) {
+    func explained(by reason: any Error, now: Duration) {
         interruption = interruption.map { Self.explained($0, by: reason, now) }
         consumers.updateEach { entry in
             entry.interruption = entry.interruption.map { Self.explained($0, by: reason, now) }
@@ -255,11 +257,11 @@ struct SessionChannel {
 
     /// Removes all consumers except those that outlive a failure of the session; the caller tells them of the end
     /// without a lock.
-    mutating func finish() -> [SessionConsumer] {
+    func finish() -> [SessionConsumer] {
         consumers.removeAll { $0.consumer.finish != nil }.map(\.consumer)
     }
 
-    private mutating func showGaps(now: Duration) -> Few<Wake> {
+    private func showGaps(now: Duration) -> Few<Wake> {
         var woken: Few<Wake> = []
         consumers.updateEach { entry in
             guard let (start, reason) = entry.interruption else { return }

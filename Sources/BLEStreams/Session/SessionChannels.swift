@@ -14,6 +14,15 @@ final class SessionChannels: Sendable {
         /// Whether the session has ended.
         var isOver = false
         var onWish: (@Sendable () -> Void)?
+
+        /// The channel of a subscription, made if there is none.
+        mutating func channel(of subscription: Session.Subscription) -> SessionChannel {
+            if let channel = channels[subscription] { return channel }
+            let channel = SessionChannel(isPlanned: false)
+            channels[subscription] = channel
+            order.append(subscription)
+            return channel
+        }
     }
 
     private let timeline: any Timeline
@@ -45,9 +54,9 @@ final class SessionChannels: Sendable {
                 failure = state.failure
                 return nil
             }
-            if state.channels[subscription] == nil { state.order.append(subscription) }
-            let added = state.channels[subscription, default: SessionChannel(isPlanned: false)].add(consumer)
-            return (added.id, added.mustWake, state.channels[subscription]?.isOn == true)
+            let channel = state.channel(of: subscription)
+            let added = channel.add(consumer)
+            return (added.id, added.mustWake, channel.isOn)
         }
         guard let entered else {
             consumer.finish?(failure)
