@@ -213,11 +213,23 @@ class CentralController(AirController):
         self.send_hci_packet(Report([entry]))
 
     def on_hci_reset_command(self, command):
-        """Bumble's goes on scanning, and then refuses the kernel's parameters for the next scan."""
+        """Bumble's goes on scanning, and then refuses the kernel's parameters for the next scan; and it keeps its links.
+
+        A kernel that is blocked may reset a controller without ending its links first: the peers lose them silently.
+        """
+        self.forget_links()
         self.le_scan_enable = False
         self.pending_le_connection = None
         self.random_address = NO_ADDRESS
         return super().on_hci_reset_command(command)
+
+    def forget_links(self):
+        links, self.le_connections = list(self.le_connections.values()), {}
+        for link in links:
+            peer = self.link.find_le_controller(link.peer_address)
+            theirs = peer and peer.le_connections.get(link.self_address)
+            if theirs:
+                peer.on_le_disconnected(theirs, hci.HCI_ErrorCode.CONNECTION_TIMEOUT_ERROR)
 
     def on_packet(self, packet):
         if packet[0] == hci.HCI_COMMAND_PACKET and self.pending_le_connection:

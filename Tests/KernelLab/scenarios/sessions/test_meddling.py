@@ -2,7 +2,7 @@
 
 import pytest
 
-from lab import names
+from lab import faults, names
 from lab.bluetoothctl import Bluetoothctl
 from lab.neighbour import Neighbour
 from lab.rfkill import RFKILL, blocked
@@ -38,13 +38,16 @@ def end(run):
 def test_rfkill_in_the_middle_of_everything(ble, bumble):
     session = ble.start(*FOLLOW)
     scan = ble.start("scan", "--duplicates", "--json")
-    absent = ble.start("read", f"{names.ABSENT}/random", names.VALUE, "--json")
+    ending = [scan]
+    # Goes round close-of-unused-link: an attempt to connect would end in it.
+    if not faults.present("close-of-unused-link"):
+        ending.append(ble.start("read", f"{names.ABSENT}/random", names.VALUE, "--json"))
     for run in (session, scan):
         run.wait_lines(2)
     mark = bumble.peer.mark()
     try:
         with blocked(bumble.index):
-            for run in (scan, absent):
+            for run in ending:
                 assert run.end().status == 1 and '"code":"adapterBlocked"' in run.stderr, run
                 assert "rfkill unblock bluetooth" in run.stderr and "ble adapter on" in run.stderr, run
             session.wait_text("the adapter is blocked", "stderr")
