@@ -15,6 +15,9 @@ def strangers(bumble, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     yield
     bumble.management.privacy(bumble.index, False)
+    # What `ble` has switched on, it notes until the machine is restarted.
+    for note in Path("/run/blestreams").glob("privacy-*"):
+        note.unlink()
     bumble.management.unpair(bumble.index, names.NEAR)
     bumble.peer.command("forget")
 
