@@ -55,6 +55,16 @@ import Testing
         return command.map { $0.parameters == [1] }
     }
 
+    /// Waits until all that the kernel has answered is processed.
+    private func settle() async throws {
+        let settled = Events<Void> { [kernel] yield in
+            kernel.loop.enqueue { kernel.management.submit(ManagementReadInformation()) { _ in yield(()) } }
+            return RadioActivity {}
+        }
+        try await answerInformation([.powered])
+        _ = await settled.next()
+    }
+
     private func tell(_ settings: ManagementSettings) throws {
         var writer = ByteWriter()
         writer.uint32(settings.rawValue)
@@ -102,6 +112,8 @@ import Testing
             try tell([.powered, .bondable])
             #expect(try await set(.setSecureConnections) == true)
         }
+        // What is answered behind the release is switched off by itself.
+        try await settle()
         settings.release()
         #expect(try await set(.setBondable) == false)
         #expect(try await set(.setSecureConnections) == false)
