@@ -27,10 +27,10 @@ def new(name: str) -> Path:
 
 def read_by_btmon(file: Path) -> str:
     """What btmon prints of a capture; it must understand all of it. Its release 5.66 needs an adapter with the number of the
-    capture's, switched on, or it crashes; and it takes a device's services from what a bluetoothd has left of another one
-    with the same address, which may crash it, too."""
-    for cache in Path("/var/lib/bluetooth").glob("*/cache"):
-        shutil.rmtree(cache)
+    capture's, switched on, or it crashes; and it takes the services of both sides from what a bluetoothd has left of others
+    with their addresses, which may crash it, too."""
+    for adapter in Path("/var/lib/bluetooth").glob("*:*"):
+        shutil.rmtree(adapter)
     result = subprocess.run(["btmon", "-r", str(file)], capture_output=True, text=True, errors="replace", timeout=120)
     assert result.returncode == 0, f"btmon ended with {result.returncode}: {result.stderr}\n{result.stdout[-2000:]}"
     found = UNDECODED.search(result.stdout)
