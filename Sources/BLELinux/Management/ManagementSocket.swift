@@ -19,8 +19,8 @@ final class ManagementSocket: Sendable {
 
     private struct State: ~Copyable {
         var client = ManagementClient()
-        /// The callers that wait for answers, and whether the kernel may have had no room for these.
-        var answers: [ManagementClient.RequestID: (opcode: ManagementOpcode, call: Answer, mayBeLost: Bool)] = [:]
+        /// The callers that wait for answers.
+        var answers: [ManagementClient.RequestID: (opcode: ManagementOpcode, call: Answer)] = [:]
         /// Called for commands that the controller leaves unanswered.
         var unanswered: (@Sendable (ManagementOpcode) -> Void)?
         var timers: [ManagementClient.RequestID: RadioActivity] = [:]
@@ -28,14 +28,6 @@ final class ManagementSocket: Sendable {
         /// Called when no answer is outstanding any more.
         var idle = Observers<@Sendable () -> Void>()
         var drops = DropCounter()
-        /// Whether the queue may have overflowed since it was last empty, so that events behind the last one may be
-        /// missing.
-        var mayLackEnd = false
-
-        /// Takes into account that packets are missing: any answer may be among them.
-        mutating func noteLoss() {
-            for id in answers.keys { answers[id]?.mayBeLost = true }
-        }
     }
 
     /// The number that the adapter has now.
@@ -127,7 +119,7 @@ final class ManagementSocket: Sendable {
     ) {
         let actions = state.withLock { state in
             let (id, output) = state.client.submit(command, index: index)
-            state.answers[id] = (Command.opcode, call, false)
+            state.answers[id] = (Command.opcode, call)
             var actions: [Action] = []
             perform(output, &state, &actions)
             return actions
@@ -197,13 +189,13 @@ extension ManagementSocket {
             // One reading of the clock serves a batch that the kernel has not timed.
             let now = timeline.wallTime
             let actions = state.withLock { state in
-                if count == ReceiveBuffer.slots { state.mayLackEnd = true }
+                state.drops.hasRead(count)
                 var actions: [Action] = []
                 actions.reserveCapacity(count)
                 for datagram in 0..<count {
                     let lost = state.drops.lost(upTo: buffer.dropped(datagram))
                     if lost > 0 {
-                        state.noteLoss()
+                        state.client.missedDatagrams()
                         actions.append(.lost(lost))
                     }
                     let time = buffer.kernelTime(datagram) ?? now
@@ -214,9 +206,9 @@ extension ManagementSocket {
             carryOut(actions)
         }
         guard case .ended = outcome else {
-            let isEmpty = last < ReceiveBuffer.slots || socket.readinessNow(for: .readable).isEmpty
+            let isEmpty = SocketDrain.isEmpty(socket, behind: last)
             // Nearly all that comes unasked is advertisements.
-            let (isAwaited, mayLackEnd) = state.withLock { (!$0.answers.isEmpty, $0.mayLackEnd) }
+            let (isAwaited, mayLackEnd) = state.withLock { (!$0.answers.isEmpty, $0.drops.mayLackEnd) }
             if isEmpty, mayLackEnd { tellLossBehindLast() }
             reading.hasRead(found, of: socket, mayPause: !isAwaited)
             return isEmpty
@@ -236,9 +228,8 @@ extension ManagementSocket {
     private func tellLossBehindLast() {
         let total = socket.droppedSinceOpening()
         let lost = state.withLock { state in
-            state.mayLackEnd = false
             let lost = state.drops.lost(byNow: total)
-            if lost > 0 { state.noteLoss() }
+            if lost > 0 { state.client.missedDatagrams() }
             return lost
         }
         if lost > 0 { carryOut([.lost(lost)]) }
@@ -257,9 +248,7 @@ extension ManagementSocket {
         }
         for completion in output.completed {
             if let answer = state.answers.removeValue(forKey: completion.id) {
-                // An answer that may be lost says nothing of the controller.
-                let isLost = answer.mayBeLost && completion.outcome == .timedOut
-                if completion.outcome.isSilence(of: answer.opcode), !isLost {
+                if completion.outcome.isSilence(of: answer.opcode), !completion.mayBeLost {
                     actions.append(.unanswered(answer.opcode))
                 }
                 actions.append(.answer(answer.call, completion.outcome))

@@ -147,6 +147,16 @@ import Testing
         #expect(client.received(complete(.setPowered, hci0)).completed.map(\.id) == [third])
     }
 
+    @Test func `an answer that is known to be lost costs its own command alone`() {
+        var client = Client()
+        let (first, _) = client.submit(ManagementReadInformation(), index: hci0)
+        client.missedDatagrams()
+        let completion = Client.Completion(id: first, outcome: .timedOut, mayBeLost: true)
+        #expect(client.timerFired(first).completed == [completion])
+        let (second, _) = client.submit(ManagementReadInformation(), index: hci0)
+        #expect(client.received(complete(.readInformation, hci0)).completed.map(\.id) == [second])
+    }
+
     @Test func `a command that is withdrawn before its turn never leaves`() {
         var client = Client()
         _ = client.submit(ManagementSetLowEnergy(true), index: hci0)

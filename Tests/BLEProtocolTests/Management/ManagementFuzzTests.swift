@@ -59,6 +59,8 @@ import Testing
                 var octets: [UInt8] = [0x01, 0x00, 0x00, 0x00, 0x03, 0x00, 0x05, 0x00, 0x00]
                 octets[2] = UInt8.random(in: 0...1, using: &source)
                 output = client.received(octets)
+            case 5:
+                client.missedDatagrams()
             default:
                 // A header that fits, so that the parameters are looked at.
                 let parameters = source.octets(upTo: 60)

@@ -44,6 +44,7 @@ private struct ManagementRun: ~Copyable {
             let reply = ManagementReply(opcode: .readVersion, index: index, status: .success, parameters: octets)
             _ = reply.status.description
             Self.commands[kind % Self.commands.count].read(reply)
+        case 7: client.missedDatagrams()
         default:
             // With a header that fits, so that the parameters are looked at.
             let (code, parameters) = (UInt16(input.octet() & 0x3F), input.chunk())

@@ -31,6 +31,9 @@ extension ManagementClient {
     package struct Completion: Equatable, Sendable {
         package let id: RequestID
         package let outcome: Outcome
+        /// Whether the answer of a command that timed out may be among datagrams that were lost: it says nothing of the
+        /// controller.
+        package var mayBeLost = false
     }
 
     package enum Outcome: Equatable, Sendable {

@@ -89,6 +89,11 @@ package struct ManagementClient: ~Copyable, Sendable {
         return output
     }
 
+    /// Datagrams were lost: the answers of all commands that have been sent may be among them.
+    package mutating func missedDatagrams() {
+        for place in sent.indices { sent[place].mayBeLost = true }
+    }
+
     /// The socket refused a command that was returned in `send`: the kernel has not received it.
     package mutating func sendFailed(_ id: RequestID) -> Output {
         var output = Output()
@@ -105,9 +110,12 @@ package struct ManagementClient: ~Copyable, Sendable {
         var output = Output()
         guard let place = sent.firstIndex(where: { $0.id == id && $0.state != .expired }) else { return output }
         let request = sent[place]
-        if request.state == .awaited { output.completed.append(Completion(id: id, outcome: .timedOut)) }
-        if request.elderWasAnswered {
-            // The answer that was matched with an older command was this one's: the older one's was lost.
+        if request.state == .awaited {
+            output.completed.append(Completion(id: id, outcome: .timedOut, mayBeLost: request.mayBeLost))
+        }
+        if request.elderWasAnswered || request.mayBeLost {
+            // No late answer is to be expected, which a later command's would be taken for: it was lost, or was matched
+            // with an older command, whose own was lost.
             sent.remove(at: place)
         } else {
             sent[place].state = .expired
@@ -232,5 +240,7 @@ extension ManagementClient {
         let index: ManagementIndex
         var state = State.awaited
         var elderWasAnswered = false
+        /// Whether datagrams were lost since it was sent.
+        var mayBeLost = false
     }
 }
