@@ -17,7 +17,8 @@ extension BLEError {
                 ?? "the peripheral did not accept a connection within \(limit)",
             remedy: obstacle?.remedy
                 ?? "Check that it is switched on, in range, advertising, and not connected to another central. "
-                + "If a scan finds no device at all, switch the adapter off and on with `Central.powerCycle()`."
+                + "If a scan finds no device at all, or no longer this one after an attempt was given up, switch the "
+                + "adapter off and on with `Central.powerCycle()`."
         )
         error.elapsed = limit
         return error

@@ -27,8 +27,8 @@ def new(name: str) -> Path:
 
 def read_by_btmon(file: Path) -> str:
     """What btmon prints of a capture; it must understand all of it. Its release 5.66 needs an adapter with the number of the
-    capture's, switched on, or it crashes; and it takes the services of both sides from what a bluetoothd has left of others
-    with their addresses, which may crash it, too."""
+    capture's, switched on, or it crashes; and it reads the services that a bluetoothd has cached for the same addresses in
+    other scenarios, and may crash on those, too."""
     for adapter in Path("/var/lib/bluetooth").glob("*:*"):
         shutil.rmtree(adapter)
     result = subprocess.run(["btmon", "-r", str(file)], capture_output=True, text=True, errors="replace", timeout=120)
