@@ -8,7 +8,8 @@ extension LinuxRadio {
     /// ignores later ones.
     ///
     /// If bluetoothd runs, the adapter's setting stays as it is: it is the agent's, and can't be read back. The same
-    /// applies if this program answers the pairings of centrals, by this radio or another one on the adapter.
+    /// applies if this program answers the pairings of centrals by this radio, or by another one on the adapter with a
+    /// capability other than ``PairingCapability/noInputNoOutput``.
     public func expectPairing(with peer: BluetoothAddress, as capability: PairingCapability) {
         // This reads files, so it isn't done when the link is made.
         let isAlone = Bluetoothd.presenceByProcesses(on: adapter.kernel) == .absent

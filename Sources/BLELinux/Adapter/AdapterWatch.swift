@@ -105,10 +105,10 @@ final class AdapterWatch: Sendable {
         for info in news { for sink in sinks { sink.send(info) } }
     }
 
-    /// Whoever has switched it on: if it is off once more, that is another matter.
+    /// Forgets, a moment later, that this program had switched it off: it is on again, whoever has done that, and a later
+    /// power-off has another cause.
     private func forgetSwitching(_ name: String) {
-        guard let time = SwitchedHere.last(name) else { return }
-        let timer = timeline.schedule(after: SwitchedHere.pause) { SwitchedHere.remove(name, time) }
+        guard let timer = SwitchedHere.removeLater(name, on: timeline) else { return }
         let former = state.withLock { state in
             defer { state.forgetting = timer }
             return state.forgetting

@@ -18,7 +18,7 @@ final class LinuxAdapter: Sendable {
         var address: BluetoothAddress?
         /// Shows whether the number still belongs to the controller that was seen with it.
         var grip: (number: UInt16, grip: any AdapterGrip)?
-        /// How often the controller that was held was gone.
+        /// How often a held controller has disappeared.
         var removals = 0
     }
 
@@ -150,8 +150,10 @@ final class LinuxAdapter: Sendable {
         let held = known.grip.flatMap { $0.number == here.number && $0.grip.isThere ? $0 : nil }
         let grip = held ?? Self.grip(here, in: table)
         // A hold that doesn't even show a controller that was just found shows nothing.
-        let isAnew = known.grip != nil && held == nil && grip?.grip.isThere == true
+        let mayBeAnew = held == nil && grip?.grip.isThere == true
         let former = place.withLock { place -> Place in
+            // Unless another thread has counted it, which holds the new one then.
+            let isAnew = mayBeAnew && place.grip?.grip.isThere == false
             defer {
                 place = Place(
                     number: here.number,
@@ -229,8 +231,11 @@ final class LinuxAdapter: Sendable {
         (try? socket?.descriptor.peers(of: number, asCentral: isCentral)) ?? []
     }
 
-    /// Whether it has a link, in either role, made by any program; `false` if the kernel doesn't say.
-    var isLinked: Bool { !peers(asCentral: true).isEmpty || !peers(asCentral: false).isEmpty }
+    /// The peers of all links, in either role, made by any program; empty if the kernel doesn't say.
+    var peers: [BluetoothAddress] { peers(asCentral: true) + peers(asCentral: false) }
+
+    /// Whether it has a link; `false` if the kernel doesn't say.
+    var isLinked: Bool { !peers.isEmpty }
 
     /// The adapter's facts if it can be used now.
     ///

@@ -253,7 +253,7 @@ extension Advertisement {
     /// passes: a server that resumes keeps its centrals meanwhile, and tries again.
     private func refusalBesideLink(_ failure: ManagementFailure) -> BLEError? {
         guard failure.status == .invalidParameters else { return nil }
-        let peers = adapter.peers(asCentral: true) + adapter.peers(asCentral: false)
+        let peers = adapter.peers
         return peers.isEmpty ? nil : .advertisementBesideLink(to: peers, adapter.name)
     }
 }

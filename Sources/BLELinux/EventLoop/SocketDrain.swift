@@ -18,6 +18,11 @@ struct SocketDrain {
     /// The errors in a row after which a socket is given up.
     private static let patience = 8
 
+    /// Whether a queue was read to its end, if its last batch had so many datagrams.
+    static func isEmpty(_ socket: borrowing FileDescriptor, behind last: Int) -> Bool {
+        last < ReceiveBuffer.slots || socket.readinessNow(for: .readable).isEmpty
+    }
+
     /// Calls `batch` with the number of datagrams in the buffer, as often as necessary.
     static func empty(
         _ socket: borrowing FileDescriptor,

@@ -7,6 +7,12 @@ struct DropCounter {
     private var total: UInt32 = 0
     /// How many beyond that total are counted already.
     private var ahead: UInt32 = 0
+    /// Whether the queue may have overflowed since the socket was last asked, so that events behind the last one may be
+    /// missing: ask it when the queue is empty.
+    private(set) var mayLackEnd = false
+
+    /// So many datagrams were read together.
+    mutating func hasRead(_ count: Int) { if count == ReceiveBuffer.slots { mayLackEnd = true } }
 
     /// The number lost since the last call, by the total of a datagram. The total wraps around, and so does the
     /// difference.
@@ -21,6 +27,7 @@ struct DropCounter {
 
     /// The number lost since the last call, by the total that the socket was asked for.
     mutating func lost(byNow newTotal: UInt32?) -> Int {
+        mayLackEnd = false
         guard let newTotal, newTotal &- total > ahead else { return 0 }
         let lost = newTotal &- total - ahead
         ahead += lost

@@ -252,7 +252,7 @@ extension SocketLink {
 
     /// Reports what was lost after the last PDU that arrived.
     private func reportLoss(of socket: SharedDescriptor, to receiver: any ATTLinkReceiver) {
-        let lost = dropped.withLock { $0.lost(upTo: socket.descriptor.droppedSinceOpening()) }
+        let lost = dropped.withLock { $0.lost(byNow: socket.descriptor.droppedSinceOpening()) }
         if lost > 0 { receiver.linkDropped(lost) }
     }
 }

@@ -97,11 +97,9 @@ final class PowerSwitch: Sendable {
     private func finish(_ outcome: Result<Void, ManagementFailure>) {
         switch outcome {
         case .success where isOn:
-            let name = adapter.name
-            if let time = SwitchedHere.last(name) {
-                // Keeps this object, and so the timer.
-                pause { [self] in withExtendedLifetime(self) { SwitchedHere.remove(name, time) } }
-            }
+            // The timer keeps this object, and so itself.
+            let timer = SwitchedHere.removeLater(adapter.name, on: timeline) { [self] in withExtendedLifetime(self) {} }
+            self.timer.withLock { $0 = timer }
         case .failure where !isOn: SwitchedHere.remove(adapter.name)
         default: break
         }
@@ -114,37 +112,42 @@ final class PowerSwitch: Sendable {
 /// errors of activities that end say so.
 enum SwitchedHere {
     private struct State {
-        var times = 0
-        /// Which time it was, by the name.
-        var adapters: [String: Int] = [:]
+        var count = 0
+        /// Which power-off was the last one, by the adapter's name.
+        var last: [String: Int] = [:]
     }
 
     /// How long after it is on again it is removed: activities that ended with the adapter are reported a moment later.
-    static let pause = Duration.seconds(1)
+    private static let pause = Duration.seconds(1)
 
     private static let state = Mutex(State())
 
     static func insert(_ adapter: String) {
         state.withLock { state in
-            state.times += 1
-            state.adapters[adapter] = state.times
+            state.count += 1
+            state.last[adapter] = state.count
         }
     }
 
-    static func remove(_ adapter: String) { state.withLock { $0.adapters[adapter] = nil } }
+    static func remove(_ adapter: String) { state.withLock { $0.last[adapter] = nil } }
 
-    /// Removes it, unless it was switched off once more since that time.
-    static func remove(_ adapter: String, _ time: Int) {
-        state.withLock { state in
-            guard state.adapters[adapter] == time else { return }
-            state.adapters[adapter] = nil
+    /// Removes it a moment later, unless it is switched off once more.
+    ///
+    /// - Parameter removed: called then.
+    /// - Returns: the timer; `nil` if there is nothing to remove.
+    static func removeLater(
+        _ adapter: String,
+        on timeline: any Timeline,
+        _ removed: @escaping @Sendable () -> Void = {}
+    ) -> RadioActivity? {
+        guard let last = state.withLock({ $0.last[adapter] }) else { return nil }
+        return timeline.schedule(after: pause) {
+            state.withLock { if $0.last[adapter] == last { $0.last[adapter] = nil } }
+            removed()
         }
     }
 
-    /// The time when it was switched off last; `nil` if it was on since.
-    static func last(_ adapter: String) -> Int? { state.withLock { $0.adapters[adapter] } }
-
-    static func contains(_ adapter: String) -> Bool { last(adapter) != nil }
+    static func contains(_ adapter: String) -> Bool { state.withLock { $0.last[adapter] != nil } }
 }
 
 extension ManagementFailure {

@@ -153,9 +153,9 @@ final class PairingDialogue: Sendable {
     ///
     /// The Security Manager drops a link after a step that took too long: this device's, if the program was asked nearly
     /// that long ago and has not answered. A program that was stopped meanwhile learns of that, of its own timer's end
-    /// and of a late answer at once, in any order.
+    /// and of a late answer at once, in any order. An end among events that were lost has no reason: it may be that one.
     func linkEnded(_ reason: ManagementDisconnectReason) {
-        guard reason == .localHost else { return }
+        guard reason == .localHost || reason == .unspecified else { return }
         let now = timeline.now
         state.withLock { state in
             guard let asked = state.asked, state.consent.answer == nil else { return }

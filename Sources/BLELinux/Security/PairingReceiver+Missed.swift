@@ -9,18 +9,9 @@ extension PairingReceiver {
     /// A central that came unseen would not be answered when it pairs, and the bond that the kernel makes without a
     /// question would not be told. One that left unseen would leave its questions open.
     func missedEvents() {
-        let mayLook = state.withLock { state in
-            if state.isLooking { state.mustLookAgain = true }
-            defer { state.isLooking = true }
-            return !state.isLooking && !state.isOver
-        }
-        guard mayLook else { return }
+        guard state.withLock({ !$0.isOver && $0.looking.begin() }) else { return }
         surroundings.management.submit(ManagementGetConnections()) { [self] answer in
-            let isAgain = state.withLock { state in
-                defer { (state.isLooking, state.mustLookAgain) = (false, false) }
-                return state.mustLookAgain
-            }
-            if isAgain { return missedEvents() }
+            if state.withLock({ $0.looking.end() }) { return missedEvents() }
             if case .success(let connections) = answer { compare(with: connections.addresses.compactMap(\.lowEnergy)) }
         }
     }

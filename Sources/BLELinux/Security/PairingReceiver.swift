@@ -45,9 +45,8 @@ final class PairingReceiver: Sendable {
         var isGettingReady = true
         /// Whether a bluetoothd has started meanwhile, which must be set up too.
         var mustGetReadyAgain = false
-        /// Whether the kernel is asked who is connected, and whether it must be asked again behind that.
-        var isLooking = false
-        var mustLookAgain = false
+        /// The question to the kernel who is connected, after a loss of events.
+        var looking = OneAtATime()
         var isOver = false
     }
 

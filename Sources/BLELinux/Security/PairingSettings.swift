@@ -19,8 +19,8 @@ final class PairingSettings: Sendable {
         var observation: RadioActivity?
         var repairs = 0
         var lastRepair = Duration.zero
-        /// Whether the settings are being read after a loss of events.
-        var isLooking = false
+        /// The reading of the settings after a loss of events.
+        var looking = OneAtATime()
     }
 
     /// How often a setting is switched on again: after that, a program that insists on the contrary prevails.
@@ -130,16 +130,11 @@ final class PairingSettings: Sendable {
     }
 
     /// Reads the settings, since another program's change may be among events that were lost; once at a time, however
-    /// many are.
+    /// many are. The answer may be among them, too.
     private func look() {
-        let mayLook = state.withLock { state in
-            guard state.holders > 0, !state.isLooking else { return false }
-            state.isLooking = true
-            return true
-        }
-        guard mayLook else { return }
+        guard state.withLock({ $0.holders > 0 && $0.looking.begin() }) else { return }
         management.submit(ManagementReadInformation()) { [self] answer in
-            state.withLock { $0.isLooking = false }
+            if state.withLock({ $0.looking.end() }) { return look() }
             if case .success(let information) = answer { changed(to: information.current) }
         }
     }

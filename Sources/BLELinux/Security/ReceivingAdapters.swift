@@ -1,6 +1,7 @@
 internal import Synchronization
 
-/// The adapters on which this program answers the pairings of centrals, by any of its radios.
+/// The adapters whose pairing capability a reception of this program has set, by any of its radios; not those without
+/// input and output, whose capability every link restores.
 ///
 /// The pairing capability is the adapter's: a radio that set it for a link of its own would take it from the reception
 /// that another radio has begun.

@@ -142,28 +142,6 @@ import Testing
         withExtendedLifetime(radio) {}
     }
 
-    @Test func `a setting that pairings need is switched on again though it went off unseen`() async throws {
-        let isBondable: () -> Bool = {
-            kernel.with { $0.adapters[kernel.central]?.settings.contains(.bondable) == true }
-        }
-        let radio = try run.radio()
-        let receiving = radio.receivePairings(PairingReception(.noInputNoOutput) { _ in .justWorks }) { _ in }
-        await kernel.idle()
-        #expect(isBondable())
-        kernel.with { state in
-            state.unheard { state in
-                state.adapters[kernel.central]?.settings.remove(.bondable)
-                state.tell(kernel.central, 0x06, [0, 0, 0, 0])
-            }
-            state.tellOfDevice(kernel.central)
-        }
-        await kernel.idle()
-        #expect(isBondable())
-        receiving.cancel()
-        await kernel.idle()
-        withExtendedLifetime(radio) {}
-    }
-
     // MARK: - Keys
 
     /// Gives the kernel a bond, as a program does that can't read the kernel's list, where there is no bluetoothd.

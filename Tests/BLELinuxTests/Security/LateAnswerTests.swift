@@ -16,34 +16,15 @@ import Testing
         let reply: PairingInterview.Reply
     }
 
-    private func asked(_ event: UInt8 = 0x10, _ rest: [UInt8] = []) async throws -> Bench {
+    private func asked(_ event: UInt16 = 0x10, _ rest: [UInt8] = []) async throws -> Bench {
         let kernel = try KernelDouble()
         let replies = Mutex<PairingInterview.Reply?>(nil)
         let interview = PairingInterview(.keyboardDisplay) { _, reply in
             replies.withLock { $0 = reply }
             kernel.management.submit(ManagementReadInformation()) { _ in }
         }
-        let dialogue = PairingDialogue(
-            with: .example,
-            on: "hci0",
-            asking: interview,
-            management: kernel.management,
-            bus: SystemBus(address: "unix:path=/nowhere/bus"),
-            bluetoothd: .absent,
-            loop: kernel.loop,
-            timeline: kernel.timeline
-        )
-        dialogue.begin {}
-        var writer = ByteWriter()
-        writer.managementAddress(ManagementAddress(.example))
-        let parameters = (writer.bytes + rest)[...]
-        let packet = ManagementPacket(
-            code: UInt16(event),
-            index: ManagementIndex(rawValue: 0),
-            parameters: parameters
-        )
-        let question = try ManagementEvent(decoding: packet)
-        kernel.loop.enqueue { dialogue.received(question) }
+        let dialogue = kernel.dialogue(asking: interview)
+        try kernel.tell(dialogue, event, rest)
         #expect(try await kernel.answer()?.opcode == .readInformation)
         let reply = try #require(replies.withLock { $0 })
         return Bench(kernel: kernel, dialogue: dialogue, reply: reply)
@@ -60,6 +41,7 @@ import Testing
     @Test(
         arguments: [
             (29, ManagementDisconnectReason.localHost, true), (31, .localHost, true), (3600, .localHost, true),
+            (31, .unspecified, true), (10, .unspecified, false),
             (10, .localHost, false), (31, .remote, false), (31, .timeout, false),
         ]
     )

@@ -26,27 +26,7 @@ import Testing
     }
 
     private func dialogue(_ kernel: KernelDouble, _ program: Program) -> PairingDialogue {
-        let dialogue = PairingDialogue(
-            with: .example,
-            on: "hci0",
-            asking: program.interview,
-            management: kernel.management,
-            bus: SystemBus(address: "unix:path=/nowhere/bus"),
-            bluetoothd: .absent,
-            loop: kernel.loop,
-            timeline: kernel.timeline
-        )
-        dialogue.begin {}
-        return dialogue
-    }
-
-    private func tell(_ dialogue: PairingDialogue, _ kernel: KernelDouble, _ code: UInt16, _ rest: [UInt8]) throws {
-        var writer = ByteWriter()
-        writer.managementAddress(ManagementAddress(.example))
-        let parameters = (writer.bytes + rest)[...]
-        let packet = ManagementPacket(code: code, index: ManagementIndex(rawValue: 0), parameters: parameters)
-        let event = try ManagementEvent(decoding: packet)
-        kernel.loop.enqueue { dialogue.received(event) }
+        kernel.dialogue(asking: program.interview)
     }
 
     private static var octets: [UInt8] { (0..<4).map { UInt8(truncatingIfNeeded: passkey >> (8 * $0)) } }
@@ -65,7 +45,7 @@ import Testing
     ) async throws {
         let (kernel, program) = (try KernelDouble(), Program(answers))
         let dialogue = dialogue(kernel, program)
-        try tell(dialogue, kernel, 0x10, [])
+        try kernel.tell(dialogue, 0x10, [])
         let command = try await kernel.answer()
         #expect(command?.opcode.rawValue == opcode && program.questions == [.passkey])
         #expect(opcode != 0x1E || command?.parameters.suffix(4) == Self.octets[...])
@@ -82,7 +62,7 @@ import Testing
     func `a number to compare is confirmed or not`(_ answer: PairingQuestion.Answer, _ opcode: UInt16) async throws {
         let (kernel, program) = (try KernelDouble(), Program([answer]))
         let dialogue = dialogue(kernel, program)
-        try tell(dialogue, kernel, 0x0F, [0] + Self.octets)
+        try kernel.tell(dialogue, 0x0F, [0] + Self.octets)
         #expect(await kernel.next()?.opcode.rawValue == opcode)
         #expect(program.questions == [.comparison(Self.passkey)])
     }
@@ -90,7 +70,7 @@ import Testing
     @Test func `consent needs nobody: who pairs wants it`() async throws {
         let (kernel, program) = (try KernelDouble(), Program([]))
         let dialogue = dialogue(kernel, program)
-        try tell(dialogue, kernel, 0x0F, [1, 0, 0, 0, 0])
+        try kernel.tell(dialogue, 0x0F, [1, 0, 0, 0, 0])
         #expect(await kernel.next()?.opcode == .userConfirmationReply)
         #expect(program.questions.isEmpty)
         dialogue.end()
@@ -99,7 +79,7 @@ import Testing
     @Test func `a passkey to show is shown; where nobody can show it the pairing is given up`() async throws {
         let (kernel, program) = (try KernelDouble(), Program([.refuse(.needsAnswers)]))
         let dialogue = dialogue(kernel, program)
-        try tell(dialogue, kernel, 0x17, Self.octets + [2])
+        try kernel.tell(dialogue, 0x17, Self.octets + [2])
         #expect(await kernel.next()?.opcode == .cancelPairDevice)
         #expect(program.questions == [.display(Self.passkey, typed: 2)])
         let error = try #require(dialogue.failure(.cancelled))
@@ -113,18 +93,8 @@ import Testing
             late.withLock { $0 = reply }
             kernel.management.submit(ManagementReadInformation()) { _ in }
         }
-        let dialogue = PairingDialogue(
-            with: .example,
-            on: "hci0",
-            asking: interview,
-            management: kernel.management,
-            bus: SystemBus(address: "unix:path=/nowhere/bus"),
-            bluetoothd: .absent,
-            loop: kernel.loop,
-            timeline: kernel.timeline
-        )
-        dialogue.begin {}
-        try tell(dialogue, kernel, 0x10, [])
+        let dialogue = kernel.dialogue(asking: interview)
+        try kernel.tell(dialogue, 0x10, [])
         #expect(try await kernel.answer()?.opcode == .readInformation)
         dialogue.end()
         late.withLock { $0 }?(.passkey(Self.passkey))

@@ -46,6 +46,32 @@ extension KernelDouble {
         try tell(1, [UInt8(opcode.rawValue & 0xFF), UInt8(opcode.rawValue >> 8), status.rawValue] + parameters)
     }
 
+    /// A dialogue with the example peer, of a program that answers like this; there is no bluetoothd.
+    func dialogue(asking interview: PairingInterview) -> PairingDialogue {
+        let dialogue = PairingDialogue(
+            with: .example,
+            on: "hci0",
+            asking: interview,
+            management: management,
+            bus: SystemBus(address: "unix:path=/nowhere/bus"),
+            bluetoothd: .absent,
+            loop: loop,
+            timeline: timeline
+        )
+        dialogue.begin {}
+        return dialogue
+    }
+
+    /// Has a dialogue receive an event about its peer.
+    func tell(_ dialogue: PairingDialogue, _ code: UInt16, _ rest: [UInt8]) throws {
+        var writer = ByteWriter()
+        writer.managementAddress(ManagementAddress(.example))
+        let parameters = (writer.bytes + rest)[...]
+        let packet = ManagementPacket(code: code, index: ManagementIndex(rawValue: 0), parameters: parameters)
+        let event = try ManagementEvent(decoding: packet)
+        loop.enqueue { dialogue.received(event) }
+    }
+
     /// What pairings on it work with: there is no bluetoothd, and no folder for notes.
     ///
     /// - Parameter facts: what is found of the adapter each time.

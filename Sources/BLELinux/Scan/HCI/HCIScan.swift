@@ -13,9 +13,6 @@ final class HCIScan: ScanWay {
         var flush: RadioActivity?
         var timer: RadioActivity?
         var drops = DropCounter()
-        /// Whether the queue may have been full since it was last empty: then events may be missing behind the last
-        /// one.
-        var mayLackEnd = false
         var hasAnnounced = false
         var isOver = false
     }
@@ -167,7 +164,7 @@ extension HCIScan {
         let outcome = SocketDrain.empty(socket.descriptor, readiness: readiness, through: buffer) { count in
             found += count
             last = count
-            if count == ReceiveBuffer.slots { state.withLock { $0.mayLackEnd = true } }
+            state.withLock { $0.drops.hasRead(count) }
             let now = timeline.wallTime
             var reports: [AdvertisingReport] = []
             for datagram in 0..<count {
@@ -183,8 +180,8 @@ extension HCIScan {
         }
         // The adapter was removed: the socket reports that once.
         if case .ended(let error) = outcome { return fail(.system(error ?? .noDevice)) }
-        let isEmpty = last < ReceiveBuffer.slots || socket.descriptor.readinessNow(for: .readable).isEmpty
-        if isEmpty, state.withLock({ $0.mayLackEnd }) { missBehindLast() }
+        let isEmpty = SocketDrain.isEmpty(socket.descriptor, behind: last)
+        if isEmpty, state.withLock({ $0.drops.mayLackEnd }) { missBehindLast() }
         reading.hasRead(found, of: socket.descriptor, mayPause: true)
     }
 
@@ -198,10 +195,7 @@ extension HCIScan {
     /// Asks the socket how many events are missing behind the last one, which no event tells; once after each backlog.
     private func missBehindLast() {
         let total = socket.descriptor.droppedSinceOpening()
-        let lost = state.withLock { state in
-            state.mayLackEnd = false
-            return state.drops.lost(byNow: total)
-        }
+        let lost = state.withLock { $0.drops.lost(byNow: total) }
         if lost > 0 { missed(lost) }
     }
 

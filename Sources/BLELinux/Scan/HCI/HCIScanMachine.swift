@@ -169,7 +169,7 @@ struct HCIScanMachine {
         return Output()
     }
 
-    /// Some of the controller's events were lost. Where many are, that doesn't postpone what is done about it.
+    /// Some of the controller's events were lost. Repeated losses don't postpone the remedy.
     mutating func missedEvents() -> Output {
         switch state {
         case .asking, .settingParameters, .enabling:
