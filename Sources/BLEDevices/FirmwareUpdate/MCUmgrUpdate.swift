@@ -94,7 +94,7 @@ struct MCUmgrUpdate: Sendable {
         case isOnTrial
         /// The device resets itself, to run it.
         case isRestarting
-        /// The link was lost before the device has answered its reset.
+        /// The link was lost before the device answered its reset.
         case mayRestart
     }
 
@@ -144,7 +144,7 @@ struct MCUmgrUpdate: Sendable {
             throw BLEError.update(
                 .updateFailed,
                 context,
-                "the link was lost \(Self.resets) times before the device has answered its reset",
+                "the link was lost \(Self.resets) times before the device answered its reset",
                 "Bring the device nearer, and update it again: it has the image, and begins it at its next reset."
             )
         }
@@ -205,7 +205,7 @@ struct MCUmgrUpdate: Sendable {
 }
 
 extension BLEError {
-    /// Behind its reset, the device runs another image.
+    /// After its reset, the device runs another image.
     fileprivate static func doesNotRun(_ context: CommandContext) -> BLEError {
         .update(
             .updateFailed,

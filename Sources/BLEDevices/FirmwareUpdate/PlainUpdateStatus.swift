@@ -84,7 +84,8 @@ public struct PlainUpdateStatus: Hashable, Sendable {
     public var model: UInt16
     /// The largest image that it accepts, in octets.
     public var capacity: UInt32
-    /// The first four octets of the SHA-256 of the image that it is receiving or has; zeros if there is none.
+    /// The first four octets of the SHA-256 of the image that it is receiving, has, or, if it has failed, has refused;
+    /// zeros if there is none. A host ignores a failure that names any other image.
     public var image: [UInt8]
     /// The next octet of the image that it expects; it has all before.
     public var offset: UInt32

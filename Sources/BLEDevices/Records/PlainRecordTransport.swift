@@ -13,7 +13,8 @@ public import BLEStreams
 ///
 /// No command ends a report. If a flow ends before its report, the device may go on sending, and what nobody hears is
 /// lost: no later flow on that link may take the rest for its own report. Each passes over all records until the one
-/// with the requested number comes; if the end comes first, it requests its report once more, and takes that.
+/// with the requested number comes; if the end comes first, it requests its report once more, and takes that. If several
+/// reports were left, that is right for a flow that goes on from the last stored record.
 public struct PlainRecordTransport: RecordTransport {
     private let control: CharacteristicReference
     private let records: CharacteristicReference
@@ -57,7 +58,8 @@ public struct PlainRecordTransport: RecordTransport {
                     if isAlone { context.endReport(of: records) }
                     return
                 }
-                // It may be the end of the other report: what follows is all of this one, or of its repetition.
+                // It may be the end of the other report: what follows is all of this one, or of its repetition. After
+                // several, only who goes on from the last stored record is sure of that.
                 isGapless = true
                 try await context.write(request, to: control)
                 continue

@@ -4,7 +4,7 @@ extension FlightLog {
     /// The ring as a btsnoop file, which btmon and Wireshark show, and which can be replayed.
     ///
     /// A link whose beginning has left the ring begins with the ring. What was discovered of a peer follows the
-    /// beginning of its first link, and those of later ones as far as there is room.
+    /// beginning of its first link, and of later links as far as there is room.
     func file(adapter: AdapterInfo, reason: String, at time: ReceptionTime) -> [UInt8] {
         let begin = entries.first?.time ?? time
         let capture = ATTCapture(index: UInt16(adapter.name.drop { !$0.isNumber }) ?? 0)

@@ -88,8 +88,8 @@ struct FlightLog {
 
     // MARK: - Events
 
-    /// Time has passed: what is too old by now goes. To be called before each event; after a quiet hour, what came before
-    /// it is still of use.
+    /// Time has passed: what is too old by now goes. To be called before each event, but not before a file is made:
+    /// after a quiet hour, the last events are still of use.
     mutating func pass(to moment: Duration) {
         self.moment = moment
         while let first = entries.first, moment - first.moment > duration { dropFirst() }

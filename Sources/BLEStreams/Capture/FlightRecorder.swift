@@ -134,19 +134,24 @@ extension FlightRecorder {
             set { recorder.state.withLock { $0.adapter = newValue } }
         }
 
-        private func note(_ body: (inout FlightLog, ReceptionTime) -> Void) {
-            let (time, now) = (timeline.wallTime, timeline.now)
-            recorder.state.withLock { state in
+        /// Changes the state, once what is too old by now has gone.
+        private func change<Output: Sendable>(_ body: (inout State) -> Output) -> Output {
+            let now = timeline.now
+            return recorder.state.withLock { state in
                 state.log.pass(to: now)
-                body(&state.log, time)
+                return body(&state)
             }
         }
 
+        private func note(_ body: (inout FlightLog, ReceptionTime) -> Void) {
+            let time = timeline.wallTime
+            change { body(&$0.log, time) }
+        }
+
         func linkOpened(_ radioLink: any ATTLink, _ role: ATTCapture.Role) -> LinkID? {
-            let (time, now) = (timeline.wallTime, timeline.now)
-            return recorder.state.withLock { state in
+            let time = timeline.wallTime
+            return change { state in
                 state.adapter.address = state.adapter.address ?? radioLink.local
-                state.log.pass(to: now)
                 return state.log.opened(radioLink.peer, role, at: time).map(LinkID.init(handle:))
             }
         }
@@ -156,11 +161,8 @@ extension FlightRecorder {
         }
 
         func received(_ pdu: ReceivedPDU, _ link: LinkID) -> Bool {
-            let (octets, now) = (Array(pdu.bytes), timeline.now)
-            recorder.state.withLock { state in
-                state.log.pass(to: now)
-                state.log.carried(octets, isSent: false, on: link.handle, at: pdu.time)
-            }
+            let octets = Array(pdu.bytes)
+            change { $0.log.carried(octets, isSent: false, on: link.handle, at: pdu.time) }
             return true
         }
 
@@ -179,9 +181,7 @@ extension FlightRecorder {
         }
 
         func reported(_ reports: [AdvertisingReport]) {
-            let now = timeline.now
-            recorder.state.withLock { state in
-                state.log.pass(to: now)
+            change { state in
                 for report in reports {
                     state.log.advertised(
                         by: report.address,

@@ -14,7 +14,8 @@ extension BLEStream {
     /// If both have several elements waiting, they take turns. ``counters`` are the sum of both.
     ///
     /// - End: when both have ended, or one has ended without an element.
-    /// - Throw: the first error of either; it ends both, and comes behind the pairs with what the other one has received.
+    /// - Throw: the first error of either; it ends both, and comes after the pairs made of what the other one has
+    ///   already received.
     /// - Cancellation and an early `break` close both at once.
     public func combineLatest<Other: Sendable>(with other: BLEStream<Other>) -> BLEStream<(Element, Other)> {
         paired(with: other, "combineLatest") { first, second in

@@ -92,7 +92,8 @@ final class Retrying<Element: Sendable> {
         }
     }
 
-    /// Closes the upstream; throws the error if another attempt isn't worthwhile.
+    /// Closes the upstream for another attempt; if that isn't worthwhile, throws the error, and leaves it open until
+    /// ``close()``.
     @usableFromInline
     func failed(with error: any Error) throws {
         // What is thrown may be dropped by another `retry`, which then closes everything.

@@ -123,7 +123,7 @@ final class QueueCore: Sendable {
 
     // MARK: - Turns
 
-    /// Puts a command into the queue; `nil` if the queue is over.
+    /// Puts a command into the queue; `nil` if the queue is over, or is being emptied.
     func enter(
         _ name: String,
         _ priority: CommandQueue.Priority,

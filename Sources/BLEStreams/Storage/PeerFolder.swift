@@ -44,8 +44,10 @@ struct PeerFolder: Sendable {
     private static func peer(_ name: String) -> BluetoothAddress? {
         guard name.hasSuffix(suffix) else { return nil }
         let parts = name.dropLast(suffix.count).split(separator: "-")
-        guard parts.count == 7 else { return nil }
-        return BluetoothAddress(parts[..<6].joined(separator: ":") + "/" + parts[6])
+        guard parts.count == 7, let peer = BluetoothAddress(parts[..<6].joined(separator: ":") + "/" + parts[6]),
+            self.name(peer) == name
+        else { return nil }
+        return peer
     }
 
     /// The peers that have a file; none if there is no folder.
@@ -61,7 +63,7 @@ struct PeerFolder: Sendable {
         guard let folder = try TrustedFolder.open(path) else { return [:] }
         var stamps: [BluetoothAddress: FileStamp] = [:]
         for name in try folder.names() {
-            if let peer = Self.peer(name), Self.name(peer) == name { stamps[peer] = folder.stamp(of: name) }
+            if let peer = Self.peer(name) { stamps[peer] = folder.stamp(of: name) }
         }
         return stamps
     }

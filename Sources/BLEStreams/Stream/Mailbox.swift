@@ -238,7 +238,7 @@ final class Mailbox<Element: Sendable>: Sendable {
         return Cursor(
             poll: { try consumer.pollKeeping() },
             used: { remaining in consumer.used(remaining, suffix) },
-            stop: consumer.stop,
+            stop: consumer.stopKeeping,
             close: consumer.close
         )
     }
@@ -269,7 +269,6 @@ final class Mailbox<Element: Sendable>: Sendable {
 
         /// The same for a source that keeps what it hands out, once somebody says what is used.
         func pollKeeping() throws -> Polled<Element> {
-            guard unused != nil else { return try poll() }
             if remaining == 0 { return .end }
             let polled = try poll()
             if case .element(let element) = polled {
@@ -286,14 +285,13 @@ final class Mailbox<Element: Sendable>: Sendable {
         }
 
         func stop() {
-            guard unused == nil else {
-                // When it closes, what comes from now on follows what it has not used.
-                if remaining == nil { remaining = mailbox.stop() }
-                return
-            }
             onClose.take()?()
             mailbox.finish()
         }
+
+        /// The same for a source that learns only when it is closed how it was left: what comes from now on follows what
+        /// this consumer has not used, and is the next one's.
+        func stopKeeping() { if remaining == nil { remaining = mailbox.stop() } }
 
         func close() {
             if let onClose = onClose.take() {

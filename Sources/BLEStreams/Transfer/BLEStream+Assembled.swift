@@ -118,8 +118,7 @@ extension BLEStream where Element: Collection, Element.Element == UInt8 {
                     switch try upstream.poll() {
                     case .element(let chunk):
                         isLost = !assembler.findsNext
-                        // Not within `used?(…)`, which evaluates it only if the source keeps what it hands out.
-                        _ = assembler.skip(chunk)
+                        assembler.skip(chunk)
                         let needed = assembler.neededCount
                         // A mark that has begun in an earlier chunk is found by the next stream only with that one.
                         if needed <= chunk.count { upstream.used?(needed) }
@@ -166,7 +165,8 @@ extension BLEError {
             operation: subject.operation,
             object: subject.object,
             cause: "a message was given up in the middle, and lengths don't show where the next one begins",
-            remedy: "Call disconnect() and then connect() of the session: on a new link the peer begins anew."
+            remedy: "Call the session's disconnect() and connect(), and begin a new stream: on a new link the peer "
+                + "starts with a whole message."
         )
         error.isFinal = true
         return error

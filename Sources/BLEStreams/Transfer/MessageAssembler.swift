@@ -104,12 +104,9 @@ struct MessageAssembler {
     }
 
     /// Adds a chunk while it skips.
-    ///
-    /// - Returns: how many octets at its end it keeps.
-    mutating func skip(_ chunk: some Collection<UInt8>) -> Int {
+    mutating func skip(_ chunk: some Collection<UInt8>) {
         append(chunk)
         skip()
-        return unfinishedCount
     }
 
     /// Drops what it has; if it begins in the middle of a message, also the rest of that.

@@ -45,6 +45,20 @@ import Testing
         #expect(client.receives() == ["230600010001" + "09001900" + String(repeating: "aa", count: 25)])
     }
 
+    @Test func `a window that groups keep full has room again when they have left`() throws {
+        var client = subscriber(features: "04")
+        for _ in 0..<4 { try client.server.notify(pair, database: client.database) }
+        #expect(throws: ATTServer.SendRefusal.full) {
+            _ = try client.server.notify(6, [1], .window(4), database: client.database)
+        }
+        var passed = 0
+        while client.server.nextPDU() != nil {
+            passed += 1
+            if client.server.sent().room.contains(.notifications) { break }
+        }
+        #expect(passed == 2)
+    }
+
     @Test func `that all values of one characteristic are taken is reported while another one's wait`() throws {
         var client = subscriber(features: "04")
         try client.server.notify(6, [1], database: client.database)

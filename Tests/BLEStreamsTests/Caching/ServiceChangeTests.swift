@@ -18,34 +18,9 @@ import Testing
         LocalCharacteristic(BluetoothUUID(0xD001), [.read], value: .stored([1]))
     }
 
-    /// Changes the services when it is written to, and sends a number to each who subscribes to what notifies.
-    private static func changing(
-        to services: [LocalService]
-    ) -> @Sendable (PeripheralServer, Bench) async throws -> Void {
-        { server, _ in
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask {
-                    for try await write in server.writes() where write.value == [0xFF] {
-                        try server.replaceServices(services)
-                    }
-                }
-                group.addTask {
-                    var number: UInt8 = 0
-                    for try await change in server.subscriptions() where change.characteristic == "A003" {
-                        guard change.isSubscribed else { continue }
-                        number += 1
-                        try await server.notify([number], of: Bench.notifying, to: change.central)
-                    }
-                }
-                try await group.next()
-                group.cancelAll()
-            }
-        }
-    }
-
     @Test(arguments: 1...10 as ClosedRange<UInt64>)
     func `a stream goes on with the new handles`(seed: UInt64) async throws {
-        try await Bench.run(seed: seed, serve: Self.changing(to: [Self.moved])) { bench in
+        try await Bench.run(seed: seed, serve: Bench.changing(to: [Self.moved])) { bench in
             try await bench.peripheral.withLink { link in
                 let before = try await link.discover()
                 var numbers: [UInt8] = []
@@ -76,7 +51,7 @@ import Testing
     }
 
     @Test func `a stream whose characteristic is gone ends and says so`() async throws {
-        try await Bench.run(serve: Self.changing(to: [Self.without])) { bench in
+        try await Bench.run(serve: Bench.changing(to: [Self.without])) { bench in
             try await bench.peripheral.withLink { link in
                 let error = await bleError {
                     for try await _ in link.notifications(of: Bench.notifying) {
@@ -91,7 +66,7 @@ import Testing
 
     @Test func `a stream of a service that stays goes on undisturbed`() async throws {
         let services = Bench.description.services + [Self.other]
-        try await Bench.run(serve: Self.changing(to: services)) { bench in
+        try await Bench.run(serve: Bench.changing(to: services)) { bench in
             try await bench.peripheral.withLink { link in
                 let changes = link.serviceChanges
                 async let told = changes.first()
@@ -111,7 +86,7 @@ import Testing
     }
 
     @Test func `values that are followed are read again behind a change`() async throws {
-        try await Bench.run(serve: Self.changing(to: [Self.moved])) { bench in
+        try await Bench.run(serve: Bench.changing(to: [Self.moved])) { bench in
             try await bench.peripheral.withLink { link in
                 var values: [[UInt8]] = []
                 for try await value in link.values(of: Bench.notifying) {
@@ -125,7 +100,7 @@ import Testing
     }
 
     @Test func `a peripheral that says it is out of sync is asked again, once the handles are known`() async throws {
-        try await Bench.run(serve: Self.changing(to: [Self.moved])) { bench in
+        try await Bench.run(serve: Bench.changing(to: [Self.moved])) { bench in
             try await bench.peripheral.withLink { link in
                 _ = try await link.discover()
                 // The change is not heard of.
@@ -139,7 +114,7 @@ import Testing
     }
 
     @Test func `a handle that may mean something else is not used`() async throws {
-        try await Bench.run(serve: Self.changing(to: [Self.moved])) { bench in
+        try await Bench.run(serve: Bench.changing(to: [Self.moved])) { bench in
             try await bench.peripheral.withLink { link in
                 let handle = try #require(try await link.discover().characteristic(Bench.long)).valueHandle
                 bench.air.faults.add(.swallow(.indications))

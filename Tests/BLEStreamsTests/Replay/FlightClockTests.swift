@@ -33,20 +33,6 @@ import Testing
         func set(by difference: Duration) { times.withLock { $0.wall += difference } }
     }
 
-    /// A radio on a timeline that connects to one link at once.
-    private struct LinkRadio: IdleRadio {
-        let timeline: any Timeline
-        let link: FakeLink
-
-        func connect(
-            to peer: BluetoothAddress,
-            result: @escaping @Sendable (Result<any ATTLink, BLEError>) -> Void
-        ) -> RadioActivity {
-            result(.success(link))
-            return RadioActivity {}
-        }
-    }
-
     /// The handles that the recorded requests read.
     private func reads(in recorder: FlightRecorder) async throws -> [UInt8] {
         let path = FileManager.default.temporaryDirectory.appending(path: "flight-\(UUID()).btsnoop").path
@@ -59,7 +45,7 @@ import Testing
     func `what is kept neither ages nor stays young when the clock is set`(difference: Duration) async throws {
         let (timeline, recorder) = (SetTimeline(), FlightRecorder(keeping: .seconds(300)))
         let link = FakeLink(answers: [SendResult](repeating: .sent, count: 3))
-        let choice = AdapterChoice.radio(LinkRadio(timeline: timeline, link: link)).recorded(by: recorder)
+        let choice = AdapterChoice.radio(FakeRadio(link, on: timeline)).recorded(by: recorder)
         let radio = try choice.makeRadio()
         let recorded = try #require(await radio.link())
         #expect(recorded.send([0x0A, 1, 0]) == .sent)
@@ -77,7 +63,7 @@ import Testing
     @Test func `what is received ages by the same clock, whatever the kernel's time of it`() async throws {
         let (timeline, recorder) = (SetTimeline(), FlightRecorder(keeping: .seconds(300)))
         let link = FakeLink(answers: [])
-        let choice = AdapterChoice.radio(LinkRadio(timeline: timeline, link: link)).recorded(by: recorder)
+        let choice = AdapterChoice.radio(FakeRadio(link, on: timeline)).recorded(by: recorder)
         let radio = try choice.makeRadio()
         let recorded = try #require(await radio.link())
         recorded.start(Listener())

@@ -23,33 +23,8 @@ import Testing
         bench.air.faults.add(.replace(refusal.sent(by: .peripheral), with: [0x01, 0x12, 0, 0, 0x01]).times(1))
     }
 
-    /// Changes the services when it is written to, and sends a number to each who subscribes to what notifies.
-    private static func changing(
-        to services: [LocalService]
-    ) -> @Sendable (PeripheralServer, Bench) async throws -> Void {
-        { server, _ in
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask {
-                    for try await write in server.writes() where write.value == [0xFF] {
-                        try server.replaceServices(services)
-                    }
-                }
-                group.addTask {
-                    var number: UInt8 = 0
-                    for try await change in server.subscriptions() where change.characteristic == "A003" {
-                        guard change.isSubscribed else { continue }
-                        number += 1
-                        try await server.notify([number], of: Bench.notifying, to: change.central)
-                    }
-                }
-                try await group.next()
-                group.cancelAll()
-            }
-        }
-    }
-
     @Test func `a planned one that is refused behind the change is made once more, on the same link`() async throws {
-        try await Bench.run(serve: Self.changing(to: [Self.moved])) { bench in
+        try await Bench.run(serve: Bench.changing(to: [Self.moved])) { bench in
             let plan = Session.Plan(bench.peripheral).subscribing(to: Bench.notifying)
             try await bench.central.withSession(plan) { session in
                 var (numbers, gaps): ([UInt8], [StreamGap]) = ([], [])
@@ -75,7 +50,7 @@ import Testing
     }
 
     @Test func `a planned one without its characteristic ends the session, which says so`() async throws {
-        try await Bench.run(serve: Self.changing(to: [Self.without])) { bench in
+        try await Bench.run(serve: Bench.changing(to: [Self.without])) { bench in
             let plan = Session.Plan(bench.peripheral).subscribing(to: Bench.notifying)
             try await bench.central.withSession(plan) { session in
                 let error = await bleError {
@@ -90,7 +65,7 @@ import Testing
     }
 
     @Test func `a stream beside the plan that is refused behind the change ends and says so`() async throws {
-        try await Bench.run(serve: Self.changing(to: [Self.moved])) { bench in
+        try await Bench.run(serve: Bench.changing(to: [Self.moved])) { bench in
             try await bench.central.withSession(Session.Plan(bench.peripheral)) { session in
                 let error = await bleError {
                     for try await _ in session.notifications(of: Bench.notifying).timeout(.seconds(60)) {

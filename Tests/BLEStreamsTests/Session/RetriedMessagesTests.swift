@@ -14,6 +14,7 @@ extension SuccessiveMessagesTests {
         case buffered
         case retriedAlready
         case behindOnEach
+        case mergedBehindOnEach
 
         func apply(_ session: Session) -> BLEStream<String> {
             let lines = SuccessiveMessagesTests.lines(session).timeout(.seconds(5))
@@ -25,10 +26,15 @@ extension SuccessiveMessagesTests {
             case .sharedAndMerged: return lines.share().merge(with: BLEStream<String> { _ in {} })
             case .buffered: return lines.buffered(.unbounded)
             case .retriedAlready: return lines.retry(.immediate(attempts: 1))
-            case .behindOnEach:
-                return session.notifications(of: Bench.notifying).onEach { _ in }.assembled(until: .delimiter("\n"))
-                    .map(SuccessiveMessagesTests.text).timeout(.seconds(5))
+            case .behindOnEach: return Self.behindOnEach(session)
+            case .mergedBehindOnEach:
+                return Self.behindOnEach(session).merge(with: BLEStream<String> { _ in {} })
             }
+        }
+
+        private static func behindOnEach(_ session: Session) -> BLEStream<String> {
+            session.notifications(of: Bench.notifying).onEach { _ in }.assembled(until: .delimiter("\n"))
+                .map(SuccessiveMessagesTests.text).timeout(.seconds(5))
         }
     }
 

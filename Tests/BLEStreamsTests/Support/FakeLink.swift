@@ -49,8 +49,11 @@ final class FakeLink: ATTLink {
 /// A radio that connects to one link at once.
 struct FakeRadio: IdleRadio {
     private let link: FakeLink
+    let timeline: any Timeline
 
-    init(_ link: FakeLink) { self.link = link }
+    init(_ link: FakeLink, on timeline: any Timeline = PatientTimeline()) {
+        (self.link, self.timeline) = (link, timeline)
+    }
 
     var adapterInfo: AdapterInfo { AdapterInfo(name: "hci3", address: link.local, state: .poweredOn) }
 

@@ -203,8 +203,8 @@ import Testing
         assembler.skip()
         for (chunk, kept) in zip(chunks, kept) {
             #expect(assembler.isSkipping && assembler.unfinished == nil)
-            let count = assembler.skip(Array(chunk.utf8))
-            #expect(count == kept)
+            assembler.skip(Array(chunk.utf8))
+            #expect(assembler.unfinishedCount == kept)
         }
         #expect(!assembler.isSkipping)
     }

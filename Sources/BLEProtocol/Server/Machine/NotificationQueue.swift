@@ -44,9 +44,6 @@ struct NotificationQueue: Sendable {
         }
     }
 
-    private(set) var counts = ATTServer.NotificationCounts()
-    /// How often all waiting values of a characteristic were dropped, and how many, by its value handle.
-    private var breaks: [UInt16: ATTServer.Breaks] = [:]
     /// A notification that waits.
     private struct Waiting: Sendable {
         var notice: Notice
@@ -54,6 +51,9 @@ struct NotificationQueue: Sendable {
         var isShared: Bool
     }
 
+    private(set) var counts = ATTServer.NotificationCounts()
+    /// How often all waiting values of a characteristic were dropped, and how many, by its value handle.
+    private var breaks: [UInt16: ATTServer.Breaks] = [:]
     /// The waiting notifications, from `first` on; those before have been taken.
     private var notices: [Waiting?] = []
     private var first = 0

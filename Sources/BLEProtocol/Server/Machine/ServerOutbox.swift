@@ -268,6 +268,7 @@ extension ServerOutbox {
                 entries: values.map { .init(handle: $0.handle, value: $0.octets[...]) }
             )
             if values.count > 1, 1 + pdu.parameterCount <= mtu {
+                if !fullWindows.isEmpty { hasMoved = true }
                 return InFlight(pdu: pdu.encoded, lane: .notification(values.count))
             }
             notifications.putBack(values)
