@@ -29,7 +29,7 @@ extension CampaignWorld {
         }
     }
 
-    /// Behind its pause: the campaign may have stopped meanwhile.
+    /// After its pause: the campaign may have stopped meanwhile.
     func check(_ work: Work) {
         guard work.order == .update, gateways[work.gateway].machine?.isStopped == true else { return }
         find("gateway \(work.gateway) updates device \(work.device) in a campaign that has stopped")

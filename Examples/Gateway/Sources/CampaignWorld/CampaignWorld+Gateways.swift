@@ -150,7 +150,7 @@ extension CampaignWorld {
             gateway: gateway,
             generation: gateways[gateway].generation,
             device: device,
-            order: begin.order,
+            order: nil,
             number: result.orders
         )
         queue.add(.step(work), at: now + 300 + random.below(3000) + Int64(begin.failures) * 5000)

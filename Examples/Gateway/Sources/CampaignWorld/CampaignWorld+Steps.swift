@@ -9,11 +9,11 @@ extension CampaignWorld {
             working[work.device] == work.number
         else { return }
         var work = work
-        if !work.hasBegun {
+        if work.order == nil {
             guard let order = gateways[work.gateway].machine?.due(campaign.devices[work.device]) else {
-                return find("gateway \(work.gateway) has nothing to do to device \(work.device), and began")
+                return find("gateway \(work.gateway) began on device \(work.device) with nothing to do")
             }
-            (work.order, work.hasBegun) = (order, true)
+            work.order = order
             check(work)
         }
         if random.below(1000) < plan.loss {
@@ -24,8 +24,9 @@ extension CampaignWorld {
             return queue.add(.step(work), at: now + 500 + random.below(10_000))
         }
         switch work.order {
-        case .update: update(work)
-        case .rollBack: rollBack(work)
+        case .update?: update(work)
+        case .rollBack?: rollBack(work)
+        case nil: break
         }
     }
 

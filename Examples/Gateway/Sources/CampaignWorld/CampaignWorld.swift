@@ -29,10 +29,9 @@ public final class CampaignWorld {
         var gateway: Int
         var generation: Int
         var device: Int
-        var order: CampaignOrder
+        /// `nil`: the first step, before which there may be a pause, is still to come.
+        var order: CampaignOrder?
         var number: Int
-        /// Whether the first step was made, before which there may be a pause.
-        var hasBegun = false
         /// How many links in a row were lost without progress.
         var losses = 0
     }

@@ -17,6 +17,9 @@ public enum CampaignInput: Hashable, Sendable {
     case held(PeripheralID, Epoch)
     /// It doesn't hold it any more; the order, if there is one, is cancelled.
     case lost(PeripheralID)
+    /// The image can't be read: the gateway gives up this device's order, and holds no other device for the campaign
+    /// that has none.
+    case imageMissing(PeripheralID)
     /// So much of the image is on the device, in percent.
     case progress(PeripheralID, Int)
     /// An order has ended.

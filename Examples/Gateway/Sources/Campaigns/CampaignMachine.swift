@@ -94,6 +94,10 @@ public struct CampaignMachine: Hashable, Sendable {
         case .held(let device, let epoch): hold(device, epoch, &effects)
         case .lost(let device):
             if let old = held.removeValue(forKey: device), old.order != nil { running -= 1 }
+        case .imageMissing(let device):
+            if let old = held.removeValue(forKey: device), old.order != nil { running -= 1 }
+            held = held.filter { $0.value.order != nil }
+            return effects
         case .progress(let device, let percent):
             note(percent, device, &effects)
             return effects

@@ -164,6 +164,22 @@ struct CampaignMachineTests {
         #expect(confirm(again, &machine).begin.map(\.order) == [.update])
     }
 
+    @Test("A gateway whose image can't be read begins nothing else, and takes part again when the image is there")
+    func imageMissing() {
+        var machine = CampaignMachine(plan, limit: 1)
+        let done = CampaignRecord(epoch: epoch(4, 2), revision: 2, stage: .updated)
+        _ = machine.handle(.record(devices[0], done))
+        for number in [1, 2] { _ = machine.handle(.held(devices[number], epoch(1))) }
+        let first = machine.handle(.synchronized)
+        #expect(confirm(first, &machine).begin.map(\.device) == [devices[1]])
+        #expect(machine.handle(.imageMissing(devices[1])) == CampaignEffects())
+        let again = machine.handle(.held(devices[1], epoch(1)))
+        #expect(confirm(again, &machine).begin.map(\.device) == [devices[1]])
+        _ = machine.handle(.held(devices[2], epoch(1)))
+        let next = machine.handle(.ended(devices[1], .updated))
+        #expect(confirm(next, &machine).begin.map(\.device) == [devices[2]])
+    }
+
     @Test("A record of its own epoch that a gateway only finds on the broker is older than what it publishes")
     func foundAgain() {
         var machine = machine(holding: [0])

@@ -45,7 +45,7 @@ final class LeaseDriver: Sendable {
 
         // The clock.
         var alarms: [LeaseTimer: Milliseconds] = [:]
-        /// Whether alarms ring: the next ones are set behind that.
+        /// Whether alarms are being handled: the timer is set again afterwards.
         var isRinging = false
         /// The timer for the next of them.
         var timer: (activity: RadioActivity, rings: Milliseconds)?

@@ -81,7 +81,7 @@ extension CampaignDriver: BrokerDriver {
         let hasImage = hasImage(plan.image)
         let isNew = state.withLock { state -> Bool? in
             guard state.campaigns[name] == nil else {
-                state.campaigns[name]?.hasImage = hasImage
+                if !hasImage { state.campaigns[name]?.hasImage = false }
                 state.campaigns[name]?.isPlanned = true
                 return false
             }
@@ -93,6 +93,7 @@ extension CampaignDriver: BrokerDriver {
             state.changes.append(.subscribe(records(name)))
             return true
         }
+        if hasImage, isNew != nil { takePart(plan.image) }
         if !hasImage, isNew != nil { state.withLock { $0.changes.append(.subscribe(topic(ofImage: plan.image))) } }
         switch isNew {
         case true?: hold(name)

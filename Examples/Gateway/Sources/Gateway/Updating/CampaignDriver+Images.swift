@@ -35,9 +35,9 @@ extension CampaignDriver {
     /// Only watches the campaigns of an image that can't be read any more, until it is there again.
     func miss(_ hash: String, _ error: ImageFolder.ImageError) {
         let isNews = state.withLock { state in
-            let former = state.missingImages
+            let wasMissing = state.missingImages.contains(hash)
             let isNews = !state.note(image: hash, isThere: false).isEmpty
-            if state.missingImages != former { state.changes.append(.subscribe(topic(ofImage: hash))) }
+            if isNews, !wasMissing { state.changes.append(.subscribe(topic(ofImage: hash))) }
             return isNews
         }
         if isNews { reportMissing(hash, error) }
@@ -54,7 +54,7 @@ extension CampaignDriver {
     }
 
     /// Takes part in the campaigns that waited for an image.
-    private func takePart(_ hash: String) {
+    func takePart(_ hash: String) {
         let names = state.withLock { state in
             let names = state.note(image: hash, isThere: true)
             if !names.isEmpty { state.changes.append(.unsubscribe(topic(ofImage: hash))) }

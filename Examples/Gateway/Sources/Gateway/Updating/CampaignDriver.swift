@@ -137,8 +137,8 @@ final class CampaignDriver: Sendable {
                 break
             } catch let error as ImageFolder.ImageError {
                 // That is not the device's failure: another gateway may have the image.
-                give(.lost(device), to: order.campaign, of: order.image)
-                // Behind that: whoever finds the image again then holds the device for the campaign.
+                give(.imageMissing(device), to: order.campaign, of: order.image)
+                // After that: whoever finds the image again then holds the device for the campaign.
                 miss(order.image, error)
                 continue
             } catch {
@@ -161,8 +161,8 @@ final class CampaignDriver: Sendable {
         }
     }
 
-    /// Half a minute after the first failure, and twice as long after each further one; no longer than there is the
-    /// campaign, since others may wait for the device.
+    /// Half a minute after the first failure, and twice as long after each further one; it ends early if the campaign
+    /// is removed, since others may wait for the device.
     private func pause(before order: Order, _ device: PeripheralID) async {
         guard order.failures > 0 else { return }
         let (removal, end) = AsyncStream<Void>.makeStream()
