@@ -17,7 +17,7 @@ extension String {
         return text
     }
 
-    /// The text without what a terminal would interpret, line by line.
+    /// The text with whatever a terminal would interpret escaped, line by line.
     package var harmlessLines: String {
         split(separator: "\n", omittingEmptySubsequences: false).map { String($0).harmless }.joined(separator: "\n")
     }

@@ -4,7 +4,7 @@
 /// until there are 4 kB. To be called before anything is printed.
 package func printLinesAtOnce() { setvbuf(stdout, nil, _IOLBF, 0) }
 
-/// Prints what is no result to standard error, without what a terminal would interpret.
+/// Prints what isn't a result to standard error, with whatever a terminal would interpret escaped.
 package func printError(_ text: String) {
     let octets = Array("\(text.harmlessLines)\n".utf8)
     _ = octets.withUnsafeBytes { write(STDERR_FILENO, $0.baseAddress, $0.count) }

@@ -26,7 +26,7 @@ extension Unicode.Scalar {
     /// As terminals count: none for a combining mark, two for East Asian wide characters and emoji.
     ///
     /// Source: Unicode Standard Annex 11.
-    package var columns: Int {
+    var columns: Int {
         switch properties.generalCategory {
         case .nonspacingMark, .enclosingMark: return 0
         default: break

@@ -61,7 +61,7 @@ final class Table: Sendable {
     }
 
     private func tell(_ address: BluetoothAddress, _ state: inout State, isUrgent: Bool) {
-        if isTerminal { draw(&state, isUrgent: isUrgent) } else { say("\(line(address, state))\n") }
+        if isTerminal { draw(&state, isUrgent: isUrgent) } else { print(line(address, state)) }
     }
 
     /// Overwrites all lines, for values at most ten times a second.
@@ -72,13 +72,7 @@ final class Table: Sendable {
         var text = state.linesOnScreen > 0 ? "\u{1B}[\(state.linesOnScreen)A" : ""
         for address in state.order { text += "\r\(line(address, state))\u{1B}[K\n" }
         state.linesOnScreen = state.order.count
-        say(text)
-    }
-
-    /// Writes at once, even to a pipe.
-    private func say(_ text: String) {
-        let octets = Array(text.utf8)
-        _ = octets.withUnsafeBytes { write(STDOUT_FILENO, $0.baseAddress, $0.count) }
+        print(text, terminator: "")
     }
 
     private func line(_ address: BluetoothAddress, _ state: borrowing State) -> String {

@@ -14,11 +14,11 @@ package struct SignalHistory: Sendable {
         case endAllWork
         /// The program is to end at once, without cleaning up. SIGHUP never asks for that, however late it comes.
         case exit
-        /// Nothing more than a former signal.
+        /// Nothing beyond what an earlier signal asked for.
         case nothing
     }
 
-    /// The longest time between the first and the last signal of one event.
+    /// Signals that come less than this after the first one belong to the same event.
     package static let period = Duration.milliseconds(500)
 
     private var first: ContinuousClock.Instant?
@@ -26,7 +26,7 @@ package struct SignalHistory: Sendable {
     /// Whether a signal has come that nobody types for one command: SIGTERM or SIGHUP.
     package private(set) var endsAll = false
 
-    /// Whether a signal has come whose work has not yet ended.
+    /// Whether a signal has come, and no other work has gone on since.
     package var hasCome: Bool { first != nil }
 
     package init() {}

@@ -8,14 +8,14 @@ package struct Interrupted: Error {
     /// The exit status that a shell reports for a program that SIGINT has ended.
     package static let exitStatus: Int32 = 128 + SIGINT
 
-    /// Whether all work is to end, not only the interrupted one: SIGTERM or SIGHUP has come.
+    /// Whether all work is to end, not only the work that was interrupted: SIGTERM or SIGHUP has come.
     package let endsAll: Bool
 }
 
 /// Handles SIGINT, SIGTERM and SIGHUP (sent by Ctrl-C, `kill` and a terminal that closes) as events, for as long as
 /// this exists.
 ///
-/// The first SIGINT cancels the current work, SIGTERM and SIGHUP cancel all work. A second SIGINT or SIGTERM, while that
+/// The first SIGINT cancels the current work; SIGTERM and SIGHUP cancel all work. A second SIGINT or SIGTERM, while that
 /// work ends, ends the program at once, unless it comes so soon that it belongs to the same event.
 package final class TerminationSignals: Sendable {
     private struct State {

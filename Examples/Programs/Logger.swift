@@ -1,5 +1,4 @@
 import BLEDevices
-import Glibc
 
 /// Logs the temperatures of all thermometers nearby as CSV, each with the time at which it was received.
 ///
@@ -19,8 +18,6 @@ func logger(on adapter: AdapterChoice, _ words: [String]) async throws {
                         let celsius = try TypedCharacteristic.temperature.value(of: item.value)
                         let address = item.peripheral?.address.description ?? ""
                         print("\(item.value.time.isoText),\(address),\(celsius)")
-                        // Writes the line at once, even to a file or a pipe.
-                        fflush(nil)
                     }
                 }
                 try await group.waitForAll()

@@ -82,15 +82,15 @@ func simulate() async throws {
 
 printLinesAtOnce()
 do {
-    switch CommandLine.arguments.dropFirst().first {
-    case "send":
+    switch Array(CommandLine.arguments.dropFirst()) {
+    case ["send"]:
         try await signals.interrupt { try await send(on: .default) }
-    case "--simulated":
+    case ["--simulated"]:
         try await simulate()
-    case let word?:
-        printError("'\(word)' is neither send nor --simulated.")
+    case let words where !words.isEmpty:
+        printError("'\(words.joined(separator: " "))' is neither send nor --simulated.")
         exit(2)
-    case nil:
+    default:
         do {
             try await signals.interrupt { try await receive(on: .default) }
         } catch let error as BLEError where error.code == .adapterNotFound || error.code == .unsupportedSystem {

@@ -5,14 +5,12 @@ import Testing
 /// The other examples, as somebody runs them who has no adapter.
 @Suite(.timeLimit(.minutes(10))) struct ExamplesTests {
     private func run(_ name: String, interruptedAt words: String? = nil) async throws -> CommandRun.Result {
-        // To a pipe a line would go when there are many.
         try await CommandRun(
             ["--simulated"],
             simulated: false,
             of: name,
             interruptedAt: words,
-            in: .output,
-            columns: 80
+            in: .output
         )
         .end()
     }
@@ -56,11 +54,12 @@ import Testing
     }
 
     @Test(arguments: [
-        ("HeartRate", []), ("Sensor", []), ("Transfer", []), ("Fleet", []), ("Programs", ["logger"]),
+        ("HeartRate", []), ("Sensor", []), ("Transfer", []), ("Transfer", ["send"]), ("Fleet", []),
+        ("Programs", ["logger"]),
     ])
     func `a mistyped option is refused, and starts nothing`(_ name: String, _ words: [String]) async throws {
         let run = try await CommandRun(words + ["--simulatd"], simulated: false, of: name).end()
-        #expect(run.status == 2 && run.output.isEmpty && run.complaint.contains("'--simulatd'"), "\(run)")
+        #expect(run.status == 2 && run.output.isEmpty && run.complaint.contains("--simulatd'"), "\(run)")
     }
 
     @Test(arguments: [("HeartRate", [], "62 beats"), ("Programs", ["presence"], "1.1 is here")])

@@ -104,7 +104,7 @@ import Testing
 
     @Test(arguments: [["scan", "--simulated", "--count", "1"], ["--help"]])
     func `results that can't be written are a failure`(_ arguments: [String]) async throws {
-        let full = open("/dev/full", O_WRONLY | O_CLOEXEC)
+        let full = try Sink.full.open()
         defer { close(full) }
         let child = try Child(CommandRun.program, arguments, sink: full)
         #expect(await LineReader(child.errors).rest().joined().contains("standard output"))

@@ -8,50 +8,17 @@ import Testing
 
 /// What becomes of a command whose results can't be written.
 @Suite(.timeLimit(.minutes(10))) struct OutputFailureTests {
-    /// Where nothing can be written.
-    enum Sink: CaseIterable {
-        /// A disk without room.
-        case full
-        /// A socket, as some services have it, whose reader has left.
-        case unread
-
-        func open() throws -> Int32 {
-            BrokenPipes.areErrors
-            if self == .full { return Glibc.open("/dev/full", O_WRONLY | O_CLOEXEC) }
-            var ends: [Int32] = [0, 0]
-            // No other child may get the reading end.
-            let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
-            let status = socketpair(AF_UNIX, kind, 0, &ends)
-            try #require(status == 0)
-            close(ends[0])
-            return ends[1]
-        }
-    }
-
     /// Prints the values of a stream that has none, and ends like this.
     private func printAll(endingWith failure: any Error, to sink: Sink) async throws {
         let descriptor = try sink.open()
         defer { close(descriptor) }
         let limits = try StreamLimits("notify", Arguments(parsing: [], options: StreamLimits.options))
-        try await VirtualTime.run { time in
-            let adapter = AdapterChoice.radio(SimulatedAir(time).adapter())
-            try await Central.with(adapter) { central in
-                let environment = CommandEnvironment(
-                    central: central,
-                    adapter: adapter,
-                    store: nil,
-                    output: Output(isJSON: true, to: descriptor),
-                    log: Log(isVerbose: false),
-                    signals: TerminationSignals(),
-                    hasChosenAdapter: false,
-                    isFresh: false
-                )
-                let stream = BLEStream<Int>(buffer: .unbounded) { feed in
-                    feed.finish(throwing: failure)
-                    return {}
-                }
-                try await environment.printAll(stream, limits) { _ in .value }
+        try await withSimulatedEnvironment(printingTo: Output(isJSON: true, to: descriptor)) { environment in
+            let stream = BLEStream<Int>(buffer: .unbounded) { feed in
+                feed.finish(throwing: failure)
+                return {}
             }
+            try await environment.printAll(stream, limits) { _ in .value }
         }
     }
 
@@ -88,5 +55,7 @@ import Testing
         #expect(thrown?.systemError == ENOSPC)
     }
 
-    @Test func `an update whose reader has left is no failure`() throws { try showUpdate(on: .unread) }
+    @Test func `an update that nobody reads any more says so`() {
+        #expect(throws: OutputClosed.self) { try showUpdate(on: .unread) }
+    }
 }

@@ -62,28 +62,15 @@ import Testing
         let writes = try Writes()
         defer { writes.close() }
         let limits = try StreamLimits("notify", Arguments(parsing: options, options: StreamLimits.options))
-        try await VirtualTime.run { time in
-            let adapter = AdapterChoice.radio(SimulatedAir(time).adapter())
-            try await Central.with(adapter) { central in
-                let environment = CommandEnvironment(
-                    central: central,
-                    adapter: adapter,
-                    store: nil,
-                    output: writes.output,
-                    log: Log(isVerbose: false),
-                    signals: TerminationSignals(),
-                    hasChosenAdapter: false,
-                    isFresh: false
-                )
-                let stream = BLEStream<Int>(buffer: .unbounded) { feed in
-                    start(feed)
-                    return {}
-                }
-                try await environment.printAll(stream, limits) { number in
-                    if number < 0 { return .remark("\(number) is below zero") }
-                    try environment.output.print(.number(number), "")
-                    return .value
-                }
+        try await withSimulatedEnvironment(printingTo: writes.output) { environment in
+            let stream = BLEStream<Int>(buffer: .unbounded) { feed in
+                start(feed)
+                return {}
+            }
+            try await environment.printAll(stream, limits) { number in
+                if number < 0 { return .remark("\(number) is below zero") }
+                try environment.output.print(.number(number), "")
+                return .value
             }
         }
         return writes.all()

@@ -4,14 +4,12 @@ import Testing
 /// The nine small programs, as somebody runs them who has no adapter.
 @Suite(.timeLimit(.minutes(10))) struct ProgramsTests {
     private func run(_ words: String..., interruptedAt: String? = nil) async throws -> CommandRun.Result {
-        // To a pipe a line would go when there are many.
         try await CommandRun(
             words + ["--simulated"],
             simulated: false,
             of: "Programs",
             interruptedAt: interruptedAt,
-            in: .output,
-            columns: 80
+            in: .output
         )
         .end()
     }

@@ -91,7 +91,7 @@ import Testing
     }
 
     @Test func `a command that failed shows in the status, though nobody reads any more`() async throws {
-        let sink = try OutputFailureTests.Sink.unread.open()
+        let sink = try Sink.unread.open()
         defer { close(sink) }
         let child = try Child(
             CommandRun.program,

@@ -39,7 +39,7 @@ struct Info: Command {
                 try await tree.readValues(on: link, deadline)
             }
         } catch let error as BLEError {
-            environment.output.print(despite: error, environment.log) {
+            environment.print(despite: error) {
                 if let found { try environment.output.print(found.json, found.text) }
             }
             throw error

@@ -85,7 +85,7 @@ struct Scan: Command {
             }
         } catch {
             if !(error is OutputClosed) {
-                environment.output.print(despite: error, environment.log) { try draw(isOver: true) }
+                environment.print(despite: error) { try draw(isOver: true) }
             }
             throw error
         }

@@ -49,7 +49,7 @@ final class UpdateProgress: Sendable {
 
     /// The update is done, and has sent so many octets; `nil`: none.
     ///
-    /// - Throws: why a line could not be written, even an earlier one; nothing if the reader has left meanwhile.
+    /// - Throws: why a line could not be written, even an earlier one: ``OutputClosed`` if nobody reads any more.
     func complete(_ size: Int?) throws {
         endLine()
         if let size {
@@ -57,10 +57,7 @@ final class UpdateProgress: Sendable {
             log.say("\(size) octets, \(elapsed.secondsText), \((Double(size) / max(elapsed.seconds, 0.001)).rateText)")
         }
         guard !isTerminal else { return }
-        if let failure = state.withLock({ $0.failure }) {
-            if failure is OutputClosed { return }
-            throw failure
-        }
+        if let failure = state.withLock({ $0.failure }) { throw failure }
         let time = JSON.string(RealTimeline().wallTime.isoText)
         let end = JSON.object(("phase", .string("done")), ("total", size.map { .number($0) }), ("time", time))
         try output.write(Array("\(end)\n".utf8))

@@ -84,11 +84,11 @@ extension CommandEnvironment {
                 }
             }
         } catch is CancellationError {
-            output.print(despite: CancellationError(), log) { try end() }
+            print(despite: CancellationError()) { try end() }
             throw CancellationError()
         } catch let error as BLEError {
             dropped = stream.counters.dropped + droppedBefore()
-            output.print(despite: error, log) { try end() }
+            print(despite: error) { try end() }
             throw error
         }
         try end()

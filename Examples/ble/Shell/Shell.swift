@@ -32,7 +32,7 @@ struct Shell: Command {
 
     func run(in environment: CommandEnvironment) async throws {
         let deadline = limit.map { Deadline(in: $0) }
-        let status = try await environment.withLink(
+        let failure = try await environment.withLink(
             to: peripheral,
             deadline,
             parameters: linkParameters,
@@ -42,16 +42,15 @@ struct Shell: Command {
             environment.log.say("connected to \(peripheral.text); `help` lists the commands, `exit` ends")
             return try await runLines(LineEditor(completing: Self.candidates(database)), in: environment)
         }
-        switch status {
-        case .done: break
-        case .failed: throw AlreadyTold()
-        case .interrupted(let interruption): throw interruption
-        }
+        if let failure { throw failure }
     }
 
-    private func runLines(_ editor: LineEditor, in environment: CommandEnvironment) async throws -> ShellStatus {
-        var status = ShellStatus.done
-        func fail() { if case .done = status { status = .failed } }
+    /// Runs what is typed, or comes from a file.
+    ///
+    /// - Returns: what decides the exit status: Ctrl-C that has ended a command, whose results are incomplete, or that one
+    ///   has failed. `nil` at a terminal: a person has seen what failed.
+    private func runLines(_ editor: LineEditor, in environment: CommandEnvironment) async throws -> (any Error)? {
+        var failure: (any Error)?
         while let line = try await editor.line("\(peripheral.text)> ") {
             let words = ShellWords.split(line)
             guard let first = words.first else { continue }
@@ -60,22 +59,21 @@ struct Shell: Command {
                 try await run(first, Array(words.dropFirst()), in: environment)
             } catch let error as UsageError {
                 environment.log.say(error.message)
-                fail()
+                failure = failure ?? AlreadyTold()
             } catch let error as BLEError {
                 environment.log.say(error.messageText)
-                fail()
+                failure = failure ?? AlreadyTold()
             } catch is AlreadyTold {
-                fail()
+                failure = failure ?? AlreadyTold()
             } catch is OutputClosed {
                 // What failed before the reader left has failed all the same.
                 break
             } catch let interruption as Interrupted where !interruption.endsAll {
                 environment.log.say("interrupted")
-                status = .interrupted(interruption)
+                failure = interruption
             }
         }
-        // A person at the terminal has seen what failed.
-        return editor.isInteractive ? .done : status
+        return editor.isInteractive ? nil : failure
     }
 
     private func run(_ name: String, _ words: [String], in environment: CommandEnvironment) async throws {
@@ -138,13 +136,4 @@ struct Shell: Command {
         let uuids = database.services.flatMap(\.characteristics).map { "\($0.uuid)" }
         return Array(Set(commands.map { $0.name } + ["help", "exit"] + options + uuids)).sorted()
     }
-}
-
-/// What has become of the shell's commands.
-private enum ShellStatus: Sendable {
-    case done
-    /// One has failed.
-    case failed
-    /// Ctrl-C has ended one, whose results are incomplete.
-    case interrupted(Interrupted)
 }

@@ -1,0 +1,29 @@
+import BLESimulator
+import BLEStreams
+import Interruption
+
+@testable import ble
+
+/// Runs a body as a command runs, with an adapter that hears nobody, in virtual time.
+func withSimulatedEnvironment(
+    printingTo output: Output,
+    _ body: @escaping @Sendable (CommandEnvironment) async throws -> Void
+) async throws {
+    try await VirtualTime.run { time in
+        let adapter = AdapterChoice.radio(SimulatedAir(time).adapter())
+        try await Central.with(adapter) { central in
+            try await body(
+                CommandEnvironment(
+                    central: central,
+                    adapter: adapter,
+                    store: nil,
+                    output: output,
+                    log: Log(isVerbose: false),
+                    signals: TerminationSignals(),
+                    hasChosenAdapter: false,
+                    isFresh: false
+                )
+            )
+        }
+    }
+}
