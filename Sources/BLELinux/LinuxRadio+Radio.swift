@@ -70,6 +70,7 @@ extension LinuxRadio {
             from: adapter,
             peers: connecting,
             settling: settling,
+            forgotten: forgotten,
             excludedRoles: excludedRoles,
             loop: loop,
             environment: self,

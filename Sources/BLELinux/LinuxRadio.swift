@@ -31,6 +31,7 @@ public final class LinuxRadio: Radio {
     let pairingSettings: PairingSettings?
     let security: SecurityWatch
     let monitor: LinkMonitor
+    let forgotten: ForgottenLinks
     let symptoms: SymptomWatch
     /// The parameters that links were made with.
     let made = Mutex<[BluetoothAddress: ConnectionParameters]>([:])
@@ -101,7 +102,8 @@ public final class LinuxRadio: Radio {
             PairingSettings(management: management, leftovers: leftovers, timeline: timeline) { adapter.facts }
         }
         security = SecurityWatch(management: management)
-        monitor = LinkMonitor(adapter, loop: loop)
+        monitor = LinkMonitor(adapter, loop: loop, timeline: timeline)
+        forgotten = ForgottenLinks(adapter, monitor: monitor, loop: loop, timeline: timeline)
         symptoms = SymptomWatch(management: management, timeline: timeline)
         guard let management else { return }
         loop.enqueue { [leftovers] in

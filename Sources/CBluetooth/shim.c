@@ -171,6 +171,17 @@ int CBluetooth_list_peers(int socket, uint16_t adapter, int is_central, bdaddr_t
     return count;
 }
 
+int CBluetooth_list_handles(int socket, uint16_t adapter, uint16_t *handles, int capacity) {
+    struct hci_conn_list_req *list = connections(socket, adapter);
+    if (!list) return -1;
+    int count = 0;
+    for (int i = 0; i < list->conn_num && count < capacity; i++) {
+        if (list->conn_info[i].type == LE_LINK) handles[count++] = list->conn_info[i].handle;
+    }
+    free(list);
+    return count;
+}
+
 int CBluetooth_is_connecting(int socket, uint16_t adapter) {
     struct hci_conn_list_req *list = connections(socket, adapter);
     if (!list) return -1;

@@ -10,6 +10,8 @@ internal import Synchronization
 final class LinkMonitor: Sendable {
     private struct State {
         var table = LinkConditionTable()
+        /// When the links were reported that have not ended, by handle.
+        var made: [UInt16: Duration] = [:]
         var socket: SharedDescriptor?
         var registration: EventLoop.Registration?
         /// Why it receives nothing, or not everything.
@@ -18,15 +20,25 @@ final class LinkMonitor: Sendable {
         var observers: [UInt16: Observers<@Sendable () -> Void>] = [:]
         /// The observers of ended links.
         var endObservers = Observers<@Sendable () -> Void>()
+
+        mutating func note(_ event: HCILinkEvent, _ now: Duration) {
+            switch event {
+            case .connected(let handle, _, _): made[handle] = now
+            case .disconnected(let handle): made[handle] = nil
+            default: break
+            }
+        }
     }
 
     private let adapter: LinuxAdapter
     private let loop: EventLoop
+    private let timeline: any Timeline
     private let state = Mutex(State())
 
-    init(_ adapter: LinuxAdapter, loop: EventLoop) {
+    init(_ adapter: LinuxAdapter, loop: EventLoop, timeline: any Timeline) {
         self.adapter = adapter
         self.loop = loop
+        self.timeline = timeline
     }
 
     deinit {
@@ -56,6 +68,12 @@ final class LinkMonitor: Sendable {
 
     /// What the controller has reported about a link; `nil` if that was not received.
     func conditions(_ handle: UInt16) -> LinkConditions? { state.withLock { $0.table[handle] } }
+
+    /// The handles of the links that the controller has at least for this long, of those that it has reported.
+    func handles(atLeast age: Duration) -> [UInt16] {
+        let latest = timeline.now - age
+        return state.withLock { state in state.made.filter { $0.value <= latest }.keys.sorted() }
+    }
 
     /// Why nothing is known about links, or only their ends; `nil` if nothing prevents listening.
     var refusal: SystemError? { state.withLock { $0.refusal } }
@@ -89,6 +107,7 @@ final class LinkMonitor: Sendable {
             for datagram in 0..<count {
                 guard let event = HCILinkEvent(decoding: buffer.bytes(datagram)) else { continue }
                 let observers = state.withLock { state in
+                    state.note(event, timeline.now)
                     let changed = state.table.received(event).flatMap { state.observers[$0] }
                     if case .disconnected = event { return state.endObservers.all }
                     return changed?.all ?? []
@@ -103,6 +122,7 @@ final class LinkMonitor: Sendable {
                 state.registration = nil
                 state.socket = nil
                 state.table.removeAll()
+                state.made.removeAll()
             }
             return state.registration
         }

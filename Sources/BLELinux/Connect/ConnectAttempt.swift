@@ -38,6 +38,7 @@ final class ConnectAttempt: Sendable {
     private let adapter: LinuxAdapter
     private let peers: ConnectingPeers
     private let settling: SettlingPeers
+    private let forgotten: ForgottenLinks
     private let excludedRoles: ExcludedRoles
     private let loop: EventLoop
     private let environment: any LinkEnvironment
@@ -50,6 +51,7 @@ final class ConnectAttempt: Sendable {
         from adapter: LinuxAdapter,
         peers: ConnectingPeers,
         settling: SettlingPeers,
+        forgotten: ForgottenLinks,
         excludedRoles: ExcludedRoles,
         loop: EventLoop,
         environment: any LinkEnvironment,
@@ -60,6 +62,7 @@ final class ConnectAttempt: Sendable {
         self.adapter = adapter
         self.peers = peers
         self.settling = settling
+        self.forgotten = forgotten
         self.excludedRoles = excludedRoles
         self.loop = loop
         self.environment = environment
@@ -90,6 +93,7 @@ final class ConnectAttempt: Sendable {
         if let socket, let registration {
             willClear()
             loop.unregister(registration, of: socket.descriptor)
+            forgotten.noteVainAttempt()
         }
         // Released outside the lock: what it holds may be deallocated with it.
         _ = result
@@ -104,6 +108,7 @@ final class ConnectAttempt: Sendable {
         guard let socket, let registration else { return false }
         willClear()
         loop.unregister(registration, of: socket.descriptor)
+        forgotten.noteVainAttempt()
         return true
     }
 
@@ -206,6 +211,7 @@ final class ConnectAttempt: Sendable {
             return succeed(with: socket, isResumed: false)
         }
         socket.descriptor.noteDeath()
+        forgotten.noteVainAttempt()
         if adapter.isUp, mayTryAgain(after: error) {
             begin()
         } else {

@@ -146,6 +146,25 @@ extension FileDescriptor {
         }
         return peers.prefix(Int(count)).map { BluetoothAddress($0, kind: .public) }
     }
+
+    /// The handles of an adapter's LE links, in either role; any program may ask, on any HCI socket. The corresponding
+    /// C function is `ioctl` with `HCIGETCONNLIST`.
+    func handles(ofLinksOf adapter: UInt16) throws(SystemError) -> [UInt16] {
+        if kernel.substitute != nil {
+            var handles: [UInt16] = []
+            try kernel.call {
+                0
+            } orOf: {
+                $0.listHandles(rawValue, adapter, into: &handles)
+            }
+            return handles
+        }
+        var handles = [UInt16](repeating: 0, count: 256)
+        let count = try systemCall {
+            CBluetooth_list_handles(rawValue, adapter, &handles, Int32(handles.count))
+        }
+        return Array(handles.prefix(Int(count)))
+    }
 }
 
 extension BluetoothAddress {

@@ -70,6 +70,18 @@ extension FakeKernel {
         return outcome.error
     }
 
+    func listHandles(_ descriptor: Int32, _ adapter: UInt16, into handles: inout [UInt16]) -> Int32 {
+        let outcome = with { state -> (error: Int32, handles: [UInt16]) in
+            if let error = state.enter(.connectionList) { return (error, []) }
+            let links = state.objects.values.compactMap { object -> FakeLink? in
+                if case .connected(let link)? = object.l2cap?.phase { link } else { nil }
+            }
+            return (0, links.filter { $0.adapter == adapter }.map(\.handle))
+        }
+        handles = outcome.handles
+        return outcome.error
+    }
+
     func openRawHCI(_ adapter: UInt16) -> Int32 {
         with { state in
             if let error = state.enter(.hciOpen) { return error }
@@ -127,6 +139,7 @@ extension FakeState {
             var commands = [UInt8](repeating: 0, count: 64)
             if adapters[number]?.takesExtendedScans == true { commands[37] = 0x60 }
             returned += commands
+        case 0x0406: endForgotten(UInt16(parameters[0]) | UInt16(parameters[1]) << 8, of: number)
         case 0x200C, 0x2042: adapters[number]?.isScanningByHCI = parameters.first == 1
         default: break
         }
@@ -146,18 +159,35 @@ extension FakeState {
     mutating func tellConnected(_ link: FakeLink) {
         let flags: [UInt8] = link.isCentral ? [8, 0, 0, 0] : [0, 0, 0, 0]
         tell(link.adapter, 0x0B, ManagementAddress(link.peer).octets + flags + [0, 0])
+        reportConnected(link)
+    }
+
+    /// What a controller reports, to the kernel and to raw sockets.
+    mutating func reportConnected(_ link: FakeLink) {
         let handle = [UInt8(link.handle & 0xFF), UInt8(link.handle >> 8)]
         // LE Connection Complete: an interval of 30 ms, no latency, a supervision timeout of 4 s.
         let event: [UInt8] =
             [0x01, 0] + handle + [link.isCentral ? 0 : 1, link.peer.kind == .public ? 0 : 1]
             + link.peer.littleEndianOctets + [24, 0, 0, 0, 0x90, 1, 0]
-        tellRaw(link.adapter, [4, 0x3E, UInt8(event.count)] + event, scans: false)
+        if isRaw { tellRaw(link.adapter, [4, 0x3E, UInt8(event.count)] + event, scans: false) }
         tellRaw(link.adapter, [4, 0x3E, UInt8(event.count)] + event, scans: true)
     }
 
     mutating func tellDisconnected(_ link: FakeLink, _ reason: UInt8) {
         tell(link.adapter, 0x0C, ManagementAddress(link.peer).octets + [reason])
-        let event = [0, UInt8(link.handle & 0xFF), UInt8(link.handle >> 8), 0x13]
-        tellRaw(link.adapter, [4, 0x05, UInt8(event.count)] + event, scans: false)
+        reportDisconnected(link.handle, of: link.adapter)
+    }
+
+    private mutating func reportDisconnected(_ handle: UInt16, of number: UInt16) {
+        let event = [0, UInt8(handle & 0xFF), UInt8(handle >> 8), 0x13]
+        tellRaw(number, [4, 0x05, UInt8(event.count)] + event, scans: false)
+    }
+
+    /// The peer of a link that ends is there again.
+    private mutating func endForgotten(_ handle: UInt16, of number: UInt16) {
+        guard let peer = adapters[number]?.forgotten.removeValue(forKey: handle) else { return }
+        reportDisconnected(handle, of: number)
+        peers[peer]?.isHere = true
+        lookForLinks()
     }
 }

@@ -138,10 +138,18 @@ extension FakeState {
             }
         case .connecting(let peer):
             if let number = adapter(at: socket.adapter) {
+                if forgetsLinks { forgetLink(of: number, to: peer) }
                 tell(number, 0x0D, ManagementAddress(peer).octets + [0x0E])
             }
         case .fresh, .dead: break
         }
+    }
+
+    private mutating func forgetLink(of number: UInt16, to peer: BluetoothAddress) {
+        let link = FakeLink(adapter: number, peer: peer, handle: nextHandle, isCentral: true, far: nil)
+        nextHandle += 1
+        adapters[number]?.forgotten[link.handle] = peer
+        reportConnected(link)
     }
 
     /// A program that had a link is gone; the kernel still holds the link.

@@ -17,6 +17,8 @@ struct FakeState {
     var holdsLinks = false
     /// Whether the controller ends no link when it is asked to.
     var refusesDisconnecting = false
+    /// Whether the controller connects just when an attempt is cancelled, and the kernel forgets that link.
+    var forgetsLinks = false
     /// Names of local sockets.
     var names: [[UInt8]: Int32] = [:]
     var release = "6.12.1"
@@ -179,6 +181,8 @@ struct FakeAdapter {
     var capabilities: [UInt8] = []
     /// How many lists of encryption keys it was given.
     var keyLists = 0
+    /// The links of the controller's that the kernel has forgotten, by their handles.
+    var forgotten: [UInt16: BluetoothAddress] = [:]
     var isDiscovering = false
     var isScanningByHCI = false
     var instances: [UInt8: Instance] = [:]

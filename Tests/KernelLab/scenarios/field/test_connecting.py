@@ -7,7 +7,7 @@ times with and without the nuisance.
 
 import pytest
 
-from lab import faults, names
+from lab import names
 from lab.att import LE_RANDOM, Client
 
 TYPED = f"{names.NEAR}/random"
@@ -89,13 +89,6 @@ def test_beside_another_program_that_scans(ble, bumble, tell, capable, address):
     tell(compared("beside another program's scan", alone, sorted(beside)[1]))
     tell(f"the longest discovery took {discovery:.1f} s")
     assert 0 < discovery < KERNELS_PERIOD
-
-
-@pytest.fixture
-def may_give_up():
-    """The kernel gives up on a peer that fell silent, and may be asked again."""
-    if fault := faults.present("close-of-unused-link"):
-        pytest.skip(f"{fault.name}: {fault.what}")
 
 
 def test_scan_stops_when_connecting(ble, bumble):

@@ -1,6 +1,7 @@
 """An attempt to connect is given up just when it succeeds: its event and the kernel's command to cancel it cross.
 
-The kernel then forgets a link that the controller keeps, so that the peripheral stays connected and nobody finds it.
+The kernel then forgets a link that the controller keeps, so that the peripheral stays connected and nobody finds it. A
+program that may listen to the controller ends the link in the kernel's place; one that ends itself can't.
 Measured where a program is killed when the peripheral says that it is connected: 29 of 100 times on Linux 6.1, 9 of 100
 on 6.12, 1 of 60 on 7.3. No management event and no answer of the kernel tells it.
 """
@@ -29,3 +30,22 @@ def test_what_the_message_says_helps_where_the_kernel_has_forgotten_a_link(ble, 
     ble.good("adapter", "cycle")
     bumble.peer.wait("disconnected", mark)
     ble.good(*READ)
+
+
+@pytest.mark.usefixtures("may_give_up")
+def test_a_link_that_the_kernel_has_forgotten_is_ended_in_its_place(ble, bumble):
+    """It is the kernel that gives the attempt up, since the controller is late."""
+    mark = bumble.peer.mark()
+    bumble.peer.command("ail", "crossing")
+    ble.good(*READ, "--timeout", "60")
+    assert len(bumble.peer.since(mark, "connected")) == 2
+
+
+@pytest.mark.usefixtures("may_give_up")
+def test_without_the_capability_it_stays(ble, bumble):
+    mark = bumble.peer.mark()
+    bumble.peer.command("ail", "crossing")
+    ble.unprivileged().bad(*READ, "--timeout", "15", says=["was given up", "ble adapter cycle"])
+    assert not bumble.peer.since(mark, "disconnected")
+    ble.good("adapter", "cycle")
+    bumble.peer.wait("disconnected", mark)

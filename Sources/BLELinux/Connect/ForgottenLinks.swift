@@ -1,0 +1,71 @@
+internal import BLERadio
+internal import Synchronization
+
+/// Ends links that the kernel has forgotten and the controller keeps.
+///
+/// Where an attempt to connect is given up just as it succeeds, the kernel's command to cancel it and the controller's
+/// report of the link cross, and the kernel takes the attempt for cancelled. The peripheral then stays connected, and
+/// so advertises no more, until the adapter is reset; no kernel that was tried, up to Linux 7.3, notices. Which links
+/// the controller has is known from its reports, and which ones the kernel has, from its list: the difference is ended
+/// in the kernel's place. This requires `CAP_NET_RAW`.
+final class ForgottenLinks: Sendable {
+    private struct State {
+        var looking = OneAtATime()
+        var look: RadioActivity?
+    }
+
+    /// How long after the end of an attempt the two are compared: reports and commands have crossed by then.
+    private static let patience = Duration.seconds(2)
+    /// Of a younger link the kernel may not know yet.
+    private static let shortestAge = Duration.seconds(1)
+    /// Disconnect, for the reason that the kernel gives, Remote User Terminated Connection (Core Specification, Vol 4,
+    /// Part E, 7.1.6).
+    private static let disconnect: UInt16 = 0x0406
+    private static let reason: UInt8 = 0x13
+
+    private let adapter: LinuxAdapter
+    private let monitor: LinkMonitor
+    private let loop: EventLoop
+    private let timeline: any Timeline
+    private let state = Mutex(State())
+
+    init(_ adapter: LinuxAdapter, monitor: LinkMonitor, loop: EventLoop, timeline: any Timeline) {
+        self.adapter = adapter
+        self.monitor = monitor
+        self.loop = loop
+        self.timeline = timeline
+    }
+
+    deinit { state.withLock { $0.look }?.cancel() }
+
+    /// An attempt to connect has ended without a link, by the program or by the kernel.
+    func noteVainAttempt() {
+        guard state.withLock({ $0.looking.begin() }) else { return }
+        let look = timeline.schedule(after: Self.patience) { [weak self] in
+            guard let self else { return }
+            loop.enqueue { [weak self] in self?.endForgotten() }
+        }
+        state.withLock { $0.look = look }
+    }
+
+    private func endForgotten() {
+        let isAgain = state.withLock { $0.looking.end() }
+        let reported = monitor.handles(atLeast: Self.shortestAge)
+        if !reported.isEmpty, let known = adapter.handles {
+            let forgotten = reported.filter { !known.contains($0) }
+            if !forgotten.isEmpty { end(forgotten) }
+        }
+        if isAgain { noteVainAttempt() }
+    }
+
+    /// Nobody is told of a failure: without the capability, or the adapter, there is nothing that it could do.
+    private func end(_ handles: [UInt16]) {
+        do throws(SystemError) {
+            let socket = try FileDescriptor.rawHCI(adapter: adapter.number, of: adapter.kernel)
+            for handle in handles {
+                let parameters = [UInt8(handle & 0xFF), UInt8(handle >> 8), Self.reason]
+                try socket.sendCommand(opcode: Self.disconnect, parameters: parameters)
+            }
+        } catch {}
+    }
+}

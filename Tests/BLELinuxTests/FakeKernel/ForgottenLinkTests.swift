@@ -1,0 +1,78 @@
+import BLEProtocol
+import BLERadio
+import Testing
+
+@testable import BLELinux
+
+/// A link that is made just when the attempt is given up: the controller has it, and the kernel has forgotten it.
+@Suite(.timeLimit(.minutes(10))) struct ForgottenLinkTests {
+    private let run = FakeRun(
+        kernel: FakeKernel { state in
+            // Nobody finds the peer: it is awaited first, and connected then.
+            state.peers[.example] = FakePeer(address: .example, isHere: false)
+            state.forgetsLinks = true
+        }
+    )
+
+    private var kernel: FakeKernel { run.kernel }
+    private var forgotten: Int { kernel.with { $0.adapters[kernel.central]?.forgotten.count ?? 0 } }
+
+    /// Begins to connect, and gives that up.
+    private func connectInVain(_ radio: LinuxRadio) async {
+        let attempt = radio.connect(to: .example) { _ in }
+        await kernel.idle()
+        attempt.cancel()
+        await kernel.idle()
+    }
+
+    private func isForgotten(within time: Duration) async -> Bool {
+        !(await kernel.run(run.timeline, within: time) { forgotten == 0 })
+    }
+
+    @Test func `the link ends, and the next attempt finds the peer`() async throws {
+        let radio = try run.radio()
+        await connectInVain(radio)
+        #expect(forgotten == 1)
+        let end = FakeRun.End(try await run.connect(radio, to: .example))
+        #expect(forgotten == 0)
+        end.link.disconnect()
+        #expect(try await end.end(in: run).kind == .closedLocally)
+    }
+
+    @Test func `a link that the kernel knows is left alone`() async throws {
+        let radio = try run.radio()
+        let other = BluetoothAddress(rawValue: 0xC0_00_00_00_00_0B, kind: .random)
+        kernel.with { $0.peers[other] = FakePeer(address: other) }
+        let end = FakeRun.End(try await run.connect(radio, to: other))
+        await connectInVain(radio)
+        #expect(await !isForgotten(within: .seconds(10)))
+        #expect(try await end.send([0x0A, 3, 0], in: run))
+        #expect(try await end.pdu(in: run) == [0x0A, 3, 0])
+        end.link.disconnect()
+        _ = try await end.end(in: run)
+    }
+
+    @Test func `a link that the kernel may hear of in a moment is left until the next look`() async throws {
+        let radio = try run.radio()
+        kernel.with { $0.forgetsLinks = false }
+        await connectInVain(radio)
+        kernel.with { $0.forgetsLinks = true }
+        // The first attempt's look is half a second behind the second attempt's end.
+        var isLater = false
+        let later = run.timeline.schedule(after: .seconds(1.5)) {}
+        while !isLater, run.timeline.step(until: .seconds(1.5)) { isLater = run.timeline.now == .seconds(1.5) }
+        await connectInVain(radio)
+        #expect(await isForgotten(within: .seconds(1)))
+        #expect(await !isForgotten(within: .seconds(2)))
+        withExtendedLifetime((radio, later)) {}
+    }
+
+    @Test func `without the capability nothing is sent`() async throws {
+        kernel.with { $0.isRaw = false }
+        let radio = try run.radio()
+        await connectInVain(radio)
+        #expect(await isForgotten(within: .seconds(10)))
+        #expect(kernel.with { $0.calls[.hciCommand] } == nil)
+        withExtendedLifetime(radio) {}
+    }
+}
