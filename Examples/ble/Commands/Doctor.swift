@@ -25,6 +25,15 @@ struct Doctor: Command {
         let output = Output(isJSON: options.isJSON)
         let adapter = options.adapter == CommonOptions.allAdapters ? nil : options.adapter
         let diagnosis = await Central.diagnose(adapter: adapter)
+        do {
+            try print(diagnosis, to: output)
+        } catch is OutputClosed where !diagnosis.isUsable {
+            // A reader that has enough makes no machine usable.
+        }
+        if !diagnosis.isUsable { throw AlreadyTold() }
+    }
+
+    private func print(_ diagnosis: Diagnosis, to output: Output) throws {
         try output.print(diagnosis.headJSON, diagnosis.headText)
         for finding in diagnosis.findings { try output.print(finding.json, finding.text) }
         let obstacles = diagnosis.findings.count { $0.severity == .obstacle }
@@ -36,7 +45,6 @@ struct Doctor: Command {
             ),
             "\n" + (diagnosis.isUsable ? "nothing keeps this machine from working" : obstacles.counted("obstacle"))
         )
-        if !diagnosis.isUsable { throw AlreadyTold() }
     }
 
     /// Does nothing: no adapter is opened.

@@ -65,6 +65,9 @@ struct Notify: Command {
                 environment.log.say("\(peripheral) was never connected")
             }
             throw error
+        } catch is OutputClosed {
+            try checkReached(peripherals, links)
+            throw OutputClosed()
         }
         try checkReached(peripherals, links)
     }

@@ -23,6 +23,23 @@ struct Verify: Command {
         octets just read as a command. --timeout applies to each request.
         """
 
+    /// How much was compared, and how much of it is not as declared.
+    private struct Counts {
+        var findings = 0
+        var services = 0
+        var characteristics = 0
+
+        func failure(of device: Peripheral, _ remedy: String) -> BLEError {
+            BLEError(
+                .verificationFailed,
+                operation: "verify",
+                object: "\(device)",
+                cause: "\(findings) \(findings == 1 ? "item is" : "items are") not as declared",
+                remedy: remedy
+            )
+        }
+    }
+
     private let peripheral: PeripheralName
     private let declaration: LocalPeripheral?
     private let isWriting: Bool
@@ -46,22 +63,42 @@ struct Verify: Command {
         // A device that claims that nothing has changed isn't believed.
         let device = try environment.peripheral(peripheral)
         device.forgetServices()
-        var counts = (findings: 0, services: 0, characteristics: 0)
+        var counts = Counts()
+        do {
+            try await compare(device, &counts, in: environment)
+        } catch is OutputClosed where counts.findings > 0 {
+            // A reader that has enough changes nothing about the device.
+            throw counts.failure(of: device, "Run the command again, and read all of its output: it lists each item.")
+        }
+        guard counts.findings > 0 else { return }
+        throw counts.failure(
+            of: device,
+            "Change the device or its declaration; each item is listed in the output."
+        )
+    }
+
+    /// Prints what is not as declared, and a summary.
+    ///
+    /// - Parameter counts: what has been found, even if it can't be printed.
+    private func compare(
+        _ device: Peripheral,
+        _ counts: inout Counts,
+        in environment: CommandEnvironment
+    ) async throws {
         try await environment.withLink(to: peripheral, nil) { link in
             let database = try await environment.discover(link, nil)
             counts.services = database.services.count
             counts.characteristics = database.services.map(\.characteristics.count).reduce(0, +)
             // On the link as it is, whatever requires security must be refused.
             let first = try await findings(on: link)
-            for finding in first { try environment.output.print(finding.json, "\(finding)") }
             counts.findings = first.count
+            for finding in first { try environment.output.print(finding.json, "\(finding)") }
             guard let level = security.level, first.last?.endsAll != true else { return }
             device.allowPairing(security.answers(about: peripheral.text))
             try await link.secure(to: level)
-            for finding in try await findings(on: link) where !first.contains(finding) {
-                try environment.output.print(finding.json, "\(finding)")
-                counts.findings += 1
-            }
+            let others = try await findings(on: link).filter { !first.contains($0) }
+            counts.findings += others.count
+            for finding in others { try environment.output.print(finding.json, "\(finding)") }
         }
         let summary = "\(counts.services) services, \(counts.characteristics) characteristics"
         try environment.output.print(
@@ -71,14 +108,6 @@ struct Verify: Command {
                 ("characteristics", .number(counts.characteristics))
             ),
             (counts.findings == 0 ? "as declared" : "\(counts.findings) not as declared") + ": \(summary)"
-        )
-        guard counts.findings > 0 else { return }
-        throw BLEError(
-            .verificationFailed,
-            operation: "verify",
-            object: "\(device)",
-            cause: "\(counts.findings) \(counts.findings == 1 ? "item is" : "items are") not as declared",
-            remedy: "Change the device or its declaration; each item is listed in the output."
         )
     }
 

@@ -91,8 +91,13 @@ extension CommandEnvironment {
             print(despite: error) { try end() }
             throw error
         }
+        do {
+            try limits.check(received)
+        } catch {
+            print(despite: error) { try end() }
+            throw error
+        }
         try end()
-        try limits.check(received)
     }
 }
 
