@@ -106,6 +106,35 @@ import Testing
         #expect(!run.complaint.contains("314159"), "\(run.complaint)")
     }
 
+    @Test(arguments: [
+        (["pair", Demo.values, "--passkey", "123", "456"], "there is an extra argument"),
+        (["pair", "--passkey", "123", "456"], "ADDRESS: write an address"),
+        (["pair", Demo.values, "--pass", "123", "-456"], "a word that begins with '-'"),
+        (["pair", Demo.values, "--passkey", "123", "--456"], "a word that begins with '-'"),
+        (["pair", Demo.values, "--oob", "00", "456"], "there is an extra argument"),
+        (["read", Demo.values, "--passkey", "123", "456"], "CHARACTERISTIC: write a UUID"),
+        (["read", Demo.values, "--passkey", "123", "0x45600"], "CHARACTERISTIC: write a handle"),
+        (["read", Demo.values, "2A37/456", "--passkey", "123"], "CHARACTERISTIC/DESCRIPTOR: for the descriptor"),
+        (["notify", "--passkey", "123", "456", Demo.values, "2A37"], "ADDRESS: write an address"),
+        (["write", Demo.values, "2A37", "--passkey", "123", "45600"], "HEX: write octets"),
+        (["serve", "--passkey", "123", "456"], "there is an extra argument"),
+        (["proxy", "--key", "abc", "456"], "there is an extra argument"),
+    ])
+    func `a word beside a secret is not repeated, as it may be a part of it`(
+        _ arguments: [String],
+        _ words: String
+    ) async throws {
+        let run = try await CommandRun(arguments, simulated: false).end()
+        #expect(run.status == 2 && run.complaint.contains(words), "\(run.complaint)")
+        #expect(!run.complaint.contains("456") && !run.complaint.contains("'-4'"), "\(run.complaint)")
+        #expect(run.errors.count == 2 && run.errors.last?.contains("--help") == true)
+    }
+
+    @Test func `a mistyped option beside a secret is named`() async throws {
+        let run = try await CommandRun.run("pair", Demo.values, "--passkey", "123456", "--jsno", simulated: false)
+        #expect(run.status == 2 && run.complaint.contains("there is no option '--jsno'"), "\(run.complaint)")
+    }
+
     @Test func `options may stand before the subcommand, between its words, and as abbreviations`() async throws {
         let run = try await CommandRun.run("--json", "read", Demo.heartRate, "--time=9", "2A38")
         #expect(run.status == 0)

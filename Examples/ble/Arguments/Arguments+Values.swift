@@ -7,7 +7,11 @@ extension Arguments {
             throw UsageError("\(names[words.count]) is missing")
         }
         if words.count > names.count {
-            throw UsageError("'\(words[names.count])' is an extra argument")
+            throw UsageError(
+                "'\(words[names.count])' is an extra argument",
+                discreetly: "there is an extra argument, which is not shown, as it may be a part of a secret: "
+                    + "put a value that contains spaces in quotation marks"
+            )
         }
         return words
     }

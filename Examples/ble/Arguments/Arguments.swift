@@ -7,6 +7,8 @@ struct Arguments {
     /// The words that aren't options, in order.
     private(set) var words: [String] = []
     private var values: [String: [String]] = [:]
+    /// Whether an option was given whose value is a secret: another word may be a part of it, behind a space.
+    private var mayContainSecret = false
 
     /// Separates options from other words by the rules of the C library: options may stand anywhere, `--count=3` and
     /// `--count 3` are the same, and nothing after `--` is an option.
@@ -45,13 +47,15 @@ struct Arguments {
             guard found != -1 else { break }
             let culprit = strings[Int(optind) - 1].map { String(cString: $0) } ?? ""
             guard found != Self.unknown, found != Self.valueMissing else {
-                throw Self.refusal(of: culprit, found == Self.valueMissing, options, optopt)
+                let refusal = Self.refusal(of: culprit, found == Self.valueMissing, options, optopt)
+                throw mayContainSecret ? UsageError(refusal.discreetMessage) : refusal
             }
             let option =
                 found >= Self.firstLong
                 ? options[Int(found - Self.firstLong)]
                 : options.first { $0.letter.map { $0.asciiValue.map(Int32.init) == found } ?? false }
             guard let option else { continue }
+            if option.isSecret { mayContainSecret = true }
             values[option.name, default: []].append(optarg.map { String(cString: $0) } ?? "")
         }
         words = strings[Int(optind)..<Int(count)].compactMap { $0.map { String(cString: $0) } }
@@ -75,10 +79,37 @@ struct Arguments {
         let known = options.indices.contains(Int(code - firstLong)) ? options[Int(code - firstLong)] : nil
         if isValueMissing { return UsageError("\(culprit) needs \(known?.value ?? "a value") after it") }
         if let known { return UsageError("--\(known.name) takes no value: write it without '='") }
-        if code > 0, let letter = UnicodeScalar(UInt32(code)) { return UsageError("there is no option '-\(letter)'") }
+        if code > 0, let letter = UnicodeScalar(UInt32(code)) {
+            return unknownOption("-\(letter)", isOption: letter.properties.isAlphabetic)
+        }
         let alike = options.filter { culprit.hasPrefix("--") && "--\($0.name)".hasPrefix(culprit) }
-        guard !alike.isEmpty else { return UsageError("there is no option '\(culprit)'") }
+        guard !alike.isEmpty else {
+            return unknownOption(
+                culprit,
+                isOption: culprit.unicodeScalars.allSatisfy { $0 == "-" || $0.properties.isAlphabetic }
+            )
+        }
         return UsageError("'\(culprit)' is ambiguous: " + alike.map { "--\($0.name)" }.joined(separator: " or "))
+    }
+
+    /// Refuses an option that does not exist.
+    ///
+    /// - Parameter isOption: whether the word can't be anything but a mistyped option: none has digits.
+    private static func unknownOption(_ word: String, isOption: Bool) -> UsageError {
+        UsageError(
+            "there is no option '\(word)'",
+            discreetly: isOption
+                ? nil : "a word that begins with '-' is no option, and is not shown, as it may be a part of a secret"
+        )
+    }
+
+    /// The command with these arguments. Where one of them is a secret, an error repeats no word.
+    func make(_ command: any Command.Type) throws(UsageError) -> any Command {
+        do throws(UsageError) {
+            return try command.init(self)
+        } catch {
+            throw mayContainSecret ? UsageError(error.discreetMessage) : error
+        }
     }
 
     /// Adds what was given before the subcommand to what was given after it.

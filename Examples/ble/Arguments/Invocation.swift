@@ -37,7 +37,7 @@ enum Invocation {
                 self = .help(Help.text(of: command, for: TerminalSize(of: STDOUT_FILENO)?.columns))
             } else {
                 let common = try CommonOptions(arguments)
-                self = .command(try command.init(arguments), common)
+                self = .command(try arguments.make(command), common)
             }
         } catch {
             self = .refused("\(name): \(error.message)\nTry `\(name) --help`.\n")

@@ -8,10 +8,8 @@ struct PeripheralName {
     /// Reads `C4:F2:17:1A:1D:BB`, optionally with `/public` or `/random` after it.
     init(_ text: String) throws(UsageError) {
         guard !BluetoothAddress.candidates(for: text).isEmpty else {
-            throw UsageError(
-                "ADDRESS '\(text)': write an address like C4:F2:17:1A:1D:BB, followed by /public or /random "
-                    + "if you know the kind"
-            )
+            let form = "write an address like C4:F2:17:1A:1D:BB, followed by /public or /random if you know the kind"
+            throw UsageError("ADDRESS '\(text)': \(form)", discreetly: "ADDRESS: \(form)")
         }
         self.text = text
     }
@@ -44,12 +42,14 @@ struct CharacteristicName: CharacteristicKey {
             let digits = text.dropFirst(2)
             guard digits.count <= 4, digits.allSatisfy(\.isHexDigit), let handle = UInt16(digits, radix: 16), handle > 0
             else {
-                throw UsageError("CHARACTERISTIC '\(text)': write a handle as 0x0001 to 0xffff, a UUID without 0x")
+                let form = "write a handle as 0x0001 to 0xffff, a UUID without 0x"
+                throw UsageError("CHARACTERISTIC '\(text)': \(form)", discreetly: "CHARACTERISTIC: \(form)")
             }
             reference = .handle(handle)
         } else {
             guard let uuid = BluetoothUUID(text) else {
-                throw UsageError("CHARACTERISTIC '\(text)': \(UsageError.uuidForm), or a handle like 0x0012")
+                let form = "\(UsageError.uuidForm), or a handle like 0x0012"
+                throw UsageError("CHARACTERISTIC '\(text)': \(form)", discreetly: "CHARACTERISTIC: \(form)")
             }
             reference = .uuid(uuid)
         }
@@ -57,7 +57,11 @@ struct CharacteristicName: CharacteristicKey {
 
     private static func descriptor(_ text: String, _ whole: String) throws(UsageError) -> BluetoothUUID {
         guard let uuid = BluetoothUUID(text) else {
-            throw UsageError("CHARACTERISTIC/DESCRIPTOR '\(whole)': for the descriptor, \(UsageError.uuidForm)")
+            let form = "for the descriptor, \(UsageError.uuidForm)"
+            throw UsageError(
+                "CHARACTERISTIC/DESCRIPTOR '\(whole)': \(form)",
+                discreetly: "CHARACTERISTIC/DESCRIPTOR: \(form)"
+            )
         }
         return uuid
     }

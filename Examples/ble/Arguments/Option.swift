@@ -12,12 +12,16 @@ struct Option: Sendable {
     /// What it does, in a few words.
     let help: String
 
+    /// Whether the value is a secret, of which no error may repeat even a part.
+    let isSecret: Bool
+
     /// Describes an option.
-    init(_ name: String, letter: Character? = nil, value: String? = nil, help: String) {
+    init(_ name: String, letter: Character? = nil, value: String? = nil, help: String, isSecret: Bool = false) {
         self.name = name
         self.letter = letter
         self.value = value
         self.help = help
+        self.isSecret = isSecret
     }
 }
 
@@ -64,6 +68,15 @@ struct UsageError: Error {
     /// What is wrong; it names the offending argument.
     let message: String
 
+    /// The same without the words of the command line, for those that may be a part of a secret.
+    let discreetMessage: String
+
     /// Makes an error.
-    init(_ message: String) { self.message = message }
+    ///
+    /// - Parameter discreetMessage: the message without the word that it repeats, if it repeats one that is no option's
+    ///   value.
+    init(_ message: String, discreetly discreetMessage: String? = nil) {
+        self.message = message
+        self.discreetMessage = discreetMessage ?? message
+    }
 }

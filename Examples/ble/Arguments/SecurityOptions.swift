@@ -9,7 +9,12 @@ struct SecurityOptions: Sendable {
 
     /// Who answers.
     static let answers = [
-        Option("passkey", value: "DIGITS", help: "the passkey that the device shows or has printed on it"),
+        Option(
+            "passkey",
+            value: "DIGITS",
+            help: "the passkey that the device shows or has printed on it",
+            isSecret: true
+        ),
         .outOfBand,
         Option("just-works", help: "pair without questions, even at a terminal"),
         PairingClaim.option,

@@ -11,7 +11,12 @@ struct Serve: Command {
             Option("database", value: "FILE", help: "serve the services of a file, as `ble info --json` prints it"),
             Option("name", value: "NAME", help: "the name to advertise"),
             Option("access", value: "LEVEL", help: "the required security: open, encrypted or authenticated"),
-            Option("passkey", value: "DIGITS", help: "the passkey that a central shows, if it is fixed"),
+            Option(
+                "passkey",
+                value: "DIGITS",
+                help: "the passkey that a central shows, if it is fixed",
+                isSecret: true
+            ),
             .outOfBand,
             Option("just-works", help: "pair without questions, even at a terminal"),
             PairingClaim.option,

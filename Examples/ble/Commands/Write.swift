@@ -37,10 +37,8 @@ struct Write: Command {
             source = .file(String(words[2].dropFirst()))
         } else {
             guard let octets = [UInt8](hex: words[2]) else {
-                throw UsageError(
-                    "HEX '\(words[2])': write octets as pairs of hex digits like 00ff, text with --text, "
-                        + "a file as @FILE"
-                )
+                let form = "write octets as pairs of hex digits like 00ff, text with --text, a file as @FILE"
+                throw UsageError("HEX '\(words[2])': \(form)", discreetly: "HEX: \(form)")
             }
             source = .octets(octets)
         }

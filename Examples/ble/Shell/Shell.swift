@@ -91,7 +91,7 @@ struct Shell: Command {
         }
         var environment = environment
         if arguments.has("json") { environment.output = Output(isJSON: true) }
-        let (call, place) = (try command.init(arguments), environment)
+        let (call, place) = (try arguments.make(command), environment)
         do {
             // Ctrl-C ends this command, not the shell.
             try await environment.signals.interrupt { try await call.run(in: place) }
