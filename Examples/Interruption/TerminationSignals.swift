@@ -17,6 +17,8 @@ package struct Interrupted: Error {
 ///
 /// The first SIGINT cancels the current work; SIGTERM and SIGHUP cancel all work. A second SIGINT or SIGTERM, while that
 /// work ends, ends the program at once, unless it comes so soon that it belongs to the same event.
+///
+/// A signal that was ignored when the program started stays ignored.
 package final class TerminationSignals: Sendable {
     private struct State {
         var history = SignalHistory()
@@ -48,7 +50,7 @@ package final class TerminationSignals: Sendable {
     package init(onInterrupt: @escaping @Sendable () -> Void = {}) {
         self.onInterrupt = onInterrupt
         let queue = DispatchQueue(label: "termination signals")
-        let numbers = [SIGINT, SIGTERM] + (Self.isIgnored(SIGHUP) ? [] : [SIGHUP])
+        let numbers = [SIGINT, SIGTERM, SIGHUP].filter { !Self.isIgnored($0) }
         // Blocked for this thread and all threads that it starts, so that only the sources receive them.
         var set = sigset_t()
         sigemptyset(&set)
@@ -66,8 +68,9 @@ package final class TerminationSignals: Sendable {
         registering.wait()
     }
 
-    /// Whether the signal was ignored when the program started, as `nohup` makes it.
-    private static func isIgnored(_ number: Int32) -> Bool {
+    /// Whether the signal was ignored when the program started, as `nohup` makes it, `trap ''` of a shell, and a shell
+    /// without job control for SIGINT of what it runs in the background: it stays ignored.
+    package static func isIgnored(_ number: Int32) -> Bool {
         var action = sigaction()
         sigaction(number, nil, &action)
         return unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self)

@@ -1,10 +1,13 @@
 import BLEDevices
 @preconcurrency import Dispatch
 import Glibc
+import Interruption
 
-/// SIGTERM and SIGINT: what systemd and Ctrl-C send.
+/// SIGTERM and SIGINT: what systemd and Ctrl-C send. One that is ignored from the start stays ignored.
+private let numbers = [SIGTERM, SIGINT].filter { !TerminationSignals.isIgnored($0) }
+
 private let shutdown = BLEStream<Void> { feed in
-    let sources = [SIGTERM, SIGINT].map { number in
+    let sources = numbers.map { number in
         signal(number, SIG_IGN)
         return DispatchSource.makeSignalSource(signal: number)
     }

@@ -4,13 +4,45 @@ import Testing
 
 /// Ctrl-C, other signals, and a reader that leaves.
 @Suite(.timeLimit(.minutes(10))) struct InterruptionTests {
+    /// Whether a process catches a signal, or ignores it, as the kernel tells in this line of its state.
+    private func has(_ line: String, _ number: Int32, process: String = "self") throws -> Bool {
+        let status = try String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)
+        let text = try #require(status.split(separator: "\n").first { $0.hasPrefix("\(line):") })
+        let signals = try #require(UInt64(text.dropFirst(line.count + 1).filter(\.isHexDigit), radix: 16))
+        return signals >> UInt64(number - 1) & 1 == 1
+    }
+
     @Test func `signals are caught before any work begins`() throws {
+        // The tests themselves may run in the background of a shell, which has them ignored.
+        let ignored = try [SIGINT, SIGTERM].filter { try has("SigIgn", $0) }
         let signals = TerminationSignals()
-        let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
-        let line = try #require(status.firstMatch(of: #/SigCgt:\s*([0-9a-f]+)/#))
-        let caught = try #require(UInt64(line.1, radix: 16))
-        for number in [SIGINT, SIGTERM] { #expect(caught >> (number - 1) & 1 == 1) }
+        for number in [SIGINT, SIGTERM] {
+            #expect(try has("SigCgt", number) == !ignored.contains(number))
+        }
         withExtendedLifetime(signals) {}
+    }
+
+    /// The name of each signal in a shell, and another one that ends the program.
+    @Test(arguments: [("INT", SIGINT, SIGTERM), ("TERM", SIGTERM, SIGINT), ("HUP", SIGHUP, SIGTERM)])
+    func `a signal that is ignored at the start stays ignored`(
+        _ name: String,
+        _ ignored: Int32,
+        _ other: Int32
+    ) async throws {
+        let words = ["scan", "--simulated", "--json", "--duplicates"]
+        let script = "trap '' \(name); exec \"$0\" \"$@\""
+        let child = try Child("/bin/sh", ["-c", script, CommandRun.program] + words)
+        let (output, errors) = (LineReader(child.output), LineReader(child.errors))
+        _ = try object(await output.next())
+        #expect(try has("SigIgn", ignored, process: "\(child.process)"))
+        #expect(try !has("SigCgt", ignored, process: "\(child.process)"))
+        kill(child.process, ignored)
+        _ = try object(await output.next())
+        kill(child.process, other)
+        let last = await output.rest().last
+        #expect(try object(last)["received"] as? Int != nil)
+        _ = await errors.rest()
+        #expect(await Child.exitStatus(of: child.process) == 130)
     }
 
     @Test func `work that ends by the signal's notice before it is cancelled is interrupted, and has not failed`()
