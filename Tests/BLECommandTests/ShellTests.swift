@@ -104,6 +104,25 @@ import Testing
         close(child.output)
     }
 
+    @Test(arguments: [
+        ("read \(Demo.readOnly)", false), ("read \(Demo.readOnly) --fresh", true), ("verify", true),
+    ])
+    func `who wants no remembered services has them discovered again on the link that there is`(
+        _ line: String,
+        _ isAgain: Bool
+    ) async throws {
+        try await withFolder { folder in
+            let file = folder.appending(path: "shell.btsnoop")
+            let run = try await shell(line, arguments: ["--capture", file.path])
+            #expect(run.status == 0, "\(run.complaint)")
+            let octets = try Array(Data(contentsOf: file))
+            // Read By Group Type: the primary services, from the first handle on.
+            let request: [UInt8] = [0x10, 0x01, 0x00, 0xFF, 0xFF, 0x00, 0x28]
+            let count = octets.indices.count { octets[$0...].starts(with: request) }
+            #expect(count == (isAgain ? 2 : 1))
+        }
+    }
+
     @Test func `options that it can't honour are refused`() async throws {
         let run = try await shell("read \(Demo.readOnly) --adapter hci1")
         #expect(run.status == 1 && run.complaint.contains("--adapter"))

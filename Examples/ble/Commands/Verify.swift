@@ -86,6 +86,8 @@ struct Verify: Command {
         in environment: CommandEnvironment
     ) async throws {
         try await environment.withLink(to: peripheral, nil) { link in
+            // A shell has made the link, and discovered the services, before.
+            link.forgetServices()
             let database = try await environment.discover(link, nil)
             counts.services = database.services.count
             counts.characteristics = database.services.map(\.characteristics.count).reduce(0, +)

@@ -27,7 +27,7 @@ struct CommandEnvironment: Sendable {
     let hasChosenAdapter: Bool
 
     /// Whether to ignore what is remembered about peripherals.
-    let isFresh: Bool
+    var isFresh: Bool
 
     /// The peripherals that the command uses.
     private let peripherals = Peripherals()

@@ -40,7 +40,7 @@ struct Shell: Command {
         ) { link in
             let database = try await environment.discover(link, deadline)
             environment.log.say("connected to \(peripheral.text); `help` lists the commands, `exit` ends")
-            return try await runLines(LineEditor(completing: Self.candidates(database)), in: environment)
+            return try await runLines(LineEditor(completing: Self.candidates(database)), on: link, in: environment)
         }
         if let failure { throw failure }
     }
@@ -49,14 +49,18 @@ struct Shell: Command {
     ///
     /// - Returns: what decides the exit status: Ctrl-C that has ended a command, whose results are incomplete, or that one
     ///   has failed. `nil` at a terminal: a person has seen what failed.
-    private func runLines(_ editor: LineEditor, in environment: CommandEnvironment) async throws -> (any Error)? {
+    private func runLines(
+        _ editor: LineEditor,
+        on link: Link,
+        in environment: CommandEnvironment
+    ) async throws -> (any Error)? {
         var failure: (any Error)?
         while let line = try await editor.line("\(peripheral.text)> ") {
             let words = ShellWords.split(line)
             guard let first = words.first else { continue }
             if ["exit", "quit"].contains(first) { break }
             do {
-                try await run(first, Array(words.dropFirst()), in: environment)
+                try await run(first, Array(words.dropFirst()), on: link, in: environment)
             } catch let error as UsageError {
                 environment.log.say(error.message)
                 failure = failure ?? AlreadyTold()
@@ -76,7 +80,12 @@ struct Shell: Command {
         return editor.isInteractive ? nil : failure
     }
 
-    private func run(_ name: String, _ words: [String], in environment: CommandEnvironment) async throws {
+    private func run(
+        _ name: String,
+        _ words: [String],
+        on link: Link,
+        in environment: CommandEnvironment
+    ) async throws {
         let columns = environment.output.columns
         if name == "help" { return try environment.output.write(Array("\(Self.help(for: columns))\n".utf8)) }
         guard let command = Self.commands.first(where: { $0.name == name }) else {
@@ -91,7 +100,10 @@ struct Shell: Command {
         }
         var environment = environment
         if arguments.has("json") { environment.output = Output(isJSON: true) }
+        // The shell's own --fresh concerns what was remembered before its link.
+        environment.isFresh = arguments.has("fresh")
         let (call, place) = (try arguments.make(command), environment)
+        if place.isFresh { link.forgetServices() }
         do {
             // Ctrl-C ends this command, not the shell.
             try await environment.signals.interrupt { try await call.run(in: place) }
