@@ -123,6 +123,12 @@ import Testing
         }
     }
 
+    @Test func `what contradicts the shell's own options is refused`() async throws {
+        let run = try await shell("notify \(Demo.counting) --plot --count 1", arguments: ["--json"])
+        #expect(run.status == 1 && run.output.isEmpty)
+        #expect(run.complaint.contains("--plot and --json exclude each other"), "\(run.complaint)")
+    }
+
     @Test func `options that it can't honour are refused`() async throws {
         let run = try await shell("read \(Demo.readOnly) --adapter hci1")
         #expect(run.status == 1 && run.complaint.contains("--adapter"))

@@ -78,6 +78,14 @@ import Testing
         (["transfer", Demo.transfer, Demo.message, "--eom-at-end", ""], "--eom-at-end"),
         (["transfer", Demo.transfer, Demo.message, "--eom", "a", "--eom-at-end", "b"], "--eom-at-end"),
         (["transfer", Demo.transfer, Demo.message, "--output", ""], "--output"),
+        (["verify", Demo.values, "--passkey", "123456"], "--passkey is for --secure"),
+        (["verify", Demo.values, "--just-works"], "--just-works is for --secure"),
+        (["proxy", "--make-key", "--listen", "127.0.0.1:0"], "--listen has no meaning"),
+        (["proxy", "--make-key", "--name", "here"], "--name has no meaning"),
+        (["doctor", "--capture", "air.btsnoop"], "--capture"),
+        (["doctor", "--recover", "5"], "--recover"),
+        (["notify", Demo.values, Demo.counting, "--plot", "--raw"], "--plot and --raw"),
+        (["notify", Demo.values, Demo.counting, "--plot", "--text"], "--plot and --text"),
     ])
     func `a wrong call is refused with status 2 and names the culprit`(
         _ arguments: [String],

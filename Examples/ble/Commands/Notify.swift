@@ -36,7 +36,9 @@ struct Notify: Command {
         characteristic = try CharacteristicName(words[words.count - 1])
         style = try ValueStyle(arguments, of: characteristic)
         plots = arguments.has("plot")
-        if plots, arguments.has("json") { throw UsageError("--plot and --json exclude each other") }
+        for other in ["json", "raw", "text"] where plots && arguments.has(other) {
+            throw UsageError("--plot and --\(other) exclude each other")
+        }
         limits = try StreamLimits(Self.name, arguments)
         reconnects = arguments.has("reconnect")
         security = try SecurityOptions(arguments)

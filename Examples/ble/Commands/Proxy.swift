@@ -44,6 +44,10 @@ struct Proxy: Command {
     init(_ arguments: Arguments) throws(UsageError) {
         _ = try arguments.parameters(Self.parameters)
         isMakingKey = arguments.has("make-key")
+        let other = Self.options.first { $0.name != "make-key" && arguments.has($0.name) }
+        if isMakingKey, let other {
+            throw UsageError("--make-key runs no proxy: --\(other.name) has no meaning with it")
+        }
         key = try Self.key(arguments)
         endpoint = try Self.endpoint(arguments, isEncrypted: key != nil)
         proxyName = try Self.name(arguments)

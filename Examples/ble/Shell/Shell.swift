@@ -92,7 +92,8 @@ struct Shell: Command {
             throw UsageError("there is no command '\(name)' here; `help` lists them")
         }
         let options = command.options + Self.commonOptions
-        let arguments = try Arguments(parsing: [peripheral.text] + words, options: options)
+        let common = environment.output.isJSON ? ["--json"] : []
+        let arguments = try Arguments(parsing: common + [peripheral.text] + words, options: options)
         if arguments.has("help") {
             let usage = "usage: \(name) [OPTION]…\(Self.parameters(of: command))"
             let text = Help.text(of: command, usage: usage, options, for: columns)
