@@ -91,5 +91,6 @@ extension Arguments {
 }
 
 extension UsageError {
+    static let emptyNamePrefix = UsageError("--name-prefix '': a name prefix can't be empty")
     static let uuidForm = "write a UUID like 180D or 7A1C0001-5F2B-4C8E-9D3A-6B70E14F2C55"
 }

@@ -31,6 +31,7 @@ struct DeclaredAdvertisement: Sendable {
         others += try arguments.advertisedData()
         if let power = try arguments.txPower() { others.append(.txPower(power)) }
         if let appearance = try arguments.appearance() { others.append(.appearance(appearance)) }
+        if arguments.last("name") == "" { throw UsageError("--name '': a name has at least one character") }
         if let name = arguments.last("name") ?? name { others.append(.localName(name)) }
         self.others = others
         self.isConnectable = isConnectable

@@ -35,6 +35,7 @@ struct Bonds: Command {
         let word = words.isEmpty ? nil : words.removeFirst()
         let isOfBluetoothd = arguments.has("bluetoothd")
         folder = arguments.last("folder")
+        if folder == "" { throw UsageError("--folder needs the name of a folder") }
         replaces = arguments.has("replace")
         switch word {
         case nil: action = .list

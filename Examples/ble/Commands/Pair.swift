@@ -38,7 +38,7 @@ struct Pair: Command {
     init(_ arguments: Arguments) throws(UsageError) {
         if let prefix = arguments.last("name-prefix") {
             guard arguments.words.isEmpty else { throw UsageError("--name-prefix and ADDRESS exclude each other") }
-            guard !prefix.isEmpty else { throw UsageError("--name-prefix '': a name prefix can't be empty") }
+            guard !prefix.isEmpty else { throw UsageError.emptyNamePrefix }
             partner = .prefixed(prefix)
         } else {
             partner = .named(try PeripheralName(try arguments.parameters(Self.parameters)[0]))

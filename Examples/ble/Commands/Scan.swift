@@ -31,7 +31,10 @@ struct Scan: Command {
     init(_ arguments: Arguments) throws(UsageError) {
         _ = try arguments.parameters(Self.parameters)
         var filters = try arguments.uuids("service").map { ScanFilter.service($0) }
-        filters += arguments.all("name-prefix").map { .namePrefix($0) }
+        for prefix in arguments.all("name-prefix") {
+            guard !prefix.isEmpty else { throw UsageError.emptyNamePrefix }
+            filters.append(.namePrefix(prefix))
+        }
         if let window = try arguments.signalStrengths("rssi") { filters.append(.rssi(window)) }
         self.filters = filters
         switch (arguments.has("changes"), arguments.has("duplicates")) {
