@@ -123,6 +123,18 @@ import Testing
         }
     }
 
+    @Test(arguments: [("<&-", "Bad file descriptor"), ("</", "Is a directory")])
+    func `an input that can't be read is a failure`(_ redirection: String, _ cause: String) async throws {
+        let words = ["shell", Demo.values, "--simulated"]
+        let script = "exec \"$0\" \"$@\" \(redirection)"
+        let child = try Child("/bin/sh", ["-c", script, CommandRun.program] + words)
+        async let output = LineReader(child.output).rest()
+        let errors = await LineReader(child.errors).rest().joined()
+        #expect(errors.contains("read standard input: ") && errors.contains(cause), "\(errors)")
+        #expect(await Child.exitStatus(of: child.process) == 1)
+        _ = await output
+    }
+
     @Test func `what contradicts the shell's own options is refused`() async throws {
         let run = try await shell("notify \(Demo.counting) --plot --count 1", arguments: ["--json"])
         #expect(run.status == 1 && run.output.isEmpty)

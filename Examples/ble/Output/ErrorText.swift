@@ -111,6 +111,13 @@ extension BLEError {
         return error
     }
 
+    /// Standard input could not be read.
+    static func input(_ number: Int32) -> BLEError {
+        var error = file("read", "standard input", number)
+        error.remedy = "Pass commands from a file or a pipe, or run this at a terminal."
+        return error
+    }
+
     /// A file could not be read or written.
     static func file(_ operation: String, _ path: String, _ number: Int32) -> BLEError {
         var error = BLEError(

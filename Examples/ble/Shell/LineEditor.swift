@@ -41,9 +41,18 @@ final class LineEditor: Sendable {
     }
 
     /// The next line, without its end; `nil` at the end of the input.
+    ///
+    /// - Throws: a `BLEError` if the input can't be read: the lines that it may have are not run.
     func line(_ prompt: String) async throws -> String? {
         let lines = BLEStream<String?> { [queue, library, isInteractive] feed in
-            queue.async { feed.send(Self.read(prompt, library, isInteractive)) }
+            queue.async {
+                let line = Self.read(prompt, library, isInteractive)
+                if line == nil, !isInteractive, let failure = Self.failure {
+                    feed.finish(throwing: BLEError.input(failure))
+                } else {
+                    feed.send(line)
+                }
+            }
             return {}
         }
         let line = try await lines.first()
@@ -62,6 +71,12 @@ final class LineEditor: Sendable {
         let line = String(cString: typed)
         if !line.isEmpty { _ = library.addHistory(typed) }
         return line
+    }
+
+    /// Why the input, which has no more lines, can't be read; `nil` if it has ended.
+    private static var failure: Int32? {
+        var octet: UInt8 = 0
+        return Glibc.read(STDIN_FILENO, &octet, 1) < 0 ? errno : nil
     }
 
     // MARK: - The library
