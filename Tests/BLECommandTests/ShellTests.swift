@@ -135,6 +135,18 @@ import Testing
         _ = await output
     }
 
+    @Test(arguments: [
+        ("write \(Demo.short) 'two words --text", "a quotation mark is not closed: write a second '"),
+        ("read \"\(Demo.readOnly)", "a quotation mark is not closed: write a second \""),
+        ("exit now", "exit takes no arguments"), ("help read", "help takes no arguments"),
+    ])
+    func `a line that makes no sense is refused, and the next one is run`(_ line: String, _ words: String) async throws
+    {
+        let run = try await shell(line, "read \(Demo.readOnly) --text")
+        #expect(run.status == 1 && run.output == ["read me"])
+        #expect(run.complaint.contains(words), "\(run.complaint)")
+    }
+
     @Test func `what contradicts the shell's own options is refused`() async throws {
         let run = try await shell("notify \(Demo.counting) --plot --count 1", arguments: ["--json"])
         #expect(run.status == 1 && run.output.isEmpty)

@@ -56,10 +56,13 @@ struct Shell: Command {
     ) async throws -> (any Error)? {
         var failure: (any Error)?
         while let line = try await editor.line("\(peripheral.text)> ") {
-            let words = ShellWords.split(line)
-            guard let first = words.first else { continue }
-            if ["exit", "quit"].contains(first) { break }
             do {
+                let words = try ShellWords.split(line)
+                guard let first = words.first else { continue }
+                if ["exit", "quit"].contains(first) {
+                    guard words.count == 1 else { throw UsageError("\(first) takes no arguments") }
+                    break
+                }
                 try await run(first, Array(words.dropFirst()), on: link, in: environment)
             } catch let error as UsageError {
                 environment.log.say(error.message)
@@ -87,6 +90,7 @@ struct Shell: Command {
         in environment: CommandEnvironment
     ) async throws {
         let columns = environment.output.columns
+        if name == "help", !words.isEmpty { throw UsageError("help takes no arguments; COMMAND --help explains one") }
         if name == "help" { return try environment.output.write(Array("\(Self.help(for: columns))\n".utf8)) }
         guard let command = Self.commands.first(where: { $0.name == name }) else {
             throw UsageError("there is no command '\(name)' here; `help` lists them")

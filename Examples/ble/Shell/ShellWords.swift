@@ -1,7 +1,9 @@
 /// The words of a line.
 enum ShellWords {
     /// Splits a line at spaces, except within 'single' or "double" quotes; `#` at the start of a word begins a comment.
-    static func split(_ line: String) -> [String] {
+    ///
+    /// - Throws: a `UsageError` if a quote is not closed: the rest of the line may not be meant to be one word.
+    static func split(_ line: String) throws(UsageError) -> [String] {
         var words: [String] = []
         var word: String?
         var quote: Character?
@@ -19,6 +21,7 @@ enum ShellWords {
             default: word = (word ?? "") + "\(character)"
             }
         }
+        if let quote { throw UsageError("a quotation mark is not closed: write a second \(quote)") }
         return words + (word.map { [$0] } ?? [])
     }
 }
