@@ -75,7 +75,13 @@ func run(_ words: [String]) async throws {
         printError("'\(wrong)' is not an address. Write one like C4:F2:17:1A:1D:BB.")
         exit(2)
     }
-    if words.contains("--simulated") { return try await simulate() }
+    if words.contains("--simulated") {
+        guard addresses.isEmpty, !words.contains("--keep") else {
+            printError("--simulated follows sensors of its own: give no address with it, and no --keep.")
+            exit(2)
+        }
+        return try await simulate()
+    }
     do {
         try await signals.interrupt {
             try await follow(on: .default, addresses, isKept: words.contains("--keep"))

@@ -17,6 +17,8 @@ struct Program: Sendable {
     var name: String
     /// What it does, and the arguments that follow its name.
     var summary: String
+    /// The most arguments that it takes.
+    var mostWords = 0
     /// The arguments that it gets in the simulation if none are given.
     var words: @Sendable () throws -> [String] = { [] }
     /// Runs it until it is done or cancelled.
@@ -38,6 +40,7 @@ let programs = [
     Program(
         name: "console",
         summary: "is a console on a serial line (Nordic UART)",
+        mostWords: .max,
         words: { ["AT", "AT+VERSION"] },
         run: console,
         devices: modem
@@ -46,6 +49,7 @@ let programs = [
     Program(
         name: "configure",
         summary: "changes all of some settings, or none: [interval=MS] [label=TEXT]",
+        mostWords: .max,
         words: { ["interval=1000", "label=Kitchen"] },
         run: configure,
         devices: configurable
@@ -53,6 +57,7 @@ let programs = [
     Program(
         name: "update",
         summary: "updates firmware, and resumes after a lost link: FILE",
+        mostWords: 1,
         words: { [try firmwareFile()] },
         run: update,
         devices: updatable
@@ -60,11 +65,18 @@ let programs = [
     Program(
         name: "passkey",
         summary: "reads a value that needs a passkey: [PASSKEY]",
+        mostWords: 1,
         words: { ["123456"] },
         run: passkey,
         devices: lock
     ),
-    Program(name: "thermostat", summary: "keeps a room warm: [DEGREES]", run: thermostat, devices: room),
+    Program(
+        name: "thermostat",
+        summary: "keeps a room warm: [DEGREES]",
+        mostWords: 1,
+        run: thermostat,
+        devices: room
+    ),
     Program(
         name: "operators",
         summary: "is a tour of the operators, with a heart-rate sensor",
@@ -102,6 +114,10 @@ do {
         exit(words.isEmpty ? 0 : 2)
     }
     words.removeFirst()
+    guard words.count <= program.mostWords else {
+        // It doesn't repeat them: one may be a part of a passkey.
+        throw Usage("There are more arguments than \(name) takes: at most \(program.mostWords).")
+    }
     if program.takesSignals {
         try await start(program, words, isSimulated: isSimulated)
     } else {

@@ -53,6 +53,12 @@ import Testing
         #expect(run.status == 2 && run.output.isEmpty && run.errors == [refusal], "\(run)")
     }
 
+    @Test(arguments: ["C4:F2:17:1A:1D:BB", "--keep"])
+    func `Fleet refuses what its simulation would ignore`(_ word: String) async throws {
+        let run = try await CommandRun(["--simulated", word], simulated: false, of: "Fleet").end()
+        #expect(run.status == 2 && run.output.isEmpty && run.complaint.contains("--simulated"), "\(run)")
+    }
+
     @Test(arguments: [
         ("HeartRate", []), ("Sensor", []), ("Transfer", []), ("Transfer", ["send"]), ("Fleet", []),
         ("Programs", ["logger"]),

@@ -31,6 +31,18 @@ import Testing
         #expect(wrong.status == 2 && wrong.output == list.output)
     }
 
+    @Test(arguments: [
+        ["logger", "more"], ["presence", "more"], ["operators", "more"], ["server", "more"],
+        ["update", "file", "more"],
+        ["thermostat", "warm"], ["thermostat", "nan"], ["thermostat", "20", "more"], ["passkey", "12345"],
+        ["passkey", "123", "456"],
+    ])
+    func `what a program can't use is refused, and not ignored`(_ words: [String]) async throws {
+        let run = try await CommandRun(words + ["--simulated"], simulated: false, of: "Programs").end()
+        #expect(run.status == 2 && run.errors.count == 1, "\(run)")
+        #expect(!run.complaint.contains("12345") && !run.complaint.contains("456"), "\(run)")
+    }
+
     @Test func `logger writes a header, and a line for each value of three thermometers`() async throws {
         let run = try await run("logger")
         #expect(run.status == 0, "\(run)")
