@@ -88,6 +88,9 @@ import Testing
         (["proxy", "--make-key", "--name", "here"], "--name has no meaning"),
         (["doctor", "--capture", "air.btsnoop"], "--capture"),
         (["doctor", "--recover", "5"], "--recover"),
+        (["help", "scan", "--capture", "air.btsnoop"], "--capture"),
+        (["completions", "bash", "--capture", "air.btsnoop"], "--capture"),
+        (["proxy", "--make-key", "--capture", "air.btsnoop"], "--capture"),
         (["notify", Demo.values, Demo.counting, "--plot", "--raw"], "--plot and --raw"),
         (["notify", Demo.values, Demo.counting, "--plot", "--text"], "--plot and --text"),
     ])

@@ -16,6 +16,13 @@ extension Arguments {
         return words
     }
 
+    /// Refuses what can only be done with an open adapter, for a command that opens none.
+    func refuseAdapterUse(by command: String) throws(UsageError) {
+        for option in ["capture", "recover"] where has(option) {
+            throw UsageError("--\(option) has no meaning for \(command), which opens no adapter")
+        }
+    }
+
     /// A duration in seconds, with or without a fraction.
     func seconds(_ name: String) throws(UsageError) -> Duration? {
         guard let text = last(name) else { return nil }

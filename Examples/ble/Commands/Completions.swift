@@ -15,6 +15,7 @@ struct Completions: Command {
     private let script: String
 
     init(_ arguments: Arguments) throws(UsageError) {
+        try arguments.refuseAdapterUse(by: Self.name)
         switch try arguments.parameters(Self.parameters)[0] {
         case "bash": script = CompletionScript.bash
         case "zsh": script = CompletionScript.zsh

@@ -19,9 +19,7 @@ struct Doctor: Command {
         for option in ["simulated", "simulation"] where arguments.has(option) {
             throw UsageError("--\(option): there is nothing to examine in a simulation")
         }
-        for option in ["capture", "recover"] where arguments.has(option) {
-            throw UsageError("--\(option) has no meaning for doctor, which opens no adapter")
-        }
+        try arguments.refuseAdapterUse(by: Self.name)
     }
 
     func run(_ options: CommonOptions, _ log: Log) async throws {

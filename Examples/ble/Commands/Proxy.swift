@@ -48,6 +48,7 @@ struct Proxy: Command {
         if isMakingKey, let other {
             throw UsageError("--make-key runs no proxy: --\(other.name) has no meaning with it")
         }
+        if isMakingKey { try arguments.refuseAdapterUse(by: "--make-key") }
         key = try Self.key(arguments)
         endpoint = try Self.endpoint(arguments, isEncrypted: key != nil)
         proxyName = try Self.name(arguments)
