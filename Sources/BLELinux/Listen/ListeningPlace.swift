@@ -28,10 +28,14 @@ struct ListeningPlace {
     /// How long a link may take from the kernel's report to the program; an emulated machine needs a tenth of it.
     static let patience = Duration.seconds(1)
 
+    /// The maximum number of centrals whose report is awaited, more than a controller has links. Without the permission
+    /// for the kernel's events no report ever comes, and centrals come under ever new private addresses.
+    static let mostEarly = 64
+
     /// Centrals that the kernel has reported and that were not offered yet, by the timers that wait for them.
     private var awaited: [Int: BluetoothAddress] = [:]
-    /// Centrals that were offered and that the kernel has not reported yet.
-    private var early: Set<BluetoothAddress> = []
+    /// Centrals that were offered and that the kernel has not reported yet, the oldest first.
+    private var early: [BluetoothAddress] = []
     private var nextID = 0
 
     /// Another program has changed something of the adapter.
@@ -39,7 +43,7 @@ struct ListeningPlace {
 
     /// The kernel reports a central's link.
     mutating func centralCame(_ central: BluetoothAddress) -> Output {
-        guard early.remove(central) == nil else { return Output() }
+        guard !forgetEarly(central) else { return Output() }
         nextID &+= 1
         awaited[nextID] = central
         return Output(timer: Output.Timer(id: nextID, delay: Self.patience))
@@ -47,7 +51,7 @@ struct ListeningPlace {
 
     /// Its link has ended.
     mutating func centralLeft(_ central: BluetoothAddress) {
-        early.remove(central)
+        _ = forgetEarly(central)
         awaited = awaited.filter { $0.value != central }
     }
 
@@ -56,8 +60,17 @@ struct ListeningPlace {
         if let known = awaited.first(where: { $0.value == central }) {
             awaited[known.key] = nil
         } else {
-            early.insert(central)
+            _ = forgetEarly(central)
+            if early.count == Self.mostEarly { early.removeFirst() }
+            early.append(central)
         }
+    }
+
+    /// Returns whether it was one of them.
+    private mutating func forgetEarly(_ central: BluetoothAddress) -> Bool {
+        guard let index = early.firstIndex(of: central) else { return false }
+        early.remove(at: index)
+        return true
     }
 
     mutating func timerFired(_ id: Int) -> Output {

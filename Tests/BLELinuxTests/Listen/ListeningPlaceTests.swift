@@ -38,6 +38,26 @@ import Testing
         #expect(place.timerFired(1) == Output())
     }
 
+    @Test func `where the kernel reports nothing, only the last ones offered are remembered`() {
+        var place = ListeningPlace()
+        place.accepted(Self.one)
+        for number in UInt64(0)..<1000 {
+            place.accepted(BluetoothAddress(rawValue: 0x4000_0000_0000 + number, kind: .random))
+        }
+        place.accepted(Self.other)
+        #expect(place.centralCame(Self.other) == Output())
+        #expect(place.centralCame(Self.one) == Self.timer(1))
+    }
+
+    @Test func `a central that is offered again and again takes one place`() {
+        var place = ListeningPlace()
+        place.accepted(Self.one)
+        for _ in 0..<1000 { place.accepted(Self.other) }
+        #expect(place.centralCame(Self.one) == Output())
+        #expect(place.centralCame(Self.other) == Output())
+        #expect(place.centralCame(Self.other) == Self.timer(1))
+    }
+
     @Test func `the place is taken anew when others act, and when nobody knows what was missed`() {
         var place = ListeningPlace()
         #expect(place.othersActed() == Output(renews: true))
