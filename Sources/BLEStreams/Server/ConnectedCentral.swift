@@ -68,6 +68,7 @@ public final class ConnectedCentral: Sendable {
     let bearer: Bearer
     let backlogs: BacklogBoard
     let state: Mutex<State>
+    private let reference: Reference
 
     /// - Parameters:
     ///   - client: the state that is kept of it from earlier links.
@@ -76,7 +77,8 @@ public final class ConnectedCentral: Sendable {
         self.id = id
         backlogs = server.backlogBoard
         state = Mutex(State())
-        let identity = Reference()
+        let reference = Reference()
+        self.reference = reference
         bearer = Bearer(
             link,
             timeline: server.radio.timeline,
@@ -85,20 +87,22 @@ public final class ConnectedCentral: Sendable {
             isBonded: isBonded,
             Bearer.Surroundings(
                 served: { [weak server] output in
-                    guard let server, let central = identity.central else { return }
+                    guard let server, let central = reference.central else { return }
                     central.handle(output, server)
                 },
                 securityFailed: { [weak server] error in server?.encryptionFailed(link.peer, error) },
                 ended: { [weak server] reason in
-                    guard let central = identity.central else { return }
-                    identity.central = nil
+                    guard let central = reference.central else { return }
+                    reference.central = nil
                     central.ended(reason)
                     server?.left(central, id: id, reason)
                 }
             )
         )
-        identity.central = self
     }
+
+    /// Makes the bearer retain it until the link has ended. For one that is never started, that would be for ever.
+    func retainUntilEnd() { reference.central = self }
 
     /// Retains the central for its bearer until the bearer has ended.
     private final class Reference: Sendable {

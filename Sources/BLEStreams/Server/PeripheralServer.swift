@@ -267,11 +267,14 @@ public final class PeripheralServer: Sendable {
     }
 
     /// Begins to serve a central once its kept state is known; nothing was read from the link before.
-    private func admit(_ link: any ATTLink, _ id: Int, _ kept: ServedCentrals.Kept) {
+    func admit(_ link: any ATTLink, _ id: Int, _ kept: ServedCentrals.Kept) {
         let client = database.withLock { served.recall(kept.record, $0) }
         let central = ConnectedCentral(link: link, server: self, id: id, client: client, isBonded: kept.isBonded)
         let isStopped = contents.withLock { state in
-            if !state.isStopped { state.centrals[id] = central }
+            if !state.isStopped {
+                central.retainUntilEnd()
+                state.centrals[id] = central
+            }
             return state.isStopped
         }
         if isStopped { return link.disconnect() }
