@@ -78,6 +78,9 @@ extension Link {
     public var servicesAreRemembered: Bool { bearer.isFromMemory }
 
     /// Forgets the services, on this link and for later ones: the next operation that needs them discovers them again.
+    ///
+    /// Streams of values go on. Once the services are known again, each continues where its characteristic is then, or
+    /// ends with ``BLEError/Code/servicesChanged`` if that has disappeared.
     public func forgetServices() { bearer.forgetDatabase() }
 }
 

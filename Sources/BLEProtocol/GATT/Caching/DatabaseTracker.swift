@@ -208,6 +208,7 @@ extension DatabaseTracker {
         }
         switch result {
         case .failure(.attribute(.databaseOutOfSync, _)) where rounds < Self.patience:
+            doubtUnknown(&output)
             check(&output)
         case .failure(let failure):
             fail(failure, &output)
@@ -232,7 +233,11 @@ extension DatabaseTracker {
     /// The peer has indicated Service Changed.
     package mutating func serviceChanged(_ range: ClosedRange<UInt16>) -> Output {
         var output = Output()
-        guard state != .unknown else { return output }
+        guard state != .unknown else {
+            // It is not searched before somebody needs it, but what was known of it may be in use.
+            output.stale = range
+            return output
+        }
         if case .changed(let earlier)? = doubt {
             doubt = .changed(earlier.union(range))
         } else {
@@ -273,14 +278,22 @@ extension DatabaseTracker {
     package mutating func outOfSync() -> Output {
         var output = Output()
         switch state {
-        case .unknown: check(&output)
+        case .unknown:
+            doubtUnknown(&output)
+            check(&output)
         case .known:
             doubt = pause == nil ? .outOfSync : .changed(0x0001...0xFFFF)
             output.stale = 0x0001...0xFFFF
             check(&output)
-        case .waiting, .checking, .discovering, .settling: break
+        case .waiting, .checking, .discovering, .settling: doubtUnknown(&output)
         }
         return output
+    }
+
+    /// Puts all handles in doubt before the database is known: chosen services, or a forgotten database, may be in use.
+    /// Later, whatever began the search has done so.
+    private func doubtUnknown(_ output: inout Output) {
+        if database == nil { output.stale = 0x0001...0xFFFF }
     }
 
     /// The known and the remembered database must not be used any more.

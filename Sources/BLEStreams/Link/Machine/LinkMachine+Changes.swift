@@ -25,7 +25,13 @@ extension LinkMachine {
 
     /// The peer has indicated Service Changed.
     mutating func servicesChanged(_ values: [CharacteristicValue], _ output: inout Output) {
-        for value in values { take(tracker.serviceChanged(ClosedRange(serviceChanged: value)), &output) }
+        for value in values { servicesChanged(in: ClosedRange(serviceChanged: value), &output) }
+    }
+
+    /// These handles may mean something else: subscriptions that are in doubt have everything discovered.
+    mutating func servicesChanged(in range: ClosedRange<UInt16>, _ output: inout Output) {
+        take(tracker.serviceChanged(range), &output)
+        if subscriptions.values.contains(where: { isUnsure($0) }) { take(tracker.want(), &output) }
     }
 
     /// Withholds values of these handles until their meaning is known.
@@ -58,7 +64,8 @@ extension LinkMachine {
             renewServiceChanged(affected, known.database, &output)
             for (id, entry) in moving {
                 guard let handle = entry.characteristic?.valueHandle else { continue }
-                move(id, entry, isSame: before.means(handle, theSameAs: known.database), to: known.database, &output)
+                let isSame = before.means(handle, theSameAs: known.database)
+                move(id, entry, isSame: isSame, to: entry.find(in: known.database, isSame: isSame), &output)
             }
             output.add { $0.changed = known.database }
         }
@@ -78,19 +85,21 @@ extension LinkMachine {
     }
 
     /// All services are known for the first time on this link, or since they were forgotten: there are none to compare
-    /// them with. A subscription to a chosen service, or from before they were forgotten, may have come into doubt.
+    /// them with. A subscription to a chosen service, or from before they were forgotten, may have come into doubt, or
+    /// its handle may have been given to something else without a word of the peer.
     private mutating func resumeUnsure(in database: GATTDatabase, _ output: inout Output) {
-        let handles = Set(subscriptions.values.filter { isUnsure($0) }.compactMap { $0.characteristic?.valueHandle })
+        let unsure = subscriptions.values.filter { isUnsure($0) || !$0.isInPlace(in: database) }
+        let handles = Set(unsure.compactMap { $0.characteristic?.valueHandle })
         let moving = subscriptions.filter { entry in
             entry.value.characteristic.map { handles.contains($0.valueHandle) } ?? false
         }
-        for handle in handles { table.forget(handle) }
+        // The link's own subscription was made in this database.
+        for handle in handles where handle != serviceChanged?.handle { table.forget(handle) }
         // Nobody wants these any more, and their descriptors may be something else now.
         forgetPostponed()
         for (id, entry) in moving.sorted(by: { $0.key < $1.key }) {
-            guard let former = entry.characteristic else { continue }
-            let isSame = database.characteristic(valueHandle: former.valueHandle) == former
-            move(id, entry, isSame: isSame, to: database, &output)
+            let isSame = entry.isInPlace(in: database)
+            move(id, entry, isSame: isSame, to: isSame ? entry.characteristic : entry.find(in: database), &output)
         }
     }
 
@@ -109,16 +118,11 @@ extension LinkMachine {
         _ id: Subscription.ID,
         _ entry: Subscription,
         isSame: Bool,
-        to database: GATTDatabase,
+        to found: Characteristic?,
         _ output: inout Output
     ) {
         guard let former = entry.characteristic else { return }
         removeRoute(id, entry.consumer, former.valueHandle)
-        let found: Characteristic? =
-            switch entry.selector {
-            case .uuid(let uuid, let service): database.characteristic(uuid, in: service)
-            case .handle, .exactly, .id: isSame ? database.characteristic(valueHandle: former.valueHandle) : nil
-            }
         guard let found else { return fail([id], .servicesChanged, &output) }
         settleDoubt(id, isSame: isSame && found.valueHandle == former.valueHandle, &output)
         arm(id, found, nil, &output)
@@ -141,6 +145,30 @@ extension LinkMachine {
         let unsure = subscriptions.filter { isUnsure($0.value) }.map(\.key).sorted()
         forgetPostponed()
         fail(unsure, .procedure(failure), &output)
+    }
+}
+
+extension LinkMachine.Subscription {
+    /// Whether its characteristic is unchanged, at the same handle and in a service that was asked for; also as long as
+    /// it has none.
+    fileprivate func isInPlace(in database: GATTDatabase) -> Bool {
+        guard let characteristic else { return true }
+        guard let service = database.service(containing: characteristic.valueHandle),
+            service.characteristics.contains(characteristic)
+        else { return false }
+        if case .uuid(_, service: let wanted?) = selector { return service.uuid == wanted }
+        return true
+    }
+
+    /// Its characteristic in a database that has changed; `nil`: it is gone.
+    ///
+    /// - Parameter isSame: whether its handle means what it meant.
+    fileprivate func find(in database: GATTDatabase, isSame: Bool = false) -> Characteristic? {
+        switch selector {
+        case .uuid(let uuid, let service): database.characteristic(uuid, in: service)
+        case .handle, .exactly, .id:
+            isSame ? characteristic.flatMap { database.characteristic(valueHandle: $0.valueHandle) } : nil
+        }
     }
 }
 

@@ -36,7 +36,7 @@ extension LinkMachine {
             output.tell(.lost(entry.consumer, count))
         }
         // A missing PDU may have been anything.
-        if route.isOwn { take(tracker.serviceChanged(0x0001...0xFFFF), &output) }
+        if route.isOwn { servicesChanged(in: 0x0001...0xFFFF, &output) }
     }
 
     /// Routes the values of a handle to a subscriber from now on, after the early ones.
