@@ -18,6 +18,12 @@ extension PeerStore {
     }
 
     /// Stores a bond in place of the adapter's former one with the peer.
+    ///
+    /// What the peer has configured as a central, ``PeerRecord/served``, stays. The specification keeps it "for bonded
+    /// devices", without a word about new keys (Core Specification, Vol 3, Part G, 3.3.3.3), and nothing tells the
+    /// server why a central pairs anew. One that wants better keys doesn't write its subscriptions again, and would
+    /// wait in vain. One that has lost its bond gets values that it ignores, or switches off. Each value is still held
+    /// to the security that its characteristic requires. ``forgetBonds(with:)`` does end them.
     package func remember(_ bond: Bond) {
         let adapter = "\(bond.adapter)/\(bond.adapter.kind.rawValue)"
         update(bond.peer, isLasting: true) { record in
@@ -29,8 +35,9 @@ extension PeerStore {
     package func forgetBonds(with peer: BluetoothAddress) {
         update(peer, isLasting: true) { record in
             record.bonds = nil
-            // Without a bond it keeps no subscriptions.
+            // Without a bond it keeps no subscriptions, and none are kept for it.
             record.subscribed = nil
+            record.served = nil
         }
     }
 

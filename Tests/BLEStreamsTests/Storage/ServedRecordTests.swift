@@ -1,0 +1,40 @@
+import BLEProtocol
+import FoundationEssentials
+import RadioDoubles
+import Testing
+
+@testable import BLEStreams
+
+/// What is stored of a central's subscriptions, from one bond to the next.
+@Suite struct ServedRecordTests {
+    private static let central = BluetoothAddress(rawValue: 0xC4F2_171A_1DBB, kind: .random)
+    private static let served = ServedRecord(
+        databaseHash: Data(repeating: 7, count: 16),
+        configurations: [ServedRecord.Configuration(valueHandle: 8, value: 2)],
+        features: 1
+    )
+
+    /// A store with a bond, and with what its central has configured.
+    private static func store() -> PeerStore {
+        let store = PeerStore.inMemory()
+        store.remember(.planted(1, with: central))
+        store.update(central) { $0.served = served }
+        return store
+    }
+
+    @Test func `a central that pairs anew for other keys keeps its subscriptions`() {
+        let store = Self.store()
+        store.remember(.planted(2, with: Self.central))
+        #expect(store.record(of: Self.central).served == Self.served)
+    }
+
+    @Test func `they end with the bond, so that nobody without one is served with them`() {
+        let store = Self.store()
+        store.forgetBonds(with: Self.central)
+        let read = Recorder<Bool>()
+        ServedCentrals(store: store).read(Self.central, on: PatientTimeline()) { kept in
+            read.add(kept.isBonded || kept.record != nil)
+        }
+        #expect(read.all == [false] && store.record(of: Self.central).isEmpty)
+    }
+}
