@@ -18,6 +18,8 @@ extension LinkMachine {
     struct Unclaimed: Sendable {
         /// A limit, since a peer may send values of any handle.
         static let limit = 64
+        /// How many are switched off on a link, for the same reason: each is looked for among those that were tried.
+        static let mostTried = 256
 
         /// By value handle: the type that the characteristic must have; `nil` if only a value has revealed it.
         var handles: SmallTable<UInt16, BluetoothUUID?> = [:]
@@ -47,7 +49,8 @@ extension LinkMachine {
     /// A value has arrived that nobody wants.
     mutating func foundUnclaimed(_ handle: UInt16, _ output: inout Output) {
         guard closedToSubscribers == nil, unclaimed.handles[handle] == nil, !unclaimed.tried.contains(handle),
-            unclaimed.handles.count < Unclaimed.limit, !table.hasEntry(handle)
+            unclaimed.handles.count < Unclaimed.limit, unclaimed.tried.count < Unclaimed.mostTried,
+            !table.hasEntry(handle)
         else { return }
         unclaimed.handles[handle] = .some(nil)
         waitForClaims(&output)
