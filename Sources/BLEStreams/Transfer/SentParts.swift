@@ -14,14 +14,25 @@ final class SentParts: Sendable {
         func contains(_ handle: UInt16) -> Bool { handles.withLock { $0.contains(handle) } }
     }
 
-    /// Those with a part.
-    private let records = Mutex<[BluetoothAddress: Record]>([:])
+    private struct Entry: Sendable {
+        let peer: BluetoothAddress
+        let record: Record
+    }
+
+    /// How many peripherals are remembered: only a link that comes within seconds takes one over, and peripherals that
+    /// change their addresses must not make it grow for months.
+    static let limit = 64
+
+    /// Those with a part, the one that got the last part last.
+    private let entries = Mutex<[Entry]>([])
 
     /// A link begins.
     func begin(_ link: any ATTLink) -> Record {
-        records.withLock { records in
-            if link.isResumed, let record = records[link.peer] { return record }
-            records[link.peer] = nil
+        let (peer, isResumed) = (link.peer, link.isResumed)
+        return entries.withLock { entries in
+            guard let index = entries.firstIndex(where: { $0.peer == peer }) else { return Record() }
+            if isResumed { return entries[index].record }
+            entries.remove(at: index)
             return Record()
         }
     }
@@ -32,8 +43,11 @@ final class SentParts: Sendable {
             if part { handles.insert(handle) } else { handles.remove(handle) }
             return handles.isEmpty
         }
-        records.withLock { records in
-            if !isEmpty { records[peer] = record } else if records[peer] === record { records[peer] = nil }
+        entries.withLock { entries in
+            if isEmpty { return entries.removeAll { $0.peer == peer && $0.record === record } }
+            entries.removeAll { $0.peer == peer }
+            if entries.count == Self.limit { entries.removeFirst() }
+            entries.append(Entry(peer: peer, record: record))
         }
     }
 }
