@@ -3,7 +3,7 @@ package struct BTSnoopRecord: Hashable, Sendable {
     /// The meaning of the flags depends on the file's ``BTSnoopDatalink``.
     package var flags: UInt32
 
-    /// The number of packets lost before this one.
+    /// The number of packets lost since the first one of the file.
     package var drops: UInt32
 
     /// The time since 1970-01-01 00:00:00 UTC; the file keeps whole microseconds.
@@ -16,6 +16,8 @@ package struct BTSnoopRecord: Hashable, Sendable {
 
     /// 1970 in microseconds since the year 0 of the proleptic Gregorian calendar, from which the file counts.
     private static let epoch: Int64 = 0x00DC_DDB3_0F2F_8000
+    /// The octets before ``data``: four numbers of four octets, and the time.
+    private static let headSize = 24
 
     package init(flags: UInt32, time: Duration, data: ArraySlice<UInt8>, drops: UInt32 = 0) {
         self.flags = flags
@@ -31,6 +33,17 @@ package struct BTSnoopRecord: Hashable, Sendable {
         let microseconds = seconds &* 1_000_000 &+ attoseconds / 1_000_000_000_000 &+ Self.epoch
         return bigEndian(originalLength) + bigEndian(UInt32(truncatingIfNeeded: data.count)) + bigEndian(flags)
             + bigEndian(drops) + bigEndian(microseconds) + data
+    }
+
+    /// Sets ``drops`` in encoded records.
+    package static func setDrops(_ drops: UInt32, in records: inout [UInt8]) {
+        let drops = bigEndian(drops)
+        var start = 0
+        while start + headSize <= records.count {
+            for (offset, octet) in drops.enumerated() { records[start + 12 + offset] = octet }
+            let length = records[start + 4..<start + 8].reduce(0) { $0 << 8 | Int($1) }
+            start += headSize + length
+        }
     }
 
     /// Reads the next record; `nil` at the end of the file, or if the file ends within a record.

@@ -19,6 +19,8 @@ final class CaptureFile: Sendable {
         /// The octets of the pieces, and those unwritten.
         var size = 0
         var isWriteDue = false
+        /// Packets that there was no room for.
+        var leftOut = 0
         /// Waits for room in a pipe.
         var roomSource: (any DispatchSourceWrite)?
         /// Who waits for the end of the recording.
@@ -29,6 +31,8 @@ final class CaptureFile: Sendable {
 
     /// How many octets may wait for a slow disk.
     static let room = 16 << 20
+    /// How many octets beyond the room may wait, of records that others need.
+    private static let margin = 1 << 20
     /// At this number of waiting octets, they are written without delay.
     private static let haste = 64 << 10
     private static let delay = DispatchTimeInterval.milliseconds(300)
@@ -53,16 +57,29 @@ final class CaptureFile: Sendable {
 
     // MARK: - Taking octets
 
+    /// Packets that there was no room for. Each record that is added later states how many they were by then.
+    var leftOut: Int { state.withLock { $0.leftOut } }
+
     /// Adds octets at the end; returns whether there was room.
-    @discardableResult
     func append(_ octets: [UInt8]) -> Bool { add(octets, isSettled: true) != nil }
 
-    /// Adds octets at the end, even beyond the room: those of a whole file, which are in memory anyway.
-    func appendWhole(_ octets: [UInt8]) { _ = add(octets, isSettled: true, isLimited: false) }
+    /// Adds the records of a packet at the end, or counts it in ``leftOut``; returns whether there was room.
+    ///
+    /// - Parameter isVital: whether later records make no sense without these, which are few: there is more room.
+    @discardableResult
+    func append(packet octets: [UInt8], isVital: Bool = false) -> Bool {
+        add(octets, isSettled: true, within: isVital ? Self.room + Self.margin : Self.room, isPacket: true) != nil
+    }
+
+    /// Adds octets at the end, even beyond the room: those of a whole file, which are in memory anyway, or a few.
+    func appendWhole(_ octets: [UInt8]) { _ = add(octets, isSettled: true, within: .max) }
 
     /// Reserves a place at the end for octets, until ``settle(_:isKept:)`` keeps or drops them; `nil` if there is no
-    /// room.
+    /// room: a packet that comes into being nevertheless is to be counted, ``leaveOut()``.
     func reserve(_ octets: [UInt8]) -> Int? { add(octets, isSettled: false) }
+
+    /// Counts a packet for which no place could be reserved.
+    func leaveOut() { state.withLock { $0.leftOut += 1 } }
 
     func settle(_ place: Int, isKept: Bool) {
         state.withLock { state in
@@ -77,11 +94,21 @@ final class CaptureFile: Sendable {
     }
 
     /// After an error or the end, everything is accepted and nothing is kept.
-    private func add(_ octets: [UInt8], isSettled: Bool, isLimited: Bool = true) -> Int? {
+    private func add(
+        _ octets: [UInt8],
+        isSettled: Bool,
+        within limit: Int = CaptureFile.room,
+        isPacket: Bool = false
+    ) -> Int? {
         let (place, wait): (Int?, DispatchTimeInterval?) = state.withLock { state in
             guard !state.isClosed, state.failure == nil else { return (-1, nil) }
-            guard !isLimited || state.size + octets.count <= Self.room else { return (nil, nil) }
-            state.pieces.append(Piece(octets: octets, isSettled: isSettled))
+            guard state.size + octets.count <= limit else {
+                if isPacket { state.leftOut += 1 }
+                return (nil, nil)
+            }
+            var piece = Piece(octets: octets, isSettled: isSettled)
+            if state.leftOut > 0 { BTSnoopRecord.setDrops(UInt32(clamping: state.leftOut), in: &piece.octets) }
+            state.pieces.append(piece)
             let before = state.size
             state.size += octets.count
             let place = state.firstNumber + state.pieces.count - 1
@@ -152,7 +179,8 @@ final class CaptureFile: Sendable {
         if let failure { throw failure }
     }
 
-    /// Writes the rest and closes the file, in the background; then reports the error, if there was one.
+    /// Writes the rest and closes the file, in the background; then reports the error, if there was one, or else that
+    /// packets were left out.
     func closeSoon(_ done: @escaping @Sendable (BLEError?) -> Void) {
         queue.async {
             let isFirst = self.state.withLock { state in
@@ -169,14 +197,14 @@ final class CaptureFile: Sendable {
 
     /// Ends the recording once everything is written, or nothing more can be.
     private func endIfWritten() {
-        let (ending, failure) = state.withLock { state -> ((@Sendable (BLEError?) -> Void)?, BLEError?) in
-            guard state.unwritten.isEmpty, let ending = state.ending.take() else { return (nil, nil) }
+        let (ending, failure, leftOut) = state.withLock { state -> ((@Sendable (BLEError?) -> Void)?, BLEError?, Int) in
+            guard state.unwritten.isEmpty, let ending = state.ending.take() else { return (nil, nil, 0) }
             state.isClosed = true
-            return (ending, state.failure)
+            return (ending, state.failure, state.leftOut)
         }
         guard let ending else { return }
         let late = output.close()
-        ending(failure ?? late)
+        ending(failure ?? late ?? (leftOut > 0 ? output.tooSlow(for: leftOut) : nil))
     }
 
     /// Gives a pipe up whose reader takes nothing more.

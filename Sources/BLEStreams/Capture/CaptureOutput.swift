@@ -102,6 +102,17 @@ struct CaptureOutput {
         )
     }
 
+    /// The error of a recording that is written, but lacks packets.
+    func tooSlow(for leftOut: Int) -> BLEError {
+        BLEError(
+            .overflow,
+            operation: "capture",
+            object: "to \(path)",
+            cause: "the disk, or the program that reads the pipe, was too slow, and \(leftOut) packets are missing",
+            remedy: "Record to a faster disk, or with fewer adapters; notes in the file say where packets are missing."
+        )
+    }
+
     /// Returns what `write` returned, and its `errno`. Its SIGPIPE, which ends a program by default, is withheld: a pipe
     /// whose reader has ended is an error of the recording alone.
     private func withoutSignal(_ body: () -> Int) -> (count: Int, number: Int32) {

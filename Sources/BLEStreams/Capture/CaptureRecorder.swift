@@ -21,6 +21,7 @@ final class CaptureRecorder: TrafficObserver {
     init(_ capture: TrafficCapture, timeline: any Timeline) {
         self.capture = capture
         self.timeline = timeline
+        capture.use(timeline)
     }
 
     /// The information on the adapter.
@@ -35,7 +36,7 @@ final class CaptureRecorder: TrafficObserver {
         let adapter = state.withLock { begin(&$0, local: radioLink.local, time) }
         return adapter.machine.withLock { machine in
             let opened = machine.linkOpened(peer: radioLink.peer, role: role, time: time)
-            if let opened { file.append(opened.octets) }
+            if let opened { file.append(packet: opened.octets, isVital: true) }
             return opened?.link
         }
     }
@@ -53,13 +54,17 @@ final class CaptureRecorder: TrafficObserver {
     func linkClosed(_ link: LinkID, _ reason: DisconnectReason) {
         let time = timeline.wallTime
         recorded?.machine.withLock { machine in
-            _ = file.append(machine.linkClosed(link, status: reason.recordedStatus, time: time))
+            _ = file.append(
+                packet: machine.linkClosed(link, status: reason.recordedStatus, time: time),
+                isVital: true
+            )
         }
     }
 
     /// Returns whether there was room for it.
     func received(_ pdu: ReceivedPDU, _ link: LinkID) -> Bool {
-        append { $0.received(Array(pdu.bytes), on: link, time: pdu.time) }
+        guard let machine else { return true }
+        return file.append(packet: machine.received(Array(pdu.bytes), on: link, time: pdu.time))
     }
 
     /// Sends a PDU with the closure, and records it if it was taken. Its place in the file precedes everything that
@@ -68,7 +73,11 @@ final class CaptureRecorder: TrafficObserver {
         guard let machine else { return (send(), true) }
         let place = file.reserve(machine.sent(pdu, on: link, time: timeline.wallTime))
         let result = send()
-        if let place { file.settle(place, isKept: result == .sent) }
+        if let place {
+            file.settle(place, isKept: result == .sent)
+        } else if result == .sent {
+            file.leaveOut()
+        }
         return (result, place != nil || result != .sent)
     }
 
@@ -87,6 +96,7 @@ final class CaptureRecorder: TrafficObserver {
                     let note = "\(state.missingReports) advertisements were not recorded"
                     guard file.append(machine.note(note, time: report.time)) else {
                         state.missingReports += 1
+                        file.leaveOut()
                         continue
                     }
                     state.missingReports = 0
@@ -98,7 +108,7 @@ final class CaptureRecorder: TrafficObserver {
                     data: report.data.bytes,
                     time: report.time
                 )
-                if !file.append(octets) { state.missingReports += 1 }
+                if !file.append(packet: octets) { state.missingReports += 1 }
             }
         }
     }
@@ -106,13 +116,15 @@ final class CaptureRecorder: TrafficObserver {
     /// Records that advertisements are missing here.
     func reportsLost(_ count: Int) {
         let time = timeline.wallTime
-        _ = append { $0.note("\(count) packets with advertisements were lost", time: time) }
+        let hadRoom = append { $0.note("\(count) packets with advertisements were lost", time: time) }
+        if !hadRoom { state.withLock { $0.missingReports += count } }
     }
 
     private var recorded: CapturedAdapter? { state.withLock { $0.recorded } }
 
     private var machine: ATTCapture? { recorded?.machine.withLock { $0 } }
 
+    /// Adds a note; returns whether there was room for it.
     private func append(_ record: (ATTCapture) -> [UInt8]) -> Bool { machine.map { file.append(record($0)) } ?? true }
 }
 

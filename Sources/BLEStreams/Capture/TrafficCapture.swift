@@ -17,7 +17,8 @@ import Synchronization
 /// the system has merged with its scan response is one event.
 ///
 /// Recording never waits for the disk: octets are written in the background, within half a second, and the rest by
-/// ``close()``. If the disk is too slow, PDUs are left out, and a note in the file states how many.
+/// ``close()``. If the disk is too slow, PDUs are left out: a note in the file states how many, each later record counts
+/// all that are missing by then ("cumulative drops"), and ``close()`` reports it.
 ///
 /// The file may be a named pipe that another program reads, such as `btmon -r PIPE` or `tshark -r PIPE`. If that program
 /// ends, the recording ends too, and the program that records goes on; ``close()`` reports it.
@@ -27,6 +28,8 @@ public final class TrafficCapture: Sendable {
 
     let file: CaptureFile
     private let adapters = Mutex<[CapturedAdapter]>([])
+    /// The clock of the radio that it was last used for.
+    private let timeline = Mutex<(any Timeline)?>(nil)
     private static let header = BTSnoopHeader(datalink: .linuxMonitor).encoded
 
     /// Begins a recording; an existing file is overwritten. It blocks for up to 10 seconds if the file is a named pipe
@@ -40,15 +43,29 @@ public final class TrafficCapture: Sendable {
     package init(file path: String, patience: Duration) throws {
         self.path = path
         file = try CaptureFile(path, patience: patience)
-        file.append(Self.header)
+        file.appendWhole(Self.header)
     }
 
     /// Ends the recording: writes the rest, and closes the file. Cancellation doesn't interrupt it; further calls do
     /// nothing. The program that reads a named pipe may take its time, but must take something every 10 seconds.
     ///
     /// - Throws: ``BLEError/Code/systemFailure`` with the first error in writing the file; everything before it is in
-    ///   the file.
-    public func close() async throws { try await file.close() }
+    ///   the file. ``BLEError/Code/overflow`` if the file is written, but lacks packets, since writing was too slow.
+    public func close() async throws {
+        noteLeftOut()
+        try await file.close()
+    }
+
+    /// The times of what concerns no radio are this clock's.
+    func use(_ timeline: any Timeline) { self.timeline.withLock { $0 = timeline } }
+
+    /// Packets may be missing at the end too, where no record follows.
+    private func noteLeftOut() {
+        let count = file.leftOut
+        guard count > 0, let time = timeline.withLock({ $0?.wallTime }) else { return }
+        let note = "this recording lacks \(count) packets, since writing was too slow"
+        file.appendWhole(ATTCapture(index: 0).note(note, time: time))
+    }
 
     /// Adds an adapter: writes the records that introduce it. An adapter that the file has already, for another radio
     /// or under another name, is the same one: its links need different handles.
@@ -62,8 +79,8 @@ public final class TrafficCapture: Sendable {
             let next = (0..<UInt16.max).first { !taken.contains($0) }
             let adapter = CapturedAdapter(info, index: own ?? next ?? .max)
             let opening = adapter.machine.withLock { $0 }.opening(adapter: info.address, name: info.name, time: time)
-            // A file has one header. Under the lock: the records of its links come after these.
-            file.append(Array(opening.dropFirst(Self.header.count)))
+            // A file has one header. Under the lock: the records of its links come after these, and need them.
+            file.appendWhole(Array(opening.dropFirst(Self.header.count)))
             adapters.append(adapter)
             return adapter
         }

@@ -207,11 +207,12 @@ import Testing
         await disk.work(until: 16 << 20)
         link.receive([0x1B])
         async let octets = disk.finish()
-        try await capture.close()
+        let error = await bleError { try await capture.close() }
         let records = try decoded(await octets)
         let kept = records.filter { $0.opcode == .dataReceived }.count - 1
         #expect(kept < count && kept * size > 15 << 20)
         let notes = records.filter { $0.opcode == .systemNote }.map { String(decoding: $0.data, as: UTF8.self) }
         #expect(notes.compactMap { Int($0.prefix { $0.isNumber }) }.reduce(0, +) == count - kept)
+        #expect(error?.code == .overflow && error?.cause.contains(" \(count - kept) packets") == true)
     }
 }

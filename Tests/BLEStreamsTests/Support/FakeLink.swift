@@ -44,6 +44,8 @@ final class FakeLink: ATTLink {
     }
 
     func drop(_ count: Int) { state.withLock { $0.receiver }?.linkDropped(count) }
+
+    func end() { state.withLock { $0.receiver }?.linkEnded(DisconnectReason(.closedByPeer)) }
 }
 
 /// A radio that connects to one link at once.
