@@ -14,4 +14,23 @@ extension BLEError {
             remedy: "Try again when `Central.adapterStates` reports that it is on; a recovery plan does so at once."
         )
     }
+
+    /// The error of an adapter that was on, was switched off for a moment, and could not be switched on again.
+    ///
+    /// - Parameter adapter: its name.
+    package func leavingOff(_ adapter: String) -> BLEError {
+        var error = self
+        switch code {
+        case .adapterBlocked:
+            guard !remedy.contains("setPowered(true)") else { break }
+            error.remedy += " Then switch it on with `Central.setPowered(true)`."
+        case .systemFailure, .timedOut, .busy, .adapterPoweredOff, .adapterNotReady:
+            error.remedy =
+                "Switch it on with `Central.setPowered(true)`; if that fails too, reset it with `Central.reset()`, or "
+                + "unplug it and plug it in again."
+        default: return self
+        }
+        error.cause += "; \(adapter) was to be off only for a moment, and is left off"
+        return error
+    }
 }

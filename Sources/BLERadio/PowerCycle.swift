@@ -7,7 +7,13 @@ extension Radio {
             setPowered(false, result: answer)
         } answer: { (outcome: Result<Void, BLEError>) in
             guard case .success = outcome else { return result(outcome) }
-            unattended({ self.setPowered(true, result: $0) }, answer: result)
+            unattended {
+                self.setPowered(true, result: $0)
+            } answer: { (outcome: Result<Void, BLEError>) in
+                let adapter = self.adapterInfo
+                guard adapter.state != .poweredOn else { return result(outcome) }
+                result(outcome.mapError { $0.leavingOff(adapter.name) })
+            }
         }
     }
 }

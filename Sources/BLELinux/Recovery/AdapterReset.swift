@@ -157,8 +157,10 @@ final class AdapterReset: Sendable {
         case .gone(let time): return .failure(.neverCameBack(name, after: time))
         case .unusable:
             let now = radio.adapterInfo
-            let error = failure ?? now.state.error(operation: "reset", object: now.name)
-            return error.map { .failure($0) } ?? .success(())
+            let reason = failure ?? now.state.error(operation: "reset", object: now.name)
+            guard let error = reason else { return .success(()) }
+            let isLeftOff = now.state != .poweredOn && state.withLock { $0.machine.mustBeOn }
+            return .failure(isLeftOff ? error.leavingOff(now.name) : error)
         }
     }
 
@@ -180,6 +182,7 @@ final class AdapterReset: Sendable {
 extension BLEError {
     /// Whether an adapter that has just come back may accept it a moment later.
     fileprivate var isPassing: Bool {
-        [.adapterNotFound, .adapterNotReady, .adapterPoweredOff, .timedOut, .busy].contains(code)
+        // A kernel that is still making the adapter ready also answers with a mere "Failed".
+        [.adapterNotFound, .adapterNotReady, .adapterPoweredOff, .timedOut, .busy, .systemFailure].contains(code)
     }
 }

@@ -18,7 +18,8 @@ struct PowerBreak: Sendable {
     ///
     /// - Parameters:
     ///   - work: done while it is off; it is switched on afterwards in any case.
-    ///   - result: called with the first failure, if any. An adapter that could not be switched on stays noted.
+    ///   - result: called with the first failure, if any; that the adapter is left off is more than any other. An adapter
+    ///     that could not be switched on stays noted.
     func begin(
         doing work: @escaping @Sendable (_ done: @escaping @Sendable (Outcome) -> Void) -> Void,
         _ result: @escaping @Sendable (Outcome) -> Void
@@ -35,15 +36,23 @@ struct PowerBreak: Sendable {
         power(false) { off in
             guard case .success = off else { return end(false, off) }
             work { worked in
-                power(true) { on in
-                    if case .failure = worked { end(on.failure != nil, worked) } else { end(on.failure != nil, on) }
-                }
+                power(true) { on in end(on.failure != nil, outcome(of: worked, on)) }
             }
         }
     }
 
+    private func outcome(of worked: Outcome, _ on: Outcome) -> Outcome {
+        guard case .failure(let failure) = on, !adapter.isUp else {
+            if case .failure = worked { return worked }
+            return on
+        }
+        var error = failure.leavingOff(adapter.name)
+        if case .failure(let first) = worked { error.cause += "; before, \(first.operation) failed: \(first.cause)" }
+        return .failure(error)
+    }
+
     private func power(_ isOn: Bool, then proceed: @escaping @Sendable (Outcome) -> Void) {
         let sink = EventSink(proceed)
-        PowerSwitch(isOn, management, adapter, loop: loop, timeline: timeline, sink: sink).begin()
+        PowerSwitch(isOn, isReturn: isOn, management, adapter, loop: loop, timeline: timeline, sink: sink).begin()
     }
 }

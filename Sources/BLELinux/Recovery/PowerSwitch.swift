@@ -4,11 +4,13 @@ internal import Synchronization
 
 /// Switches an adapter on, ready for Low Energy, or off, through the management socket.
 final class PowerSwitch: Sendable {
-    /// How often the kernel is told to switch on or off while it is busy, or to switch on if it has not done it.
+    /// How often the kernel is told to switch on or off while it is busy or fails, or to switch on if it has not done
+    /// it.
     private static let attempts = 3
     private static let pause = Duration.seconds(1)
 
     private let isOn: Bool
+    private let isReturn: Bool
     private let management: ManagementSocket
     private let adapter: LinuxAdapter
     private let loop: EventLoop
@@ -16,8 +18,11 @@ final class PowerSwitch: Sendable {
     private let sink: EventSink<Result<Void, BLEError>>
     private let timer = Mutex<RadioActivity?>(nil)
 
+    /// - Parameter isReturn: whether this program has switched it off for a moment: then nobody else switches it on if
+    ///   the kernel fails to, and it is told again.
     init(
         _ isOn: Bool,
+        isReturn: Bool = false,
         _ management: ManagementSocket,
         _ adapter: LinuxAdapter,
         loop: EventLoop,
@@ -25,6 +30,7 @@ final class PowerSwitch: Sendable {
         sink: EventSink<Result<Void, BLEError>>
     ) {
         self.isOn = isOn
+        self.isReturn = isReturn
         self.management = management
         self.adapter = adapter
         self.loop = loop
@@ -58,10 +64,18 @@ final class PowerSwitch: Sendable {
             case .failure(.status(.busy, _)) where attempt < Self.attempts:
                 // Another program's command for its power is under way; nobody else would switch it on after that.
                 pause { [self] in switchOn(attempt: attempt + 1) }
+            case .failure(.status(.failed, _)) where isReturn && attempt < Self.attempts && !isHeldOff:
+                pause { [self] in switchOn(attempt: attempt + 1) }
             case .success, .failure:
                 finish(answer.map { _ in })
             }
         }
+    }
+
+    /// Whether no repetition helps: rfkill blocks it, or it is unplugged.
+    private var isHeldOff: Bool {
+        let state = adapter.info.state
+        return state == .blocked || state == .absent
     }
 
     private func switchOff(attempt: Int) {

@@ -53,7 +53,8 @@ extension Central {
     ///
     /// - Parameter seen: called with the adapter after each change of its name or state, on the radio's thread; must
     ///   not block.
-    /// - Throws: what ``setPowered(_:)`` throws; an adapter that could be switched off but not on stays off.
+    /// - Throws: what ``setPowered(_:)`` throws; an adapter that could be switched off but not on stays off, and the
+    ///   error says so.
     ///   `CancellationError`, and it is switched off and on nevertheless.
     public func powerCycle(seen: @escaping @Sendable (AdapterInfo) -> Void = { _ in }) async throws {
         let core = core

@@ -158,6 +158,7 @@ extension FakeState {
     private mutating func switchPower(_ isOn: Bool, _ call: Call) {
         guard adapters[call.index]?.isUp != isOn else { return tellSettings(call) }
         if isOn {
+            guard adapters[call.index]?.failsToSwitchOn == false else { return refuse(call, .failed) }
             adapters[call.index]?.settings.insert(.powered)
             tellSettings(call)
             hearEverywhere()

@@ -192,6 +192,8 @@ struct FakeAdapter {
     var takesExtendedScans = true
     /// What commands are answered in place of what they would be, each once.
     var answers: [UInt16: ManagementStatus] = [:]
+    /// Whether the kernel fails to switch it on, each time.
+    var failsToSwitchOn = false
     /// Commands that are never answered.
     var silent: Set<UInt16> = []
     var combinesRoles = true

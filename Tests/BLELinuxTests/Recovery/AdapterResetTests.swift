@@ -166,6 +166,25 @@ import Testing
         #expect(isGood(outcome()) && adapter.adapterInfo.state == .poweredOn)
     }
 
+    @Test func `one that the kernel fails to switch on is told again, and one that stays off is said to be left off`() {
+        let failure = BLEError(.systemFailure, operation: "switch on", object: "hci0", cause: "Failed")
+        let outcome = reset { adapter in
+            adapter.refuse([failure])
+            adapter.become(.poweredOff)
+        }
+        #expect(outcome() == nil)
+        adapter.hands.fire(.milliseconds(500))
+        #expect(isGood(outcome()) && adapter.adapterInfo.state == .poweredOn)
+        let other = reset { adapter in
+            adapter.refuse([failure])
+            adapter.become(.poweredOff)
+        }
+        adapter.hands.fire(.seconds(20))
+        let error = error(other())
+        #expect(error?.cause == "Failed; hci0 was to be off only for a moment, and is left off")
+        #expect(error?.remedy.contains("Central.setPowered(true)") == true)
+    }
+
     @Test func `a container without the device's file, and a device that refuses, say so`() {
         #expect(error(reset { (_) throws(SystemError) in throw .noEntry }())?.remedy.contains("docker") == true)
         let refused = error(reset { (_) throws(SystemError) in throw .busy }())
