@@ -60,7 +60,8 @@ extension LinuxRadio {
                     .failure(.missingCapability(.networkAdministration, operation: operation, object: object))
                 )
             }
-            OutOfBandExchange(management: management, adapter: adapter).make { sink.finish($0) }
+            let exchange = OutOfBandExchange(management: management, adapter: adapter, leftovers: leftovers)
+            exchange.make { sink.finish($0) }
         }
         return RadioActivity { sink.close() }
     }

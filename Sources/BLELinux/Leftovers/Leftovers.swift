@@ -112,7 +112,7 @@ extension Leftovers {
     ) {
         guard let note = notes.first else { return proceed() }
         let answered: @Sendable (ManagementFailure?) -> Void = { failure in
-            if failure?.meansAbsence ?? true { note.forget() }
+            note.forget(unless: failure)
             clear(notes.dropFirst(), through: management, then: proceed)
         }
         switch note.thing.kind {
@@ -140,6 +140,12 @@ extension KernelThing.Kind {
         case .bondable, .secureConnections, .capability, .off: true
         }
     }
+}
+
+extension LeftoverNote {
+    /// Removes it after the command that removes the thing, or puts the setting back; if that failed, the note is left
+    /// to whoever comes next.
+    func forget(unless failure: ManagementFailure?) { if failure?.meansAbsence ?? true { forget() } }
 }
 
 extension ManagementFailure {

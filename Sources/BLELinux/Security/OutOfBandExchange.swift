@@ -5,11 +5,12 @@ internal import BLERadio
 struct OutOfBandExchange: Sendable {
     let management: ManagementSocket
     let adapter: LinuxAdapter
+    let leftovers: Leftovers
 
     private static let operation = "make out-of-band data"
 
     /// Makes data, on the loop's thread. Without LE Secure Connections the kernel makes none, so they are switched on
-    /// for it.
+    /// for it, and that is noted until they are off again.
     func make(_ result: @escaping @Sendable (Result<OutOfBandData, BLEError>) -> Void) {
         management.submit(ManagementReadInformation()) { [self] answer in
             switch answer {
@@ -19,9 +20,13 @@ struct OutOfBandExchange: Sendable {
             case .success(let information):
                 let missing = PairingSwitch.missing(in: information)
                 guard missing.contains(.secureConnections) else { return read(result) }
+                let note = adapter.facts.flatMap { leftovers.note(KernelThing(.secureConnections, 0, of: $0)) }
                 PairingSwitch.secureConnections.set(true, management) { _ in
                     read { outcome in
-                        PairingSwitch.secureConnections.set(false, management) { _ in result(outcome) }
+                        PairingSwitch.secureConnections.set(false, management) { failure in
+                            note?.forget(unless: failure)
+                            result(outcome)
+                        }
                     }
                 }
             }

@@ -233,7 +233,9 @@ final class PairingReceiver: Sendable {
         // The kernel's own default. If bluetoothd had this program as its agent, it sets the capability of the next
         // agent.
         if ended.hasSetCapability, reception.capability != .noInputNoOutput, ended.agentOutcome != .ready {
-            management.submit(ManagementSetIOCapability(.noInputNoOutput)) { _ in ended.note?.forget() }
+            management.submit(ManagementSetIOCapability(.noInputNoOutput)) { answer in
+                ended.note?.forget(unless: answer.failure)
+            }
         } else {
             ended.note?.forget()
         }

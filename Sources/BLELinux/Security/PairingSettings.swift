@@ -111,7 +111,7 @@ final class PairingSettings: Sendable {
     }
 
     private func switchOff(_ setting: PairingSwitch, _ note: LeftoverNote?) {
-        setting.set(false, management) { _ in note?.forget() }
+        setting.set(false, management) { failure in note?.forget(unless: failure) }
     }
 
     // MARK: - What other programs do

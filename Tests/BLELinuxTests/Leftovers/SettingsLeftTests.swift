@@ -1,0 +1,124 @@
+import BLEProtocol
+import BLERadio
+import Foundation
+import RadioContract
+import Testing
+
+@testable import BLELinux
+
+/// Settings that were changed for a while, and that the kernel doesn't put back when it is told to; the test is the
+/// kernel.
+@Suite(.timeLimit(.minutes(10))) struct SettingsLeftTests {
+    private static let none = [UInt8](repeating: 0, count: 4)
+
+    private let kernel: KernelDouble
+    private let adapter: LinuxAdapter
+    private let facts: AdapterFacts
+    private let leftovers: Leftovers
+
+    init() throws {
+        kernel = try KernelDouble()
+        let table = TableDouble()
+        // Nobody else's: claims are of the whole machine.
+        table.plug(7, .random(in: 1...0xFFFF_FFFF_FFFF))
+        adapter = try LinuxAdapter("hci7", socket: nil, refusal: nil, table: table)
+        facts = try #require(adapter.facts)
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("settings-left-\(UUID())").path
+        let notes = NoteFolder(path: folder)
+        #expect(notes.isOurs)
+        leftovers = Leftovers(folder: notes, boot: "a")
+    }
+
+    private var left: [KernelThing.Kind] { leftovers.left(on: facts).map(\.thing.kind) }
+
+    private func answerInformation(_ current: ManagementSettings) async throws {
+        let information = KernelDouble.information(current)
+        #expect(try await kernel.answer(with: information)?.opcode == .readInformation)
+    }
+
+    /// Waits until all that the kernel has answered is processed, and nobody holds a note for it any more: what is
+    /// answered together is processed together, hence twice.
+    private func settle() async throws {
+        for _ in 1...2 {
+            let settled = Events<Void> { [kernel] yield in
+                kernel.loop.enqueue { kernel.management.submit(ManagementReadInformation()) { _ in yield(()) } }
+                return RadioActivity {}
+            }
+            try await answerInformation([.powered])
+            _ = await settled.next()
+        }
+    }
+
+    @Test(arguments: [ManagementStatus.success, .failed])
+    func `a setting of a pairing that is not put back stays noted for the next program`(
+        _ status: ManagementStatus
+    ) async throws {
+        let settings = PairingSettings(
+            management: kernel.management,
+            leftovers: leftovers,
+            timeline: kernel.timeline
+        ) { [facts] in
+            facts
+        }
+        let held = Events<Bool> { [kernel] yield in
+            kernel.loop.enqueue { settings.hold { yield($0 == nil) } }
+            return RadioActivity {}
+        }
+        try await answerInformation([.powered, .secureConnections])
+        #expect(try await kernel.answer(with: Self.none)?.opcode == .setBondable)
+        #expect(await held.next() == true)
+        settings.release()
+        #expect(try await kernel.answer(status, with: Self.none)?.opcode == .setBondable)
+        try await settle()
+        #expect(left == (status == .success ? [] : [.bondable]))
+    }
+
+    @Test(arguments: [ManagementStatus.success, .failed])
+    func `a capability that is not put back stays noted for the next program`(
+        _ status: ManagementStatus
+    ) async throws {
+        var surroundings = kernel.pairingSurroundings(keys: KernelKeys(management: kernel.management))
+        surroundings.leftovers = leftovers
+        surroundings.facts = { [facts] in facts }
+        let reception = PairingReception(.keyboardDisplay) { _ in PairingInterview(.keyboardDisplay) { _, _ in } }
+        let events = Events<PairingReceptionEvent> { [kernel, surroundings] yield in
+            let receiver = PairingReceiver(
+                reception,
+                in: surroundings,
+                failure: { BLEError(.systemFailure, operation: "test", cause: "\($0)") },
+                sink: EventSink(yield)
+            )
+            kernel.loop.enqueue { receiver.begin() }
+            return RadioActivity { receiver.cancel() }
+        }
+        try await answerInformation([.powered, .bondable, .secureConnections])
+        #expect(try await kernel.answer()?.opcode == .setIOCapability)
+        guard case .started = await events.next() else {
+            Issue.record("not started")
+            return
+        }
+        events.activity.cancel()
+        #expect(try await kernel.answer(status)?.opcode == .setIOCapability)
+        try await settle()
+        #expect(left == (status == .success ? [] : [.capability]))
+    }
+
+    @Test(arguments: [ManagementStatus.success, .failed])
+    func `Secure Connections that are on for out-of-band data are noted until they are off`(
+        _ status: ManagementStatus
+    ) async throws {
+        let exchange = OutOfBandExchange(management: kernel.management, adapter: adapter, leftovers: leftovers)
+        let made = Events<Bool> { [kernel] yield in
+            kernel.loop.enqueue { exchange.make { yield($0.failure == nil) } }
+            return RadioActivity {}
+        }
+        try await answerInformation([.powered, .bondable])
+        #expect(try await kernel.answer(with: Self.none)?.opcode == .setSecureConnections)
+        #expect(leftovers.held(on: facts).map(\.kind) == [.secureConnections])
+        #expect(try await kernel.answer(.notSupported)?.opcode == ManagementReadLocalOutOfBandData.opcode)
+        #expect(try await kernel.answer(status, with: Self.none)?.opcode == .setSecureConnections)
+        #expect(await made.next() == false)
+        try await settle()
+        #expect(left == (status == .success ? [] : [.secureConnections]))
+    }
+}
