@@ -50,11 +50,11 @@ final class CentralCore: Sendable {
         joined?.watchTroubles(events) ?? recovery.watch(events)
     }
 
-    /// Records an attempt to connect; the returned closure records its end, and whether there is a link.
+    /// Records an attempt to connect; the returned closure records its end.
     func began(
         _ attempt: RecoveryDriver.Attempt,
         to peer: BluetoothAddress
-    ) -> @Sendable (_ isLinked: Bool) -> Void {
+    ) -> RecoveryDriver.AttemptEnd {
         joined?.began(attemptTo: peer) ?? recovery.began(attempt, to: peer)
     }
 

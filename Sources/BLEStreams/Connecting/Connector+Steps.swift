@@ -13,7 +13,7 @@ extension Connector {
         if output.stops || output.begins != nil { endStep(number, isUndone: output.stops) }
         if output.leavesTurn { take(number, \.leaveTurn)?() }
         if let alarm = output.alarm { set(alarm, number) }
-        if let isLinked = output.ends { take(number, \.end)?(isLinked) }
+        if let isLinked = output.ends { endHearing(number, isLinked) }
         if let state = output.tells { core.states.set(state, of: entry.peripheral.address) }
         answer(errand)
         if let begin = output.begins { self.begin(begin.step, begin.number, number, entry) }
@@ -55,6 +55,12 @@ extension Connector {
         )
         let end = core.began(attempt, to: address)
         update(number) { $0.end = end }
+    }
+
+    private func endHearing(_ number: Int, _ isLinked: Bool) {
+        guard let unlinked = take(number, \.end)?(isLinked), isLinked else { return }
+        let link = state.withLock { $0.entries[number]?.link }
+        if let link { link.onEnd { _ in unlinked() } } else { unlinked() }
     }
 
     private func answer(_ errand: Errand) {

@@ -77,7 +77,7 @@ final class Connector: Sendable {
         var leaveTurn: (@Sendable () -> Void)?
         var alarm: RadioActivity?
         /// Reports the end to the watch of the adapter's reception.
-        var end: (@Sendable (_ isLinked: Bool) -> Void)?
+        var end: RecoveryDriver.AttemptEnd?
     }
 
     struct State {

@@ -17,14 +17,15 @@ extension JoinedRadio: JoiningRadio {
 
     /// Records an attempt to connect for each of them; the returned closure records its end. The attempt isn't paused:
     /// ``JoinedConnect`` continues through another adapter while one is switched off.
-    func began(attemptTo peer: BluetoothAddress) -> @Sendable (_ isLinked: Bool) -> Void {
+    func began(attemptTo peer: BluetoothAddress) -> RecoveryDriver.AttemptEnd {
         let ends = recoveryDrivers.map { id, driver in
             (id: id, end: driver.began(RecoveryDriver.Attempt(pause: {}, resume: {}), to: peer))
         }
         return { [weak self] isLinked in
             // The adapter that made the link has received the peer; the others may not have.
             let holder = isLinked ? self?.holder(ofLinkTo: peer)?.id : nil
-            for (id, end) in ends { end(id == holder) }
+            let unlinked = ends.map { id, end in end(id == holder) }
+            return { for end in unlinked { end() } }
         }
     }
 

@@ -11,14 +11,20 @@ extension RecoveryDriver {
         let resume: @Sendable () -> Void
     }
 
-    /// Records an attempt; the returned closure records its end, and whether there is a link.
-    func began(_ attempt: Attempt, to peer: BluetoothAddress) -> @Sendable (_ isLinked: Bool) -> Void {
+    /// Records the end of an attempt, and whether there is a link; the returned closure records the end of that, once.
+    typealias AttemptEnd = @Sendable (_ isLinked: Bool) -> @Sendable () -> Void
+
+    /// Records an attempt; the returned closure records its end.
+    func began(_ attempt: Attempt, to peer: BluetoothAddress) -> AttemptEnd {
         let id = place(attempt)
         listen { $0.began(peer) }
         return { [self] isLinked in
-            guard remove(id) else { return }
+            let nothing: @Sendable () -> Void = {}
+            guard remove(id) else { return nothing }
+            let unlinked = isLinked ? countLink() : nothing
             listen { $0.ended(peer, isLinked: isLinked) }
             if isLinked { perform { $0.linked() } }
+            return unlinked
         }
     }
 

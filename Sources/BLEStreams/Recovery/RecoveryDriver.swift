@@ -13,6 +13,8 @@ final class RecoveryDriver: Sendable {
         var starts: [RecoveryMachine.TimerID: Int] = [:]
         var watchers = Observers<@Sendable (AdapterTrouble) -> Void>()
         var wasOn = true
+        /// How many links this program has through the adapter.
+        var links = 0
         /// The attempts to connect, whether they are paused for a step, and the listening for them.
         var attempts = Observers<Attempt>()
         var arePaused = false
@@ -116,8 +118,9 @@ final class RecoveryDriver: Sendable {
             return state.starts[id]
         }
         let timer = radio.timeline.schedule(after: delay) { [weak self] in
-            guard let self, self.state.withLock({ $0.starts[id] }) == number else { return }
-            self.perform { $0.timerFired(id) }
+            guard let self else { return }
+            let (isLast, hasLinks) = self.state.withLock { ($0.starts[id] == number, $0.links > 0) }
+            if isLast { self.perform { $0.timerFired(id, besideLinks: hasLinks) } }
         }
         let former = state.withLock { state in state.timers.updateValue(timer, forKey: id) }
         former?.cancel()
@@ -189,6 +192,12 @@ final class RecoveryDriver: Sendable {
     func remove(_ attempt: Int) -> Bool {
         let removed = state.withLock { $0.attempts.remove(attempt) }
         return removed != nil
+    }
+
+    /// Counts a link; the returned closure, which is called once, records its end.
+    func countLink() -> @Sendable () -> Void {
+        state.withLock { $0.links += 1 }
+        return { [weak self] in self?.state.withLock { $0.links -= 1 } }
     }
 
     func change(_ input: (inout AttemptListening) -> AttemptListening.Output) -> AttemptListening.Output {

@@ -11,11 +11,18 @@ import BLERadio
 ///                                        └─────────────────────── heard ────────────────────────────────┘
 /// ```
 /// *) If some device is always in range, or others than the awaited peers were received, the start of a scan is enough.
+///
+/// Before a step that ends links, it waits longer if there are links: where all devices are linked, none of them
+/// advertises, and the silence is no fault. It takes the step in the end, since a scan can hang while links work.
+/// ```
+///   (curing) ── silence, links ──► (sparing) ── silence goes on, or no links ──► (curing)
+///                                      └── heard ──► (watching)
+/// ```
 struct RecoveryMachine {
     enum TimerID: Hashable {
         /// Fires if nothing was received since its start.
         case silence
-        /// Fires if a step hasn't helped.
+        /// Fires if a step hasn't helped, or nothing was received for another part of the time that spares links.
         case patience
         /// Fires when the adapter has worked for long enough.
         case rest
@@ -47,6 +54,9 @@ struct RecoveryMachine {
         case watching(hasHeard: Bool)
         /// A step is in progress, or was taken and may still help. Can transition to: watching, resigned, idle.
         case curing(AdapterInfo.Symptom, Phase)
+        /// The next step would end links that are up: nothing is done for so many more times of silence. Can transition
+        /// to: itself, curing, watching, idle.
+        case sparing(AdapterInfo.Symptom, left: Int)
         /// No step is left. Can transition to: watching, idle.
         case resigned
     }
@@ -55,6 +65,9 @@ struct RecoveryMachine {
         case underWay
         case waiting
     }
+
+    /// How many times the plan's silence must pass again before links that are up are ended for it.
+    static let spared = 10
 
     let plan: RecoveryPlan
     private var state = State.idle
@@ -92,7 +105,7 @@ struct RecoveryMachine {
         case .resigned:
             state = .idle
             return Output()
-        case .curing(_, .waiting):
+        case .curing(_, .waiting), .sparing:
             // Without a scan, nothing would show whether it helped.
             state = .idle
             return Output(timers: [.cancel(.patience), .start(.rest, plan.rest)])
@@ -112,7 +125,7 @@ struct RecoveryMachine {
         case .idle, .resigned:
             state = .watching(hasHeard: true)
             return Output(timers: [.start(.silence, plan.silence)])
-        case .curing(_, .waiting):
+        case .curing(_, .waiting), .sparing:
             return recovered()
         }
     }
@@ -123,7 +136,7 @@ struct RecoveryMachine {
         case .watching:
             state = .watching(hasHeard: true)
             return Output()
-        case .curing(_, .waiting): return recovered()
+        case .curing(_, .waiting), .sparing: return recovered()
         case .idle, .curing, .resigned: return Output()
         }
     }
@@ -132,7 +145,7 @@ struct RecoveryMachine {
     mutating func noticed(_ symptom: AdapterInfo.Symptom) -> Output {
         switch state {
         case .curing, .resigned: Output()
-        case .idle, .watching: cure(symptom)
+        case .idle, .watching, .sparing: cure(symptom)
         }
     }
 
@@ -155,14 +168,19 @@ struct RecoveryMachine {
         return Output(timers: [.start(.patience, plan.patience)])
     }
 
-    mutating func timerFired(_ id: TimerID) -> Output {
+    /// - Parameter besideLinks: whether this program has links through the adapter.
+    mutating func timerFired(_ id: TimerID, besideLinks: Bool = false) -> Output {
         switch (id, state) {
         case (.silence, .watching(hasHeard: true)):
             state = .watching(hasHeard: false)
             return Output(timers: [.start(.silence, plan.silence)])
         case (.silence, .watching(hasHeard: false)):
-            return cure(.deaf(plan.silence))
+            return cure(.deaf(plan.silence), besideLinks: besideLinks)
         case (.patience, .curing(let symptom, .waiting)):
+            return next(symptom, Output(), besideLinks: besideLinks)
+        case (.patience, .sparing(let symptom, let left)) where besideLinks && left > 1:
+            return spare(symptom, Output(), left: left - 1)
+        case (.patience, .sparing(let symptom, _)):
             return next(symptom, Output())
         case (.rest, .watching), (.rest, .idle), (.rest, .resigned):
             (place, taken) = (0, 0)
@@ -174,17 +192,27 @@ struct RecoveryMachine {
 
     // MARK: -
 
-    private mutating func cure(_ symptom: AdapterInfo.Symptom) -> Output {
+    private mutating func cure(_ symptom: AdapterInfo.Symptom, besideLinks: Bool = false) -> Output {
         var output = Output(reports: [.noticed(symptom)])
-        if case .watching = state { output.timers.append(.cancel(.silence)) }
+        switch state {
+        case .watching: output.timers.append(.cancel(.silence))
+        case .sparing: output.timers.append(.cancel(.patience))
+        case .idle, .curing, .resigned: break
+        }
         output.timers.append(.cancel(.rest))
-        return next(symptom, output)
+        return next(symptom, output, besideLinks: besideLinks)
     }
 
-    private mutating func next(_ symptom: AdapterInfo.Symptom, _ output: Output) -> Output {
+    /// - Parameter besideLinks: whether there are links, which were not spared yet.
+    private mutating func next(
+        _ symptom: AdapterInfo.Symptom,
+        _ output: Output,
+        besideLinks: Bool = false
+    ) -> Output {
         var output = output
         while place < plan.steps.count {
             let step = plan.steps[place]
+            if besideLinks, step.endsLinks, case .deaf = symptom { return spare(symptom, output, left: Self.spared) }
             place += 1
             // A controller that doesn't answer can't start a scan either.
             if step == .restartScan, !symptom.isAboutHearing || !isScanning { continue }
@@ -200,6 +228,13 @@ struct RecoveryMachine {
         return output
     }
 
+    private mutating func spare(_ symptom: AdapterInfo.Symptom, _ output: Output, left: Int) -> Output {
+        var output = output
+        state = .sparing(symptom, left: left)
+        output.timers.append(.start(.patience, plan.silence))
+        return output
+    }
+
     private mutating func recovered() -> Output {
         var output = Output(timers: [.cancel(.patience)], reports: [.recovered(after: taken)])
         if isScanning {
@@ -210,6 +245,15 @@ struct RecoveryMachine {
         }
         output.timers.append(.start(.rest, plan.rest))
         return output
+    }
+}
+
+extension RecoveryPlan.Step {
+    fileprivate var endsLinks: Bool {
+        switch self {
+        case .restartScan: false
+        case .powerCycle, .reset: true
+        }
     }
 }
 

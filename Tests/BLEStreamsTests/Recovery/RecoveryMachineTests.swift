@@ -155,6 +155,54 @@ import Testing
         #expect(machine.timerFired(.patience) == Output())
     }
 
+    @Test func `links that are up are not ended for silence soon, but in the end`() {
+        let goesOn = Output(timers: [.start(.patience, .seconds(60))])
+        var (machine, _) = deafMachine()
+        _ = machine.stepEnded(succeeded: true)
+        for _ in 0..<RecoveryMachine.spared {
+            #expect(machine.timerFired(.patience, besideLinks: true) == goesOn)
+            #expect(!machine.isCuring && !machine.isStepUnderWay)
+        }
+        #expect(
+            machine.timerFired(.patience, besideLinks: true)
+                == Output(reports: [.trying(.powerCycle, number: 2)], step: .powerCycle)
+        )
+    }
+
+    @Test func `a plan that begins with the power waits too, and is quiet where somebody is heard meanwhile`() {
+        var machine = machine([.powerCycle])
+        _ = machine.scanStarted(missesOthers: true)
+        #expect(
+            machine.timerFired(.silence, besideLinks: true)
+                == Output(
+                    timers: [.cancel(.silence), .cancel(.rest), .start(.patience, .seconds(60))],
+                    reports: [.noticed(.deaf(.seconds(60)))]
+                )
+        )
+        #expect(machine.heard().reports == [.recovered(after: 0)])
+        #expect(machine.timerFired(.patience, besideLinks: true) == Output())
+    }
+
+    @Test func `links are spared only while there are any, and by an adapter that answers`() {
+        var (machine, _) = deafMachine()
+        _ = machine.stepEnded(succeeded: true)
+        _ = machine.timerFired(.patience, besideLinks: true)
+        #expect(machine.timerFired(.patience, besideLinks: false).step == .powerCycle)
+        (machine, _) = deafMachine()
+        _ = machine.stepEnded(succeeded: true)
+        _ = machine.timerFired(.patience, besideLinks: true)
+        let output = machine.noticed(.unanswered("Start Discovery"))
+        #expect(output.step == .powerCycle && output.timers == [.cancel(.patience), .cancel(.rest)])
+    }
+
+    @Test func `whoever stops scanning ends the waiting beside links`() {
+        var (machine, _) = deafMachine()
+        _ = machine.stepEnded(succeeded: true)
+        _ = machine.timerFired(.patience, besideLinks: true)
+        #expect(machine.scanStopped() == Output(timers: [.cancel(.patience), .start(.rest, .seconds(600))]))
+        #expect(machine.timerFired(.patience, besideLinks: true) == Output())
+    }
+
     @Test func `where others are missed than those who are connected to, silence counts at once`() {
         var machine = machine()
         #expect(machine.scanStarted(missesOthers: true) == Output(timers: [.start(.silence, .seconds(60))]))

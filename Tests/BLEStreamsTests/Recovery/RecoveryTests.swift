@@ -173,6 +173,30 @@ import Testing
         }
     }
 
+    @Test func `a link is not ended within minutes because the only device, which is linked, is silent`() async throws {
+        try await Bench.run { bench in
+            let central = try await Central.open(.radio(bench.centralAdapter), recovery: Self.plan)
+            let troubles = Recorder<String>()
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    for try await trouble in central.adapterTroubles { troubles.add("\(trouble)") }
+                }
+                group.addTask { for try await _ in central.scan(duplicates: true) {} }
+                try await bench.time.sleep(for: .seconds(1))
+                try await central.peripheral(bench.peripheralAdapter.address).withLink { link in
+                    try await bench.time.sleep(for: .seconds(100))
+                    try await link.expect(Bench.readOnly, reads: [7])
+                    let told = ["the adapter hears nothing for 10.0 seconds", "step 1: the scan begins again"]
+                    #expect(troubles.all == told)
+                }
+                // Without the link, the device is heard.
+                try await bench.time.sleep(for: .seconds(1))
+                #expect(troubles.all.last == "the adapter works again after 1 step")
+                group.cancelAll()
+            }
+        }
+    }
+
     @Test func `a program switches its adapter`() async throws {
         try await Bench.run { bench in
             try await bench.central.setPowered(false)
