@@ -41,8 +41,8 @@ struct AttemptListening {
     let patience: Duration
     private var state = State.idle
     private var isScanning = false
-    /// The number of attempts for each awaited peer; and the peers that were ever received. Octets identify peers,
-    /// whatever the address kind.
+    /// The number of attempts for each awaited peer; and the peers that were ever received, and not linked since. Octets
+    /// identify peers, whatever the address kind.
     private var awaited: [UInt64: Int] = [:]
     private var known: Set<UInt64> = []
 
@@ -50,8 +50,8 @@ struct AttemptListening {
 
     var isListening: Bool { state == .listening }
 
-    /// Whether it listens, and another peer than those awaited was received before: one silent peer doesn't make a deaf
-    /// adapter.
+    /// Whether it listens, and another peer than those awaited and linked was received before: one silent peer doesn't
+    /// make a deaf adapter.
     var missesOthers: Bool { isListening && known.contains { awaited[$0] == nil } }
 
     // MARK: - Attempts
@@ -69,7 +69,11 @@ struct AttemptListening {
     mutating func ended(_ peer: BluetoothAddress, isLinked: Bool) -> Output {
         let left = awaited[peer.rawValue, default: 1] - 1
         awaited[peer.rawValue] = left > 0 ? left : nil
-        if isLinked { return linked() }
+        if isLinked {
+            // It may not advertise beside its link; if it does, it will be received again.
+            known.remove(peer.rawValue)
+            return linked()
+        }
         guard isListening, awaited.isEmpty else { return Output() }
         state = .due
         return Output(listens: false)

@@ -84,6 +84,19 @@ import Testing
         #expect(!machine.missesOthers)
     }
 
+    @Test func `a peer that is linked is not missed, unless it was received beside its link`() {
+        var machine = machine()
+        _ = machine.heard([Self.other])
+        _ = machine.began(Self.other)
+        #expect(machine.ended(Self.other, isLinked: true) == Output(timer: .cancel))
+        _ = machine.began(Self.sensor)
+        #expect(machine.timerFired() == Output(listens: true))
+        #expect(!machine.missesOthers)
+        _ = machine.heard([Self.other])
+        #expect(machine.timerFired() == Output(listens: true))
+        #expect(machine.missesOthers)
+    }
+
     @Test func `where it is of no use it is quiet, until the adapter is on again or somebody is heard`() {
         var machine = listening()
         #expect(machine.giveUp() == Output(listens: false))
