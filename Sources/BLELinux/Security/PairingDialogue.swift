@@ -149,6 +149,18 @@ final class PairingDialogue: Sendable {
         }
     }
 
+    /// Whether an event belongs to a later pairing: in each, the kernel asks one question, or shows one passkey.
+    func isOver(by event: ManagementEvent) -> Bool {
+        let consent = state.withLock { $0.consent }
+        switch event {
+        case .userConfirmationRequest, .userPasskeyRequest: return consent.wasAsked || consent.question != nil
+        case .passkeyNotify(let notice):
+            guard case .display(let shown, _)? = consent.question else { return consent.wasAsked }
+            return shown != notice.passkey
+        default: return false
+        }
+    }
+
     /// Takes the end of the link, on the loop's thread.
     ///
     /// The Security Manager drops a link after a step that took too long: this device's, if the program was asked nearly

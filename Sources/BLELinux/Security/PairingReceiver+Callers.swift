@@ -34,6 +34,8 @@ extension PairingReceiver {
 
     private func ask(_ event: ManagementEvent, _ address: ManagementAddress) {
         guard let address = address.lowEnergy, let central = caller(address) else { return }
+        let former = state.withLock { $0.callers[central] }
+        if former?.mayHaveEnded == true, former?.dialogue?.isOver(by: event) == true { endedUnseen(central) }
         dialogue(with: central, as: address)?.received(event)
     }
 
@@ -149,7 +151,7 @@ extension PairingReceiver {
     }
 
     /// Ends the pairing with a central. Returns whether the central is still connected.
-    private func end(_ central: BluetoothAddress) -> Bool {
+    func end(_ central: BluetoothAddress) -> Bool {
         let pairing = state.withLock { $0.callers[central]?.takePairing() }
         pairing?.dialogue?.end()
         pairing?.patience?.cancel()

@@ -8,12 +8,26 @@ extension PairingReceiver {
     ///
     /// A central that came unseen would not be answered when it pairs, and the bond that the kernel makes without a
     /// question would not be told. One that left unseen would leave its questions open.
+    ///
+    /// Whether a pairing has ended can't be asked: the kernel's next question to the same central shows it.
     func missedEvents() {
+        state.withLock { state in
+            for (central, caller) in state.callers where caller.dialogue != nil {
+                state.callers[central]?.mayHaveEnded = true
+            }
+        }
         guard state.withLock({ !$0.isOver && $0.looking.begin() }) else { return }
         surroundings.management.submit(ManagementGetConnections()) { [self] answer in
             if state.withLock({ $0.looking.end() }) { return missedEvents() }
             if case .success(let connections) = answer { compare(with: connections.addresses.compactMap(\.lowEnergy)) }
         }
+    }
+
+    /// The central pairs again, and the end of its pairing was among the lost events.
+    func endedUnseen(_ central: BluetoothAddress) {
+        let dialogue = state.withLock { $0.callers[central]?.dialogue }
+        guard end(central) else { return }
+        sink.send(.failed(central, dialogue?.failure(nil) ?? .pairingEndedUnseen(by: central)))
     }
 
     /// - Parameter connected: the peers of all links, in either role.

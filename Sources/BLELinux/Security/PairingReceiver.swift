@@ -17,6 +17,8 @@ final class PairingReceiver: Sendable {
         var dialogue: PairingDialogue?
         /// Waits for the second key of a legacy pairing.
         var patience: RadioActivity?
+        /// Whether the end of the pairing may be among events that were lost.
+        var mayHaveEnded = false
 
         /// Removes and returns the pairing that has ended.
         mutating func takePairing() -> (dialogue: PairingDialogue?, patience: RadioActivity?) {
@@ -24,6 +26,7 @@ final class PairingReceiver: Sendable {
                 keys.startAgain()
                 dialogue = nil
                 patience = nil
+                mayHaveEnded = false
             }
             return (dialogue, patience)
         }

@@ -50,6 +50,19 @@ extension BLEError {
         return error
     }
 
+    /// A pairing that a central began is over, since it pairs again, and the kernel's report of its end was lost.
+    static func pairingEndedUnseen(by central: BluetoothAddress) -> BLEError {
+        BLEError(
+            .securityFailed,
+            operation: "pair",
+            object: "with \(central), which began it",
+            cause: "it is not known how it ended: the kernel's report was lost, since this program was too slow to "
+                + "read it; the central has begun to pair again",
+            remedy: "Wait for the new pairing's outcome; if that fails too, remove the bond on both devices, here "
+                + "with Peripheral.unpair(), then pair again from the central."
+        )
+    }
+
     /// bluetoothd refuses if it has no agent to ask, and its refusal counts.
     private static func refusedByBluetoothd(_ peer: BluetoothAddress, because failure: BusFailure?) -> BLEError {
         let why = failure.map { "\($0)" } ?? "it is not on the system bus"

@@ -83,6 +83,80 @@ import Testing
         withExtendedLifetime(radio) {}
     }
 
+    /// The central's link is made.
+    private func connect() {
+        kernel.with { state in
+            state.leave(link)
+            state.tellConnected(link)
+        }
+    }
+
+    /// Loses events, among which is what the body does, and has the loss noticed.
+    private func lose(_ body: @Sendable (inout FakeState) -> Void) async {
+        kernel.with { state in
+            state.unheard(body)
+            state.tellOfDevice(number)
+        }
+        await kernel.idle()
+    }
+
+    @Test func `a central that pairs again is answered though the end of its first pairing was missed`() async throws {
+        let radio = try run.radio(number)
+        let (events, questions) = (Events(), FakeRun.Collector<PairingQuestion>())
+        let interview = PairingInterview(.keyboardOnly) { question, reply in
+            questions.add(question)
+            // Nobody is there the first time.
+            if questions.all.count > 1 { reply(.passkey(123_456)) }
+        }
+        let receiving = await receive(interview, on: radio, events)
+        connect()
+        await pair(.passkey)
+        #expect(questions.all == [.passkey])
+        let (adapter, status) = (number, ManagementStatus.authenticationFailed.rawValue)
+        await lose { $0.tell(adapter, 0x11, ManagementAddress(.example).octets + [status]) }
+        // It may go on.
+        #expect(Self.failures(events).isEmpty)
+        await pair(.passkey)
+        #expect(questions.all == [.passkey, .passkey])
+        let failures = Self.failures(events)
+        #expect(failures.count == 1 && failures.first?.cause.contains("was lost") == true)
+        #expect(failures.first?.remedy.isEmpty == false && Self.bonds(events) == [.example])
+        receiving.cancel()
+        await kernel.idle()
+        withExtendedLifetime(radio) {}
+    }
+
+    @Test func `a passkey that is shown again behind a loss is of the same pairing, and another one is not`()
+        async throws
+    {
+        let radio = try run.radio(number)
+        let (events, questions) = (Events(), FakeRun.Collector<PairingQuestion>())
+        let receiving = await receive(
+            PairingInterview(.displayOnly) { question, _ in questions.add(question) },
+            on: radio,
+            events
+        )
+        connect()
+        let adapter = number
+        let show: @Sendable (UInt32, UInt8) async -> Void = { [kernel] passkey, typed in
+            kernel.with { state in
+                state.tell(adapter, 0x17, ManagementAddress(.example).octets + FakeState.octets(passkey) + [typed])
+            }
+            await kernel.idle()
+        }
+        await show(123_456, 0)
+        await lose { $0.tellOfDevice(adapter) }
+        await show(123_456, 1)
+        #expect(questions.all == [.display(123_456, typed: 0), .display(123_456, typed: 1)])
+        #expect(Self.failures(events).isEmpty)
+        await show(654_321, 0)
+        #expect(questions.all.last == .display(654_321, typed: 0))
+        #expect(Self.failures(events).count == 1)
+        receiving.cancel()
+        await kernel.idle()
+        withExtendedLifetime(radio) {}
+    }
+
     @Test(arguments: [false, true])
     func `a pairing whose central has left unseen has failed`(_ comesBack: Bool) async throws {
         let radio = try run.radio(number)
