@@ -39,7 +39,7 @@ protocol LinkEnvironment: Sendable {
         _ failed: @escaping @Sendable (BLEError) -> Void
     ) -> RadioActivity
 
-    /// Reports when any program has made keys with the peer, until the activity is cancelled.
+    /// Reports when any program has made keys with the peer, or may have, until the activity is cancelled.
     func observeKeys(of peer: BluetoothAddress, _ made: @escaping @Sendable () -> Void) -> RadioActivity
 
     /// Pairs with a peer whose link is encrypted, for better keys.

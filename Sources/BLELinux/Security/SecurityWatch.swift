@@ -36,13 +36,23 @@ final class SecurityWatch: Sendable {
                 }
             }
         } lost: { [weak self] _ in
-            // They may be those of earlier links.
-            self?.state.withLock { $0.ends = [:] }
+            self?.missedEvents()
         }
         state.withLock { $0.observation = observation }
     }
 
-    /// Reports new keys with a peer, on the loop's thread, until the activity is cancelled.
+    /// The lost events may be ends of links, or new keys with anybody.
+    private func missedEvents() {
+        let sinks = state.withLock { state in
+            // They may be those of earlier links.
+            state.ends = [:]
+            return state.keySinks.values.flatMap(\.self)
+        }
+        for sink in sinks { sink.send(()) }
+    }
+
+    /// Reports new keys with a peer, and losses of events, which may be of such, on the loop's thread, until the activity
+    /// is cancelled.
     func watchKeys(of peer: BluetoothAddress, _ made: @escaping @Sendable () -> Void) -> RadioActivity {
         let sink = EventSink<Void> { made() }
         state.withLock { $0.keySinks[peer, default: []].append(sink) }

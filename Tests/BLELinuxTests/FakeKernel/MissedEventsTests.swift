@@ -144,6 +144,24 @@ import Testing
 
     // MARK: - Keys
 
+    @Test func `whoever waits for new keys with a peer looks where their event may have been lost`() async throws {
+        let number = kernel.central
+        let radio = try run.radio()
+        let looks = FakeRun.Collector<Bool>()
+        let watch = radio.security.watchKeys(of: .example) { looks.add(true) }
+        await kernel.idle()
+        #expect(looks.all.isEmpty)
+        let key: [UInt8] = [3, 0, 16] + [UInt8](repeating: 0, count: 10) + Array(1...16)
+        kernel.with { state in
+            state.unheard { $0.tell(number, 0x0A, [1] + ManagementAddress(.example).octets + key) }
+            state.tellOfDevice(number)
+        }
+        await kernel.idle()
+        #expect(looks.all == [true])
+        watch.cancel()
+        withExtendedLifetime(radio) {}
+    }
+
     /// Gives the kernel a bond, as a program does that can't read the kernel's list, where there is no bluetoothd.
     private func load(_ bond: Bond, _ name: String, into radio: LinuxRadio) async throws -> Bool {
         try await run.answer("loading") { answer in
