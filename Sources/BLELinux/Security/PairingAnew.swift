@@ -21,6 +21,8 @@ final class PairingAnew: Sendable {
         var isOver = false
         /// Waits for a second key, if there may be one.
         var patience: RadioActivity?
+        /// Waits for the end after a loss of events, which may have been among them.
+        var deadline: RadioActivity?
     }
 
     private let peer: BluetoothAddress
@@ -33,6 +35,11 @@ final class PairingAnew: Sendable {
 
     /// How long after its first key a legacy pairing may take to make the second one.
     private static let secondKey = Duration.seconds(1)
+
+    /// How long it may take after a loss of events or a question: one step of each side. Nothing else ends it if its end
+    /// was lost: the link stays, and the kernel can't be asked; nor does the link's level show it, which the kernel may
+    /// report as requested after a failure.
+    private static let steps = PairingDialogue.stepLimit * 2
 
     /// - Parameters:
     ///   - failure: the error for a command that the kernel has refused.
@@ -58,6 +65,8 @@ final class PairingAnew: Sendable {
     func begin() {
         engagement.begin { [weak self] event in
             self?.received(event)
+        } lost: { [weak self] in
+            self?.missedEvents()
         } ready: { [self] failure in
             if let failure { finish(.failure(self.failure(failure))) } else { pair() }
         }
@@ -107,6 +116,33 @@ final class PairingAnew: Sendable {
         }
     }
 
+    private func missedEvents() {
+        if state.withLock({ $0.isUnderWay && $0.keys.isEmpty }) { waitForEnd(Self.steps) }
+    }
+
+    private func waitForEnd(_ duration: Duration) {
+        let management = surroundings.management
+        let deadline = surroundings.timeline.schedule(after: duration) { [self] in
+            // A program that was stopped reads the events first.
+            management.whenRead { [self] in noEndCame() }
+        }
+        let superfluous = state.withLock { state -> RadioActivity? in
+            guard !state.isOver else { return deadline }
+            defer { state.deadline = deadline }
+            return state.deadline
+        }
+        superfluous?.cancel()
+    }
+
+    private func noEndCame() {
+        guard state.withLock({ !$0.isOver && $0.keys.isEmpty }) else { return }
+        let left = engagement.dialogue.lastQuestion.map { $0 + Self.steps - surroundings.timeline.now } ?? .zero
+        if left > .zero { return waitForEnd(left) }
+        // As after any failure.
+        surroundings.keys.remove(peer)
+        finish(.failure(.pairingEndedUnseen(with: peer)))
+    }
+
     private func waitForSecondKey() {
         let patience = surroundings.timeline.schedule(after: Self.secondKey) { [loop = surroundings.loop] in
             loop.enqueue { self.finishWithKeys() }
@@ -140,12 +176,12 @@ final class PairingAnew: Sendable {
 
     /// Reports the outcome; after a cancellation, only keys.
     private func finish(_ outcome: Outcome) {
-        let (isFirst, isCancelled, patience) = state.withLock { state in
-            defer { (state.isOver, state.patience) = (true, nil) }
-            return (!state.isOver, state.isCancelled, state.patience)
+        let (isFirst, isCancelled, timers) = state.withLock { state in
+            defer { (state.isOver, state.patience, state.deadline) = (true, nil, nil) }
+            return (!state.isOver, state.isCancelled, [state.patience, state.deadline])
         }
         guard isFirst else { return }
-        patience?.cancel()
+        for timer in timers { timer?.cancel() }
         engagement.end()
         if isCancelled, (try? outcome.get()) == nil { return sink.close() }
         sink.finish(outcome)

@@ -87,6 +87,9 @@ final class PairingDialogue: Sendable {
             && state.withLock { !$0.consent.wasAsked && $0.consent.question == nil }
     }
 
+    /// When the program was asked last; `nil` if it was not.
+    var lastQuestion: Duration? { state.withLock { $0.asked } }
+
     /// Makes bluetoothd ask this program, if it runs. Calls back in any case, on the loop's thread: some kernels ask
     /// nothing.
     func begin(_ ready: @escaping @Sendable () -> Void) {

@@ -33,10 +33,12 @@ final class PairingEngagement: Sendable {
     ///
     /// - Parameters:
     ///   - received: called with each of the kernel's events until the end, even after a withdrawal.
+    ///   - lost: called when some of them were lost, until the end.
     ///   - ready: called when the adapter is set and bluetoothd told, or with the kernel's refusal; not after a
     ///     withdrawal.
     func begin(
         received: @escaping @Sendable (ManagementEvent) -> Void,
+        lost: @escaping @Sendable () -> Void = {},
         ready: @escaping @Sendable (ManagementFailure?) -> Void
     ) {
         let observation = surroundings.management.observe { [dialogue] events in
@@ -44,6 +46,8 @@ final class PairingEngagement: Sendable {
                 dialogue.received(event.event)
                 received(event.event)
             }
+        } lost: { _ in
+            lost()
         }
         let mayBegin = state.withLock { state in
             if !state.isWithdrawn { state.observation = observation }

@@ -50,6 +50,20 @@ extension BLEError {
         return error
     }
 
+    /// A pairing that was begun here has come to no end in the time that one can take, after a loss of the kernel's
+    /// events.
+    static func pairingEndedUnseen(with peer: BluetoothAddress) -> BLEError {
+        BLEError(
+            .securityFailed,
+            operation: "pair",
+            object: "with \(peer)",
+            cause: "it is not known how it ended: the kernel's report was lost, since this program was too slow to "
+                + "read it",
+            remedy: "Pair again; if that fails, remove the bond on both devices, here with Peripheral.unpair(), then "
+                + "pair again."
+        )
+    }
+
     /// A pairing that a central began is over, since it pairs again, and the kernel's report of its end was lost.
     static func pairingEndedUnseen(by central: BluetoothAddress) -> BLEError {
         BLEError(
