@@ -139,7 +139,7 @@ extension FakeState {
             var commands = [UInt8](repeating: 0, count: 64)
             if adapters[number]?.takesExtendedScans == true { commands[37] = 0x60 }
             returned += commands
-        case 0x0406: endForgotten(UInt16(parameters[0]) | UInt16(parameters[1]) << 8, of: number)
+        case 0x0406: endLink(UInt16(parameters[0]) | UInt16(parameters[1]) << 8, of: number)
         case 0x200C, 0x2042: adapters[number]?.isScanningByHCI = parameters.first == 1
         default: break
         }
@@ -183,11 +183,17 @@ extension FakeState {
         tellRaw(number, [4, 0x05, UInt8(event.count)] + event, scans: false)
     }
 
-    /// The peer of a link that ends is there again.
-    private mutating func endForgotten(_ handle: UInt16, of number: UInt16) {
-        guard let peer = adapters[number]?.forgotten.removeValue(forKey: handle) else { return }
-        reportDisconnected(handle, of: number)
-        peers[peer]?.isHere = true
-        lookForLinks()
+    /// Ends a link, be it one that the kernel knows or one that it has forgotten: the peer of that one is there again.
+    private mutating func endLink(_ handle: UInt16, of number: UInt16) {
+        if let peer = adapters[number]?.forgotten.removeValue(forKey: handle) {
+            reportDisconnected(handle, of: number)
+            peers[peer]?.isHere = true
+            return lookForLinks()
+        }
+        let known = objects.first { _, object in
+            guard case .connected(let link)? = object.l2cap?.phase else { return false }
+            return link.adapter == number && link.handle == handle
+        }
+        if let known { end(known.key, reason: 2) }
     }
 }
