@@ -75,6 +75,9 @@ final class LinkMonitor: Sendable {
         return state.withLock { state in state.made.filter { $0.value <= latest }.keys.sorted() }
     }
 
+    /// Forgets when a link was reported: the controller was asked to end it.
+    func forget(_ handle: UInt16) { state.withLock { $0.made[handle] = nil } }
+
     /// Why nothing is known about links, or only their ends; `nil` if nothing prevents listening.
     var refusal: SystemError? { state.withLock { $0.refusal } }
 

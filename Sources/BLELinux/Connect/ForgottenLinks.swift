@@ -58,6 +58,8 @@ final class ForgottenLinks: Sendable {
         if isAgain { noteVainAttempt() }
     }
 
+    /// Each is asked once: the report of its end may have been missed, and a reset controller reports none.
+    ///
     /// Nobody is told of a failure: without the capability, or the adapter, there is nothing that it could do.
     private func end(_ handles: [UInt16]) {
         do throws(SystemError) {
@@ -65,6 +67,7 @@ final class ForgottenLinks: Sendable {
             for handle in handles {
                 let parameters = [UInt8(handle & 0xFF), UInt8(handle >> 8), Self.reason]
                 try socket.sendCommand(opcode: Self.disconnect, parameters: parameters)
+                monitor.forget(handle)
             }
         } catch {}
     }

@@ -67,6 +67,20 @@ import Testing
         withExtendedLifetime((radio, later)) {}
     }
 
+    @Test func `a link whose end was missed is asked to end once, not after each attempt`() async throws {
+        let radio = try run.radio()
+        kernel.with { $0.forgetsLinks = false }
+        await connectInVain(radio)
+        let link = FakeLink(adapter: kernel.central, peer: .example, handle: 0x0EEE, isCentral: true, far: nil)
+        kernel.with { $0.reportConnected(link) }
+        for _ in 0..<3 {
+            await connectInVain(radio)
+            _ = await kernel.run(run.timeline, within: .seconds(10)) { false }
+        }
+        #expect(kernel.with { $0.calls[.hciCommand] } == 1)
+        withExtendedLifetime(radio) {}
+    }
+
     @Test func `without the capability nothing is sent`() async throws {
         kernel.with { $0.isRaw = false }
         let radio = try run.radio()
