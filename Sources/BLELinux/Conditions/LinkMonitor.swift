@@ -12,6 +12,8 @@ final class LinkMonitor: Sendable {
         var table = LinkConditionTable()
         /// When the links were reported that have not ended, by handle.
         var made: [UInt16: Duration] = [:]
+        /// When the kernel has asked the controller for a link; `nil` if the outcome is known.
+        var asked: Duration?
         var socket: SharedDescriptor?
         var registration: EventLoop.Registration?
         /// Why it receives nothing, or not everything.
@@ -23,12 +25,18 @@ final class LinkMonitor: Sendable {
 
         mutating func note(_ event: HCILinkEvent, _ now: Duration) {
             switch event {
-            case .connected(let handle, _, _): made[handle] = now
+            case .connecting: asked = now
+            case .connected(let handle, _, let isCentral):
+                made[handle] = now
+                if isCentral { asked = nil }
             case .disconnected(let handle): made[handle] = nil
             default: break
             }
         }
     }
+
+    /// Longer than the kernel gives an attempt, which may be 20 s: a command that the controller refuses has no report.
+    private static let longestAttempt = Duration.seconds(25)
 
     private let adapter: LinuxAdapter
     private let loop: EventLoop
@@ -75,6 +83,12 @@ final class LinkMonitor: Sendable {
         return state.withLock { state in state.made.filter { $0.value <= latest }.keys.sorted() }
     }
 
+    /// Whether the controller is making a link for the kernel, and not only listening for a peer.
+    var isLinkBeingMade: Bool {
+        let earliest = timeline.now - Self.longestAttempt
+        return state.withLock { $0.asked.map { $0 > earliest } ?? false }
+    }
+
     /// Forgets when a link was reported: the controller was asked to end it.
     func forget(_ handle: UInt16) { state.withLock { $0.made[handle] = nil } }
 
@@ -108,7 +122,11 @@ final class LinkMonitor: Sendable {
         guard let socket = state.withLock({ $0.socket }) else { return }
         let outcome = SocketDrain.empty(socket.descriptor, readiness: readiness, through: buffer) { count in
             for datagram in 0..<count {
-                guard let event = HCILinkEvent(decoding: buffer.bytes(datagram)) else { continue }
+                let packet = buffer.bytes(datagram)
+                guard let event = HCILinkEvent(decoding: packet) else {
+                    if HCILinkEvent.endsAttempt(packet) { state.withLock { $0.asked = nil } }
+                    continue
+                }
                 let observers = state.withLock { state in
                     state.note(event, timeline.now)
                     let changed = state.table.received(event).flatMap { state.observers[$0] }
@@ -126,6 +144,7 @@ final class LinkMonitor: Sendable {
                 state.socket = nil
                 state.table.removeAll()
                 state.made.removeAll()
+                state.asked = nil
             }
             return state.registration
         }

@@ -49,11 +49,13 @@ final class ForgottenLinks: Sendable {
     }
 
     private func endForgotten() {
-        let isAgain = state.withLock { $0.looking.end() }
+        var isAgain = state.withLock { $0.looking.end() }
         let reported = monitor.handles(atLeast: Self.shortestAge)
         if !reported.isEmpty, let known = adapter.handles {
             let forgotten = reported.filter { !known.contains($0) }
-            if !forgotten.isEmpty { end(forgotten) }
+            // Linux 6.1 and 6.12 would take the command's end for that of the attempt, see HCIScanMachine.
+            let mustWait = !forgotten.isEmpty && monitor.isLinkBeingMade
+            if mustWait { isAgain = true } else if !forgotten.isEmpty { end(forgotten) }
         }
         if isAgain { noteVainAttempt() }
     }

@@ -39,6 +39,8 @@ package enum HCILinkEvent: Hashable, Sendable {
     private static let eventPacket: UInt8 = 0x04
     private static let disconnectionComplete: UInt8 = 0x05
     private static let lowEnergyMeta: UInt8 = 0x3E
+    /// LE Connection Complete and its enhanced forms.
+    private static let connectionSubevents: [UInt8] = [0x01, 0x0A, 0x29]
 
     /// Decodes a packet of a raw HCI socket; `nil` for packets that don't concern a link, for failures, and for
     /// truncated ones.
@@ -61,6 +63,12 @@ package enum HCILinkEvent: Hashable, Sendable {
             }
         guard let event else { return nil }
         self = event
+    }
+
+    /// Whether a packet reports that no link came of an attempt, which has failed or was cancelled.
+    package static func endsAttempt(_ packet: [UInt8]) -> Bool {
+        packet.count > 4 && packet[0] == eventPacket && packet[1] == lowEnergyMeta
+            && connectionSubevents.contains(packet[3]) && packet[4] != 0
     }
 
     private static func command(_ reader: inout ByteReader) -> HCILinkEvent? {

@@ -67,6 +67,20 @@ import Testing
         withExtendedLifetime((radio, later)) {}
     }
 
+    /// The kernel would take the command's end for that of its own attempt.
+    @Test func `no link is ended while the kernel makes another one`() async throws {
+        let radio = try run.radio()
+        await connectInVain(radio)
+        // LE Create Connection; LE Connection Complete with Connection Failed to be Established.
+        let request: [UInt8] = [0x01, 0x0D, 0x20, 25] + [UInt8](repeating: 0, count: 25)
+        let failure: [UInt8] = [0x04, 0x3E, 19, 0x01, 0x3E] + [UInt8](repeating: 0, count: 17)
+        kernel.with { $0.tellRaw(kernel.central, request, scans: false) }
+        #expect(await isForgotten(within: .seconds(10)))
+        kernel.with { $0.tellRaw(kernel.central, failure, scans: false) }
+        #expect(await !isForgotten(within: .seconds(3)))
+        withExtendedLifetime(radio) {}
+    }
+
     @Test func `a link whose end was missed is asked to end once, not after each attempt`() async throws {
         let radio = try run.radio()
         kernel.with { $0.forgetsLinks = false }

@@ -111,6 +111,16 @@ import Testing
         #expect(table[0x40] == nil)
     }
 
+    @Test func `an attempt is over when its failure is reported`() {
+        var failed = Self.connected
+        failed[4] = 0x3E
+        #expect(HCILinkEvent.endsAttempt(failed))
+        #expect(!HCILinkEvent.endsAttempt(Self.connected))
+        #expect(!HCILinkEvent.endsAttempt(Self.features(0x01, 0x00, status: 0x1A)))
+        #expect(!HCILinkEvent.endsAttempt(Self.createExtended))
+        for length in 0..<5 { #expect(!HCILinkEvent.endsAttempt(Array(failed.prefix(length)))) }
+    }
+
     @Test func `failures, other events and what is cut off tell nothing`() {
         var failed = Self.connected
         failed[4] = 0x3E
