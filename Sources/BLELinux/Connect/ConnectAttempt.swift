@@ -173,21 +173,28 @@ final class ConnectAttempt: Sendable {
     }
 
     private func wait(for socket: SharedDescriptor) throws(BLEError) {
-        let failure = state.withLock { state -> SystemError? in
-            // Cancelled meanwhile: the socket is closed as this function returns.
-            guard state.result != nil else { return nil }
+        let (isWaiting, failure) = state.withLock { state -> (Bool, SystemError?) in
+            // Cancelled meanwhile.
+            guard state.result != nil else { return (false, nil) }
             do throws(SystemError) {
                 state.registration = try loop.register(socket.descriptor, for: .writable) { [weak self] readiness, _ in
                     self?.socketIsReady(readiness)
                 }
                 state.socket = socket
-                return nil
+                return (true, nil)
             } catch {
-                return error
+                return (false, error)
             }
         }
+        if !isWaiting { giveBack() }
         if let failure { throw .system(failure, call: "epoll_ctl", operation: "connect", object: peer.description) }
-        peers.interruptDiscovery()
+        if isWaiting { peers.interruptDiscovery() }
+    }
+
+    /// The kernel was asked to connect, and the socket is about to be closed, without ``cancel(_:)`` having found it.
+    private func giveBack() {
+        settling.noteCancellation(of: peer)
+        forgotten.noteVainAttempt()
     }
 
     /// The attempt waits for the peer from now on.

@@ -1,5 +1,6 @@
 import BLEProtocol
 import BLERadio
+import Synchronization
 import Testing
 
 @testable import BLELinux
@@ -37,6 +38,36 @@ import Testing
         #expect(forgotten == 0)
         end.link.disconnect()
         #expect(try await end.end(in: run).kind == .closedLocally)
+    }
+
+    private final class Pending: Sendable {
+        let attempt = Mutex<ConnectAttempt?>(nil)
+    }
+
+    @Test func `an attempt that is given up while the kernel is asked leaves no link`() async throws {
+        let radio = try run.radio()
+        let pending = Pending()
+        let attempt = ConnectAttempt(
+            to: .example,
+            from: radio.adapter,
+            peers: radio.connecting,
+            settling: radio.settling,
+            forgotten: radio.forgotten,
+            excludedRoles: radio.excludedRoles,
+            loop: radio.loop,
+            environment: radio,
+            prepare: {
+                radio.monitor.open()
+                return { pending.attempt.withLock { $0.take() }?.cancel {} }
+            },
+            result: { _ in }
+        )
+        pending.attempt.withLock { $0 = attempt }
+        radio.loop.enqueue { attempt.begin() }
+        await kernel.idle()
+        #expect(forgotten == 1)
+        #expect(await !isForgotten(within: .seconds(10)))
+        withExtendedLifetime((radio, attempt)) {}
     }
 
     @Test func `a link that the kernel knows is left alone`() async throws {
