@@ -5,7 +5,8 @@ internal import Synchronization
 /// Holds back attempts to connect to a peer while the kernel cleans up a cancelled one.
 ///
 /// The kernel does that in a worker, some milliseconds after the socket was closed. An attempt to the same peer made in
-/// between is tied to the connection that is about to be cleaned up, and fails with it.
+/// between is tied to the connection that is about to be cleaned up, and fails with it. The kernel tells connections that
+/// are being made apart by the octets of the address alone, whatever its kind.
 final class SettlingPeers: Sendable {
     private struct Settling {
         var waiting: [@Sendable () -> Void] = []
@@ -13,7 +14,8 @@ final class SettlingPeers: Sendable {
     }
 
     private struct State {
-        var peers: [BluetoothAddress: Settling] = [:]
+        /// By the octets of their addresses.
+        var peers: [UInt64: Settling] = [:]
         var observation: RadioActivity?
     }
 
@@ -41,14 +43,14 @@ final class SettlingPeers: Sendable {
     /// An attempt to connect to this peer has been cancelled.
     func noteCancellation(of peer: BluetoothAddress) {
         let deadline = timeline.schedule(after: Self.patience) { [weak self] in self?.settle(peer) }
-        state.withLock { $0.peers[peer, default: Settling()].deadline = deadline }
+        state.withLock { $0.peers[peer.rawValue, default: Settling()].deadline = deadline }
     }
 
     /// Attempts to connect to this peer wait until ``settle(_:)``.
     func hold(_ peer: BluetoothAddress) {
         let superfluous = state.withLock { state in
-            defer { state.peers[peer, default: Settling()].deadline = nil }
-            return state.peers[peer]?.deadline
+            defer { state.peers[peer.rawValue, default: Settling()].deadline = nil }
+            return state.peers[peer.rawValue]?.deadline
         }
         superfluous?.cancel()
     }
@@ -56,14 +58,14 @@ final class SettlingPeers: Sendable {
     /// Runs a closure on the loop's thread once the kernel has cleaned up earlier attempts to this peer.
     func whenSettled(_ peer: BluetoothAddress, _ body: @escaping @Sendable () -> Void) {
         let mustWait = state.withLock { state in
-            state.peers[peer]?.waiting.append(body) != nil
+            state.peers[peer.rawValue]?.waiting.append(body) != nil
         }
         if !mustWait { loop.enqueue(body) }
     }
 
     /// The attempts to connect to this peer may begin.
     func settle(_ peer: BluetoothAddress) {
-        let settling = state.withLock { $0.peers.removeValue(forKey: peer) }
+        let settling = state.withLock { $0.peers.removeValue(forKey: peer.rawValue) }
         for body in settling?.waiting ?? [] { loop.enqueue(body) }
     }
 }

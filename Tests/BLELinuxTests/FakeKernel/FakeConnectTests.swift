@@ -57,6 +57,28 @@ import Testing
         first.cancel()
     }
 
+    @Test func `an attempt to the other kind of an address waits until a cancelled one is cleaned up`() async throws {
+        run.kernel.with { state in
+            state.peers[.example]?.isHere = false
+            state.tellsVainAttempts = false
+        }
+        let radio = try run.radio()
+        let first = radio.connect(to: .example) { _ in }
+        await run.kernel.idle()
+        first.cancel()
+        await run.kernel.idle()
+        let calls = run.kernel.with { $0.calls[.connect] }
+        let other = BluetoothAddress(rawValue: BluetoothAddress.example.rawValue, kind: .public)
+        let second = radio.connect(to: other) { _ in }
+        await run.kernel.idle()
+        #expect(run.kernel.with { $0.calls[.connect] } == calls)
+        let isAsked = await run.kernel.run(run.timeline, within: .seconds(1)) {
+            run.kernel.with { $0.calls[.connect] } != calls
+        }
+        #expect(isAsked)
+        second.cancel()
+    }
+
     /// What the kernel tells once it has tried: a word of the cause.
     @Test(arguments: [
         (EMLINK, "no free connection slot"), (EACCES, "authentication failed"), (EBADE, "keys of the bond"),

@@ -139,7 +139,7 @@ extension FakeState {
         case .connecting(let peer):
             if let number = adapter(at: socket.adapter) {
                 if forgetsLinks { forgetLink(of: number, to: peer) }
-                tell(number, 0x0D, ManagementAddress(peer).octets + [0x0E])
+                if tellsVainAttempts { tell(number, 0x0D, ManagementAddress(peer).octets + [0x0E]) }
             }
         case .fresh, .dead: break
         }

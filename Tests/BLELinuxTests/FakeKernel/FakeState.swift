@@ -19,6 +19,8 @@ struct FakeState {
     var refusesDisconnecting = false
     /// Whether the controller connects just when an attempt is cancelled, and the kernel forgets that link.
     var forgetsLinks = false
+    /// Whether the kernel tells that an attempt was given up; Linux 6.1 doesn't.
+    var tellsVainAttempts = true
     /// Names of local sockets.
     var names: [[UInt8]: Int32] = [:]
     var release = "6.12.1"
