@@ -157,6 +157,18 @@ import Testing
         #expect(client.received(complete(.readInformation, hci0)).completed.map(\.id) == [second])
     }
 
+    @Test func `an answer that is taken for one that was lost costs its own command alone`() {
+        var client = Client()
+        let (first, _) = client.submit(ManagementUserConfirmationReply(peer), index: hci0)
+        client.missedDatagrams()
+        let (second, _) = client.submit(ManagementUserConfirmationReply(peer), index: hci0)
+        #expect(client.received(complete(.userConfirmationReply, hci0)).completed.map(\.id) == [first])
+        let completion = Client.Completion(id: second, outcome: .timedOut, mayBeLost: true)
+        #expect(client.timerFired(second).completed == [completion])
+        let (third, _) = client.submit(ManagementUserConfirmationReply(peer), index: hci0)
+        #expect(client.received(complete(.userConfirmationReply, hci0)).completed.map(\.id) == [third])
+    }
+
     @Test func `a command that is withdrawn before its turn never leaves`() {
         var client = Client()
         _ = client.submit(ManagementSetLowEnergy(true), index: hci0)

@@ -154,6 +154,12 @@ package struct ManagementClient: ~Copyable, Sendable {
             return
         }
         let request = sent.remove(at: place)
+        if request.mayBeLost {
+            // It may be the answer of a younger command of that kind, which then gets none.
+            for other in sent.indices where sent[other].opcode == reply.opcode && sent[other].index == reply.index {
+                sent[other].mayBeLost = true
+            }
+        }
         switch request.state {
         case .awaited:
             output.timers.append(.cancel(request.id))
@@ -240,7 +246,8 @@ extension ManagementClient {
         let index: ManagementIndex
         var state = State.awaited
         var elderWasAnswered = false
-        /// Whether datagrams were lost since it was sent.
+        /// Whether datagrams were lost since it was sent, or its answer was taken for that of a command of which they
+        /// were.
         var mayBeLost = false
     }
 }
