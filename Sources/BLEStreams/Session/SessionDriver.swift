@@ -48,7 +48,8 @@ final class SessionDriver: Sendable {
                 offer(session.peripheral == nil ? .scan : .connect)
             }
         case .disconnected(.scanning): try await search()
-        case .disconnected(.discovered): handle(.connect)
+        // The program may connect by itself, too.
+        case .disconnected(.discovered): offer(.connect)
         case .disconnected(.connecting): try await connect()
         case .disconnected(.waitingToReconnect(_, let resumption)): try await wait(for: resumption)
         case .connected:
