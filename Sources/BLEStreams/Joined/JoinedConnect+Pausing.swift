@@ -36,6 +36,8 @@ extension JoinedConnect {
         let isAwaited = state.withLock { state in
             state.paused.remove(adapter)
             state.excluded.remove(adapter)
+            // Of two that end at once, one goes on.
+            defer { state.awaitsStep = false }
             return state.awaitsStep
         }
         if isAwaited { next() }
