@@ -175,9 +175,7 @@ int CBluetooth_list_handles(int socket, uint16_t adapter, uint16_t *handles, int
     struct hci_conn_list_req *list = connections(socket, adapter);
     if (!list) return -1;
     int count = 0;
-    for (int i = 0; i < list->conn_num && count < capacity; i++) {
-        if (list->conn_info[i].type == LE_LINK) handles[count++] = list->conn_info[i].handle;
-    }
+    for (int i = 0; i < list->conn_num && count < capacity; i++) handles[count++] = list->conn_info[i].handle;
     free(list);
     return count;
 }

@@ -234,7 +234,8 @@ final class LinuxAdapter: Sendable {
     /// The peers of all links, in either role, made by any program; empty if the kernel doesn't say.
     var peers: [BluetoothAddress] { peers(asCentral: true) + peers(asCentral: false) }
 
-    /// The handles of all links, in either role, made by any program; `nil` if the kernel doesn't say.
+    /// The handles of all links, Bluetooth Classic's among them, in either role, made by any program; `nil` if the kernel
+    /// doesn't say.
     var handles: [UInt16]? { try? socket?.descriptor.handles(ofLinksOf: number) }
 
     /// Whether it has a link; `false` if the kernel doesn't say.

@@ -147,8 +147,8 @@ extension FileDescriptor {
         return peers.prefix(Int(count)).map { BluetoothAddress($0, kind: .public) }
     }
 
-    /// The handles of an adapter's LE links, in either role; any program may ask, on any HCI socket. The corresponding
-    /// C function is `ioctl` with `HCIGETCONNLIST`.
+    /// The handles of an adapter's links, in either role, Bluetooth Classic's among them, which share the controller's
+    /// handles; any program may ask, on any HCI socket. The corresponding C function is `ioctl` with `HCIGETCONNLIST`.
     func handles(ofLinksOf adapter: UInt16) throws(SystemError) -> [UInt16] {
         if kernel.substitute != nil {
             var handles: [UInt16] = []

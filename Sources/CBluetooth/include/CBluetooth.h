@@ -101,7 +101,8 @@ int CBluetooth_is_connected(int socket, uint16_t adapter, const bdaddr_t *peer);
 /// in which it is not. Returns how many; −1 with `errno`.
 int CBluetooth_list_peers(int socket, uint16_t adapter, int is_central, bdaddr_t *peers, int capacity);
 
-/// Writes the handles of an adapter's LE connections, also of those that are being made. Returns how many; −1 with `errno`.
+/// Writes the handles of an adapter's connections of any type, also of those that are being made. Returns how many; −1 with
+/// `errno`.
 int CBluetooth_list_handles(int socket, uint16_t adapter, uint16_t *handles, int capacity);
 
 /// Whether an adapter is to connect to an LE device, be it that it waits for one: 1 or 0; −1 with `errno`.
