@@ -103,7 +103,13 @@ public final class LinuxRadio: Radio {
         }
         security = SecurityWatch(management: management)
         monitor = LinkMonitor(adapter, loop: loop, timeline: timeline)
-        forgotten = ForgottenLinks(adapter, monitor: monitor, loop: loop, timeline: timeline)
+        forgotten = ForgottenLinks(
+            adapter,
+            monitor: monitor,
+            management: management,
+            loop: loop,
+            timeline: timeline
+        )
         symptoms = SymptomWatch(management: management, timeline: timeline)
         guard let management else { return }
         loop.enqueue { [leftovers] in

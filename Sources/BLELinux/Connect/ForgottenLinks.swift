@@ -1,3 +1,4 @@
+internal import BLEProtocol
 internal import BLERadio
 internal import Synchronization
 
@@ -11,7 +12,7 @@ internal import Synchronization
 final class ForgottenLinks: Sendable {
     private struct State {
         var looking = OneAtATime()
-        var look: RadioActivity?
+        var timer: RadioActivity?
     }
 
     /// How long after the end of an attempt the two are compared: reports and commands have crossed by then.
@@ -25,39 +26,60 @@ final class ForgottenLinks: Sendable {
 
     private let adapter: LinuxAdapter
     private let monitor: LinkMonitor
+    private let management: ManagementSocket?
     private let loop: EventLoop
     private let timeline: any Timeline
     private let state = Mutex(State())
 
-    init(_ adapter: LinuxAdapter, monitor: LinkMonitor, loop: EventLoop, timeline: any Timeline) {
+    init(
+        _ adapter: LinuxAdapter,
+        monitor: LinkMonitor,
+        management: ManagementSocket?,
+        loop: EventLoop,
+        timeline: any Timeline
+    ) {
         self.adapter = adapter
         self.monitor = monitor
+        self.management = management
         self.loop = loop
         self.timeline = timeline
     }
 
-    deinit { state.withLock { $0.look }?.cancel() }
+    deinit { state.withLock { $0.timer }?.cancel() }
 
     /// An attempt to connect has ended without a link, by the program or by the kernel.
     func noteVainAttempt() {
         guard state.withLock({ $0.looking.begin() }) else { return }
-        let look = timeline.schedule(after: Self.patience) { [weak self] in
+        let timer = timeline.schedule(after: Self.patience) { [weak self] in
             guard let self else { return }
-            loop.enqueue { [weak self] in self?.endForgotten() }
+            loop.enqueue { [weak self] in self?.look() }
         }
-        state.withLock { $0.look = look }
+        state.withLock { $0.timer = timer }
     }
 
-    private func endForgotten() {
-        var isAgain = state.withLock { $0.looking.end() }
-        let reported = monitor.handles(atLeast: Self.shortestAge)
-        if !reported.isEmpty, let known = adapter.handles {
-            let forgotten = reported.filter { !known.contains($0) }
-            // Linux 6.1 and 6.12 would take the command's end for that of the attempt, see HCIScanMachine.
-            let mustWait = !forgotten.isEmpty && monitor.isLinkBeingMade
-            if mustWait { isAgain = true } else if !forgotten.isEmpty { end(forgotten) }
-        }
+    private func look() {
+        let isAgain = state.withLock { $0.looking.end() }
+        if !forgotten.isEmpty { endForgotten() }
         if isAgain { noteVainAttempt() }
+    }
+
+    /// What the controller has reported and the kernel doesn't know.
+    private var forgotten: [UInt16] {
+        let reported = monitor.handles(atLeast: Self.shortestAge)
+        guard !reported.isEmpty, let known = adapter.handles else { return [] }
+        return reported.filter { !known.contains($0) }
+    }
+
+    /// Not while another program has the controller for itself (`HCI_CHANNEL_USER`): the kernel knows none of its links,
+    /// and raw sockets hear of them. The management socket doesn't have the adapter then.
+    private func endForgotten() {
+        management?.submit(ManagementReadInformation()) { [weak self] answer in
+            guard let self, (try? answer.get())?.current.contains(.powered) == true else { return }
+            // Linux 6.1 and 6.12 would take the command's end for that of the attempt, see HCIScanMachine.
+            if monitor.isLinkBeingMade { return noteVainAttempt() }
+            let handles = forgotten
+            if !handles.isEmpty { end(handles) }
+        }
     }
 
     /// Each is asked once: the report of its end may have been missed, and a reset controller reports none.

@@ -112,6 +112,16 @@ import Testing
         withExtendedLifetime(radio) {}
     }
 
+    /// The kernel knows none of its links, and has no management of the adapter.
+    @Test func `no link is ended of a program that has the controller for itself`() async throws {
+        let radio = try run.radio()
+        await connectInVain(radio)
+        kernel.with { $0.adapters[kernel.central]?.answers[0x04] = .invalidIndex }
+        #expect(await isForgotten(within: .seconds(10)))
+        #expect(kernel.with { $0.calls[.hciCommand] } == nil)
+        withExtendedLifetime(radio) {}
+    }
+
     @Test func `a link whose end was missed is asked to end once, not after each attempt`() async throws {
         let radio = try run.radio()
         kernel.with { $0.forgetsLinks = false }
