@@ -53,9 +53,17 @@ final class ConnectionBoard: Sendable {
     }
 
     /// Records a transition and tells every watcher; none is merged away.
-    func set(_ new: Peripheral.ConnectionState, of address: BluetoothAddress) {
+    ///
+    /// - Parameter isOver: whether the link that this is about has ended, so that nothing else follows its end; asked
+    ///   under the lock, which that end's transition needs, too.
+    func set(
+        _ new: Peripheral.ConnectionState,
+        of address: BluetoothAddress,
+        unless isOver: () -> Bool = { false }
+    ) {
         let waiting = state.withLock { state in
             var waiting: [@Sendable () -> Void] = []
+            if isOver() { return waiting }
             let keys = keys(of: address, state)
             for key in keys.isEmpty ? [address.rawValue] : keys {
                 var entry = state.entries[key] ?? Entry(address: address)

@@ -14,9 +14,15 @@ extension Connector {
         if output.leavesTurn { take(number, \.leaveTurn)?() }
         if let alarm = output.alarm { set(alarm, number) }
         if let isLinked = output.ends { endHearing(number, isLinked) }
-        if let state = output.tells { core.states.set(state, of: entry.peripheral.address) }
+        if let state = output.tells { tell(state, of: entry) }
         answer(errand)
         if let begin = output.begins { self.begin(begin.step, begin.number, number, entry) }
+    }
+
+    /// A link that has just settled may have ended meanwhile.
+    private func tell(_ state: Peripheral.ConnectionState, of entry: Entry) {
+        let link = state == .connected ? entry.link : nil
+        entry.peripheral.core.states.set(state, of: entry.peripheral.address) { link?.isDown ?? false }
     }
 
     /// Changes what remains to be undone for a peripheral.

@@ -79,7 +79,8 @@ public final class Link: Sendable {
                 demands: { [preferences = peripheral.core.preferences] in preferences.demands(on: peripheral.address) },
                 closing: { [core = peripheral.core] in
                     // Abandoned because of the peer's behaviour: the next link must wait until this one is down.
-                    if lifetime.beginClosing() { core.states.set(.disconnecting, of: peripheral.address) }
+                    guard lifetime.beginClosing() else { return }
+                    core.states.set(.disconnecting, of: peripheral.address) { lifetime.end.hasEnded }
                 },
                 ended: { reason in
                     watchers.end(reason)
@@ -235,6 +236,9 @@ extension Link {
         bearer.begin(.aside(procedure), for: caller)
     }
 
+    /// Whether its end is told, or about to be.
+    var isDown: Bool { lifetime.end.hasEnded }
+
     /// Calls the closure when the link is down, immediately if it is. The returned closure cancels that.
     @discardableResult
     func onEnd(_ action: @escaping @Sendable (DisconnectReason) -> Void) -> @Sendable () -> Void {
@@ -246,7 +250,8 @@ extension Link {
     func beginClosing() {
         guard share?.leave(peripheral) ?? true else { return }
         guard lifetime.beginClosing() else { return }
-        peripheral.core.states.set(.disconnecting, of: peripheral.address)
+        // It may end by itself at this moment.
+        peripheral.core.states.set(.disconnecting, of: peripheral.address) { isDown }
         raiser.close()
         let timer = timeline.schedule(after: .seconds(2)) { [bearer] in bearer.close(DisconnectReason(.closedLocally)) }
         lifetime.end.whenEnded { _ in timer.cancel() }

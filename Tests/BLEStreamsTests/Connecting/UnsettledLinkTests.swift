@@ -29,6 +29,31 @@ import Testing
         }
     }
 
+    @Test func `a link that ends as it settles is not said to be up behind its end`() async throws {
+        let link = FakeLink(answers: [.sent])
+        link.whileSending = { [weak link] in
+            link?.whileSending = nil
+            // Exchange MTU Response.
+            link?.receive([0x03, 0x05, 0x02])
+            link?.end(DisconnectReason(.closedByPeer))
+        }
+        let central = try await Central.open(.radio(FakeRadio(link)))
+        try await central.peripheral(link.peer).withLink { _ in }
+        #expect(central.core.states.isEmpty)
+    }
+
+    @Test func `a link that has ended is not said to be closing`() {
+        let board = ConnectionBoard(KnownIdentities())
+        let address = BluetoothAddress(rawValue: 0xC4F2_171A_1DBB, kind: .random)
+        board.set(.connected, of: address)
+        board.set(.disconnected(nil), of: address)
+        board.set(.disconnecting, of: address) { true }
+        #expect(board.current(address) == .disconnected(nil))
+        let isDown = Flag()
+        board.whenDown(address) { isDown.set() }
+        #expect(isDown.isSet)
+    }
+
     @Test func `a link that can't be encrypted is said to be closed first, and to be down when it is`() async throws {
         try await Bench.run { bench in
             let store = PeerStore.inMemory()
