@@ -19,4 +19,11 @@ struct DurableFileTests {
         #expect(try String(contentsOfFile: "\(folder)/a", encoding: .utf8) == "old")
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["a"])
     }
+
+    @Test func `a path without a folder part is a file of the current folder`() throws {
+        let name = "durable-\(UUID().uuidString).json"
+        defer { try? FileManager.default.removeItem(atPath: name) }
+        try DurableFile.write(Array("new".utf8), to: name)
+        #expect(try String(contentsOfFile: name, encoding: .utf8) == "new")
+    }
 }

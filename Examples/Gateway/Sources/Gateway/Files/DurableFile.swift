@@ -26,8 +26,9 @@ enum DurableFile {
             unlink(new)
             throw WriteError(path: new, number: number)
         }
-        // The new name is on the disk only when the folder is.
-        let folder = open((path as NSString).deletingLastPathComponent, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        // The new name is on the disk only when the folder is. A path without a folder part is in the current one.
+        let parent = (path as NSString).deletingLastPathComponent
+        let folder = open(parent.isEmpty ? "." : parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard folder >= 0 else { throw WriteError(path: path, number: errno) }
         defer { close(folder) }
         guard fsync(folder) == 0 else { throw WriteError(path: path, number: errno) }
