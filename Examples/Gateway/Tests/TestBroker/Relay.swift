@@ -82,7 +82,7 @@ public final class Relay: Sendable {
 }
 
 /// A socket that is connected to a port of 127.0.0.1; negative if that fails.
-func connectedSocket(_ port: Int) -> Int32 {
+public func connectedSocket(_ port: Int) -> Int32 {
     let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)

@@ -13,20 +13,57 @@ final class MetricsServer: Sendable {
         }
     }
 
+    /// A connection that can't be accepted, and why.
+    struct ShortageError: Error, CustomStringConvertible {
+        let port: Int
+        let number: Int32
+        var description: String {
+            """
+            metrics: a connection to port \(port) can't be accepted: \(String(cString: strerror(number))). It waits until \
+            that is over. Raise the limit of open files (`LimitNOFILE=` of the service), or look what keeps so many open.
+            """
+        }
+    }
+
+    private struct State {
+        /// How many connections there are.
+        var open = 0
+        /// How often the listener was suspended.
+        var pauses = 0
+        var isPaused = false
+        var isOver = false
+    }
+
     /// The most connections at once; more are closed.
     private static let limit = 8
     /// How long a connection may take.
     private static let timeout = 5
+    /// How long to wait for what others of the process have, in seconds.
+    private static let pause = 10
+    /// With these errors the connection still waits, and the kernel says so again at once.
+    private static let shortages: Set<Int32> = [EMFILE, ENFILE, ENOBUFS, ENOMEM]
 
     private let queue = DispatchQueue(label: "metrics")
     private let listener: any DispatchSourceRead
+    private let port: Int
+    private let system: System
     private let text: @Sendable () -> String
-    private let open = Mutex(0)
+    private let shortage: LastingError
+    private let state = Mutex(State())
     /// Ends when the port is free.
     private let end: AsyncStream<Void>
 
     /// Listens until the server is closed or released.
-    init(port: Int, text: @escaping @Sendable () -> String) throws(ListenError) {
+    ///
+    /// - Parameters:
+    ///   - report: is told once of a shortage that keeps connections waiting.
+    ///   - text: the page.
+    init(
+        port: Int,
+        system: System = System(),
+        report: @escaping @Sendable (String) -> Void,
+        text: @escaping @Sendable () -> String
+    ) throws(ListenError) {
         let socket = socket(
             AF_INET,
             Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue),
@@ -48,7 +85,10 @@ final class MetricsServer: Sendable {
             defer { Glibc.close(socket) }
             throw ListenError(port: port, number: errno)
         }
+        self.port = port
+        self.system = system
         self.text = text
+        shortage = LastingError(report)
         listener = DispatchSource.makeReadSource(fileDescriptor: socket, queue: queue)
         let (end, ended) = AsyncStream<Void>.makeStream()
         self.end = end
@@ -60,26 +100,44 @@ final class MetricsServer: Sendable {
         listener.activate()
     }
 
-    deinit { listener.cancel() }
+    deinit { stop() }
 
     /// Listens no more; another server can have the port when this returns.
     func close() async {
-        listener.cancel()
+        stop()
         for await _ in end {}
     }
 
+    private func stop() {
+        state.withLock { state in
+            state.isOver = true
+            listener.cancel()
+            // A suspended source doesn't end, and may not be released.
+            if state.isPaused { listener.resume() }
+            state.isPaused = false
+        }
+    }
+
     private func accept(_ socket: Int32) {
-        let connection = Glibc.accept(socket, nil, nil)
-        guard connection >= 0 else { return }
+        let connection = system.accept(socket)
+        guard connection >= 0 else {
+            let number = errno
+            if Self.shortages.contains(number) { pause(number) }
+            return
+        }
+        shortage.watch {}
         _ = fcntl(connection, F_SETFD, FD_CLOEXEC)
-        guard open.withLock({ $0 < Self.limit }) else {
+        guard state.withLock({ $0.open < Self.limit }) else {
             Glibc.close(connection)
             return
         }
-        open.withLock { $0 += 1 }
+        state.withLock { $0.open += 1 }
         let channel = DispatchIO(type: .stream, fileDescriptor: connection, queue: queue) { [weak self] _ in
             Glibc.close(connection)
-            self?.open.withLock { $0 -= 1 }
+            guard let self else { return }
+            state.withLock { $0.open -= 1 }
+            // Its descriptor is free.
+            goOn()
         }
         channel.setLimit(lowWater: 1)
         queue.asyncAfter(deadline: .now() + .seconds(Self.timeout)) { channel.close(flags: .stop) }
@@ -104,6 +162,42 @@ final class MetricsServer: Sendable {
         let data = octets.withUnsafeBytes { DispatchData(bytes: $0) }
         channel.write(offset: 0, data: data, queue: queue) { (isDone: Bool, _: DispatchData?, error: Int32) in
             if isDone || error != 0 { channel.close(flags: .stop) }
+        }
+    }
+
+    // MARK: - Without descriptors
+
+    /// Doesn't look for connections until one of its own has closed, or a while has passed.
+    private func pause(_ number: Int32) {
+        let pause = state.withLock { state -> Int? in
+            guard !state.isOver, !state.isPaused else { return nil }
+            state.isPaused = true
+            state.pauses += 1
+            listener.suspend()
+            return state.pauses
+        }
+        if let pause { system.after(Self.pause) { [weak self] in self?.goOn(behind: pause) } }
+        shortage.watch { throw ShortageError(port: port, number: number) }
+    }
+
+    /// - Parameter pause: the one that is over; `nil`: whichever it is.
+    private func goOn(behind pause: Int? = nil) {
+        state.withLock { state in
+            guard state.isPaused, pause == nil || pause == state.pauses else { return }
+            state.isPaused = false
+            listener.resume()
+        }
+    }
+}
+
+extension MetricsServer {
+    /// What a server asks of the system. Tests replace it.
+    struct System: Sendable {
+        /// Accepts a connection. The corresponding C function is `accept`.
+        var accept: @Sendable (Int32) -> Int32 = { Glibc.accept($0, nil, nil) }
+        /// Does something after a number of seconds.
+        var after: @Sendable (Int, @escaping @Sendable () -> Void) -> Void = { seconds, body in
+            DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(seconds), execute: body)
         }
     }
 }

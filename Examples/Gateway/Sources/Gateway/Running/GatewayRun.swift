@@ -52,7 +52,7 @@ struct GatewayRun {
         campaigns = leases.flatMap { leases in configuration.campaigns.map { CampaignDriver($0, leases, publisher) } }
         let health = Health(spool, outbox, sessions, leases, sparkplug)
         self.health = health
-        server = try configuration.metricsPort.map { try MetricsServer(port: $0) { health.text } }
+        server = try configuration.metricsPort.map { try MetricsServer(port: $0, report: report) { health.text } }
         discovery = configuration.homeAssistantPrefix.map { HomeAssistant(prefix: $0, publisher) }
         self.adapter = adapter.reporting(to: health.page)
     }
