@@ -13,6 +13,43 @@ enum DurableFile {
         }
     }
 
+    /// A file that can't be read, and why.
+    struct ReadError: Error, CustomStringConvertible {
+        var path: String
+        var number: Int32
+
+        var description: String {
+            "\(path) can't be read: \(String(cString: strerror(number))). "
+                + "Check the disk, and that it is a file which this program may read."
+        }
+    }
+
+    /// Reads a file, or its beginning.
+    ///
+    /// - Parameter limit: the most octets that are read.
+    /// - Returns: the octets; `nil`: there is no such file. Every other reason is an error: whoever takes a file that is
+    ///   there for a missing one begins anew, and forgets what it must not forget.
+    static func read(_ path: String, limit: Int) throws(ReadError) -> [UInt8]? {
+        let file = open(path, O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else {
+            let number = errno
+            if number == ENOENT { return nil }
+            throw ReadError(path: path, number: number)
+        }
+        defer { close(file) }
+        var octets: [UInt8] = []
+        var part = [UInt8](repeating: 0, count: min(limit, 4096))
+        while octets.count < limit {
+            let wanted = min(part.count, limit - octets.count)
+            let count = part.withUnsafeMutableBytes { Glibc.read(file, $0.baseAddress, wanted) }
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw ReadError(path: path, number: errno) }
+            if count == 0 { break }
+            octets += part.prefix(count)
+        }
+        return octets
+    }
+
     /// Replaces a file so that either the old or the new content survives a power cut.
     static func write(_ octets: [UInt8], to path: String) throws(WriteError) {
         let new = path + ".new"

@@ -21,21 +21,32 @@ struct EpochStore: Sendable {
     /// The number that was reserved when the gateway started.
     let reserved: UInt64
     private let path: String
+    private static let sizeLimit = 1024
 
-    /// Reads the file; if there is none, it is made.
+    /// Reads the file; if there is none, it is made. One that can't be read, or is damaged, is an error: with the same
+    /// identifier, the epochs would begin anew.
     ///
     /// - Parameters:
     ///   - spool: the folder of the spool.
     ///   - configured: the identifier that the configuration gives; `nil`: the one in the file, or a new one.
     init(beside spool: String, configured: GatewayID?) throws {
         path = spool + ".leases"
-        if let data = FileManager.default.contents(atPath: path) {
-            guard data.count <= 1024, let content = try? JSONDecoder().decode(Content.self, from: data),
+        let octets: [UInt8]?
+        do {
+            octets = try DurableFile.read(path, limit: Self.sizeLimit + 1)
+        } catch {
+            throw StoreError(description: "leases: \(error)")
+        }
+        if let octets {
+            guard octets.count <= Self.sizeLimit,
+                let content = try? JSONDecoder().decode(Content.self, from: Data(octets)),
                 let bits = UInt64(content.gateway, radix: 16), content.gateway.utf8.count == 12
             else {
-                throw StoreError(
-                    description: "leases: \(path) is damaged. Delete it; the gateway then gets another identifier."
-                )
+                let remedy =
+                    configured == nil
+                    ? "Delete it; the gateway then gets another identifier."
+                    : "Delete it, and write another identifier as `leases.gateway`."
+                throw StoreError(description: "leases: \(path) is damaged. \(remedy)")
             }
             gateway = configured ?? GatewayID(rawValue: bits)
             reserved = content.reserved

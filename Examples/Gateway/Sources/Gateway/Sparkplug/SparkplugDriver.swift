@@ -56,7 +56,7 @@ final class SparkplugDriver: Sendable {
                 recordsPerSync: main.recordsPerSync
             )
         )
-        births = BirthNumber(beside: main.folder)
+        births = try BirthNumber(beside: main.folder)
         self.report = report
         settling = LastingError { report("sparkplug: \($0)") }
         self.now = now
