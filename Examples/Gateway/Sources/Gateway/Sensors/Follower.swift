@@ -33,7 +33,7 @@ struct Follower {
             await follow(session)
             group.cancelAll()
         }
-        sessions.remove(peripheral.label)
+        sessions.remove(peripheral.label, session)
         await fleet.remove(session)
         sparkplug?.device(peripheral.label, isOnline: false)
         if lease != nil { publish("not held", isReady: false, nil) }

@@ -2,13 +2,19 @@ import BLEStreams
 import Synchronization
 
 /// The sessions of the peripherals that are followed, by label.
+///
+/// A label has several where gateways share a peripheral that is given by its name: several devices may have that name,
+/// each with a lease of its own.
 final class Sessions: Sendable {
-    private let sessions = Mutex<[String: (session: Session, lease: Lease?)]>([:])
+    private typealias Entry = (session: Session, lease: Lease?)
 
-    /// The session of a peripheral that the gateway may act on at this moment.
+    private let sessions = Mutex<[String: [Entry]]>([:])
+
+    /// The session of a peripheral that the gateway may act on at this moment; of several, the one that was added first.
     subscript(label: String) -> Session? {
-        guard let entry = sessions.withLock({ $0[label] }), entry.lease?.isHeld ?? true else { return nil }
-        return entry.session
+        // Outside the lock, since a lease asks others.
+        let entries = sessions.withLock { $0[label] } ?? []
+        return entries.first { $0.lease?.isHeld ?? true }?.session
     }
 
     /// Whether there is a session of a peripheral.
@@ -16,14 +22,26 @@ final class Sessions: Sendable {
 
     /// Adds the session of a peripheral.
     func add(_ label: String, _ session: Session, _ lease: Lease?) {
-        sessions.withLock { $0[label] = (session, lease) }
+        sessions.withLock { $0[label, default: []].append((session, lease)) }
     }
 
-    /// Removes the session of a peripheral.
-    func remove(_ label: String) { sessions.withLock { $0[label] = nil } }
+    /// Removes the session of a peripheral, and no other one of its label.
+    func remove(_ label: String, _ session: Session) {
+        sessions.withLock { sessions in
+            let rest = (sessions[label] ?? []).filter { $0.session !== session }
+            sessions[label] = rest.isEmpty ? nil : rest
+        }
+    }
 
-    /// The state of each, in words.
+    /// The state of each, in words; those that share a label have their addresses behind it.
     var states: [(label: String, state: String)] {
-        sessions.withLock { $0 }.sorted { $0.key < $1.key }.map { ($0.key, "\($0.value.session.state)") }
+        sessions.withLock { $0 }.sorted { $0.key < $1.key }.flatMap { label, entries in
+            let states = entries.map { entry -> (label: String, state: String) in
+                let address = entry.lease?.tenure.address ?? entry.session.peripheral?.address
+                let name = entries.count > 1 ? address.map { "\(label) \($0)" } ?? label : label
+                return (name, "\(entry.session.state)")
+            }
+            return states.sorted { $0.label < $1.label }
+        }
     }
 }
