@@ -5,7 +5,7 @@ import Testing
 
 @testable import Gateway
 
-/// A file beside the spool that is there and can't be used: the numbers in it must not begin anew.
+/// A file that is there and can't be used: the numbers in it must not begin anew, and a person should hear why.
 @Suite struct UnreadableFileTests {
     /// A file whose name leads to itself can be opened by nobody, not even by root.
     private func makeLoop(_ path: String) throws {
@@ -81,6 +81,31 @@ import Testing
             let text = error?.description ?? ""
             #expect(text.contains(path) && text.contains(String(cString: strerror(ELOOP))), "\(text)")
             #expect(isLink(path))
+        }
+    }
+
+    @Test func `an image that is there and can't be read is not to be copied there, but to be looked after`() throws {
+        try inFolder { folder in
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+            let hash = String(repeating: "0", count: 64)
+            let missing = #expect(throws: ImageFolder.ImageError.self) { try ImageFolder(folder: folder).image(hash) }
+            #expect(missing?.cause.contains(String(cString: strerror(ENOENT))) == true)
+            #expect(missing?.remedy == "Copy the image there.")
+            try makeLoop("\(folder)/\(hash).bin")
+            let error = #expect(throws: ImageFolder.ImageError.self) { try ImageFolder(folder: folder).image(hash) }
+            #expect(error?.cause.contains(String(cString: strerror(ELOOP))) == true)
+            #expect(error?.remedy.contains("Check the disk") == true)
+        }
+    }
+
+    @Test func `a configuration that can't be read says why`() throws {
+        try inFolder { path in
+            let missing = #expect(throws: ConfigurationError.self) { try Configuration(file: path) }
+            #expect(missing?.cause.contains(String(cString: strerror(ENOENT))) == true)
+            try makeLoop(path)
+            let error = #expect(throws: ConfigurationError.self) { try Configuration(file: path) }
+            #expect(error?.cause.contains(path) == true)
+            #expect(error?.cause.contains(String(cString: strerror(ELOOP))) == true)
         }
     }
 

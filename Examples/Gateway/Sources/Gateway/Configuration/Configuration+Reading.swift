@@ -1,5 +1,6 @@
 import BLEStreams
 import Foundation
+import Glibc
 
 extension Configuration {
     /// The largest file.
@@ -9,17 +10,25 @@ extension Configuration {
     ///
     /// - Throws: ``ConfigurationError``, which names the field and the remedy.
     public init(file: String) throws(ConfigurationError) {
-        guard let data = FileManager.default.contents(atPath: file) else {
-            throw ConfigurationError(
-                field: "",
-                cause: "\(file) can't be read",
-                remedy: "Check the path, and that this program may read it."
-            )
+        let octets: [UInt8]?
+        do {
+            octets = try DurableFile.read(file, limit: Self.sizeLimit + 1)
+        } catch {
+            throw Self.unreadable(file, error.number)
         }
-        guard data.count <= Self.sizeLimit else {
+        guard let octets else { throw Self.unreadable(file, ENOENT) }
+        guard octets.count <= Self.sizeLimit else {
             throw ConfigurationError(field: "", cause: "\(file) has more than 1 MiB", remedy: "Check the path.")
         }
-        try self.init(json: Array(data))
+        try self.init(json: octets)
+    }
+
+    private static func unreadable(_ file: String, _ number: Int32) -> ConfigurationError {
+        ConfigurationError(
+            field: "",
+            cause: "\(file) can't be read: \(String(cString: strerror(number)))",
+            remedy: "Check the path, and that this program may read it."
+        )
     }
 
     /// Reads the text of a file.

@@ -1,6 +1,6 @@
 import BLEDevices
 import BLEStreams
-import Foundation
+import Glibc
 
 /// The images that a gateway has: files `HASH.bin` in one folder, named by the SHA-256 of their octets.
 struct ImageFolder: Sendable {
@@ -18,8 +18,14 @@ struct ImageFolder: Sendable {
     /// - Parameter hash: 64 hexadecimal digits, and nothing else.
     func image(_ hash: String) throws -> FirmwareImage {
         let path = "\(folder)/\(hash).bin"
-        guard FileManager.default.isReadableFile(atPath: path) else {
-            throw ImageError(cause: "\(path) can't be read", remedy: "Copy the image there.")
+        guard access(path, R_OK) == 0 else {
+            let number = errno
+            throw ImageError(
+                cause: "\(path) can't be read: \(String(cString: strerror(number)))",
+                remedy: number == ENOENT
+                    ? "Copy the image there."
+                    : "Check the disk, and that this program may read the folder and its files."
+            )
         }
         let image: FirmwareImage
         do {
