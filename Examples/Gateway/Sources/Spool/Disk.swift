@@ -1,6 +1,6 @@
 import Glibc
 
-/// The system calls of a spool. Tests replace those that a full disk makes fail.
+/// The system calls of a spool. Tests replace those that a full or failing disk makes fail.
 struct Disk: Sendable {
     /// Writes at an offset. The corresponding C function is `pwrite`.
     var write: @Sendable (Int32, UnsafeRawBufferPointer, Int) -> Int = {
@@ -8,6 +8,8 @@ struct Disk: Sendable {
     }
     /// Synchronises the content. The corresponding C function is `fdatasync`.
     var synchronise: @Sendable (Int32) -> Int32 = { fdatasync($0) }
+    /// Reads the next entry of a folder; `nil` at the end, and after an error. The corresponding C function is `readdir`.
+    var nextEntry: @Sendable (OpaquePointer) -> UnsafeMutablePointer<dirent>? = { readdir($0) }
 
     /// Writes all octets at an offset.
     func writeAll(_ octets: [UInt8], to file: Int32, at offset: Int, _ name: String) throws(SpoolError) {

@@ -35,7 +35,7 @@ extension SpoolCore {
 
     /// Finds the segments, and counts what is missing.
     private mutating func recoverSegments(isPositionLost: Bool) throws(SpoolError) {
-        let numbers = try settings.segmentNumbers()
+        let numbers = try settings.segmentNumbers(disk)
         // Before anything is removed.
         for first in numbers { try Segment.check(try File("\(settings.folder)/\(Segment.name(first))", O_RDONLY)) }
         for first in numbers {
@@ -131,16 +131,23 @@ extension SpoolSettings {
     }
 
     /// The numbers by which the files of segments are named, in order.
-    fileprivate func segmentNumbers() throws(SpoolError) -> [UInt64] {
+    ///
+    /// - Throws: ``SpoolError`` if the folder can't be read to its end: records of the files behind would count as lost.
+    fileprivate func segmentNumbers(_ disk: Disk) throws(SpoolError) -> [UInt64] {
         guard let directory = opendir(folder) else { throw SpoolError("list", folder, errno: errno) }
         defer { closedir(directory) }
         var numbers: [UInt64] = []
-        while let entry = readdir(directory) {
+        while true {
+            // The end of a folder leaves the number as it is.
+            errno = 0
+            guard let entry = disk.nextEntry(directory) else {
+                guard errno == 0 else { throw SpoolError("list", folder, errno: errno) }
+                return numbers.sorted()
+            }
             let name = withUnsafePointer(to: &entry.pointee.d_name) { name in
                 name.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
             }
             if let number = Segment.first(name: name) { numbers.append(number) }
         }
-        return numbers.sorted()
     }
 }

@@ -37,6 +37,26 @@ struct DamageTests {
         #expect(spool.counts.addUp)
     }
 
+    @Test func `a folder that can't be listed to its end is an error, and its records are there afterwards`() throws {
+        let folder = try SpoolFolder()
+        do {
+            let spool = try folder.spool()
+            for number in 1...3 { try spool.append([UInt8(number)]) }
+            try spool.close()
+        }
+        var disk = Disk()
+        disk.nextEntry = { _ in
+            errno = EIO
+            return nil
+        }
+        let faulty = disk
+        let error = #expect(throws: SpoolError.self) { _ = try Spool(folder.settings(), faulty) }
+        #expect(error?.operation == "list" && error?.object == folder.path)
+        let spool = try folder.spool()
+        #expect(try spool.drain().map(\.payload) == [[1], [2], [3]])
+        #expect(spool.counts.dropped == 0)
+    }
+
     static let seeds = Array(0..<(ProcessInfo.processInfo.environment["SPOOL_SEEDS"].flatMap(UInt64.init) ?? 50))
 
     /// Some octets that tell which record they are of; four segments hold about 80 of them.
