@@ -165,5 +165,8 @@ struct SegmentWriter {
         }
     }
 
+    /// Whether the file has this size: a record that was not written whole may be behind it, if it couldn't be cut off.
+    func hasSize(_ size: Int) -> Bool { (try? file.size()) == size }
+
     func synchronise() throws(SpoolError) { try disk.synchronise(file.descriptor, file.path) }
 }

@@ -72,7 +72,7 @@ public final class Spool: Sendable {
     public func rewind() { core.withLock { $0.rewind() } }
 
     /// Dropped records that nobody was told of yet; `nil` if there are none.
-    public var loss: SpoolLoss? { core.withLock { $0.position.losses.first } }
+    public var loss: SpoolLoss? { core.withLock { $0.firstLoss() } }
 
     /// The receiver was told of a loss.
     ///
@@ -81,8 +81,8 @@ public final class Spool: Sendable {
         try perform("acknowledge") { core throws(SpoolError) in try core.acknowledge(loss) }
     }
 
-    /// The number that the next record gets; records below it were appended before this call.
-    public var nextSequence: UInt64 { core.withLock { $0.position.next } }
+    /// The number that the next record gets, at least; records below it were appended before this call.
+    public var nextSequence: UInt64 { core.withLock { $0.nextNumber } }
 
     /// Synchronises all records and the position with the disk.
     ///

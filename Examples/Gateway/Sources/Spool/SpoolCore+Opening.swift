@@ -52,6 +52,7 @@ extension SpoolCore {
             }
         }
         if let last = segments.indices.last { try recoverTail(last) }
+        recoverTailHole()
         if isPositionLost { recoverPosition() }
         position.epoch = max(position.epoch, segments.map(\.epoch).max() ?? 0)
         let recovered = segments.last?.end ?? 1

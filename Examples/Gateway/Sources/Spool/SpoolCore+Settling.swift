@@ -48,6 +48,7 @@ extension SpoolCore {
 
     /// Removes the segments whose records are all settled, once that is on disk.
     mutating func removeFinished() {
+        endSettledFile()
         while let oldest = segments.first, oldest.end <= position.head, segments.count > 1 || writer == nil {
             // Otherwise a loss of power could bring the position back without the records.
             guard (try? writePosition(synchronised: true)) != nil else { return }

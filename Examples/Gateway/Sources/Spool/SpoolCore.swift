@@ -53,17 +53,22 @@ struct SpoolCore: ~Copyable, Sendable {
     // MARK: - Appending
 
     mutating func append(_ payload: [UInt8]) throws(SpoolError) -> UInt64 {
-        let sequence = position.next
+        var sequence = position.next
         position.next += 1
         do {
             let record = try framed(payload)
             try prepareSegment(for: record.count, sequence)
+            if position.tailHole > 0, !canMoveTail(sequence) {
+                endFile()
+                try prepareSegment(for: record.count, sequence)
+            }
             guard let writer, let last = segments.indices.last else { return sequence }
             try writer.write(record, at: segments[last].size)
             segments[last].size += record.count
+            if position.tailHole > 0 { sequence = moveTail(sequence) }
             segments[last].end = sequence + 1
         } catch {
-            refused(sequence)
+            refused(sequence, error.code)
             throw error
         }
         unsynchronised += 1
@@ -110,27 +115,15 @@ struct SpoolCore: ~Copyable, Sendable {
     }
 
     private mutating func finishSegment() throws(SpoolError) {
-        try synchronise()
-        writer = nil
-        removeFinished()
-    }
-
-    /// A record found no room.
-    private mutating func refused(_ sequence: UInt64) {
-        // The numbers of a file's records follow each other, so the next record begins a new file.
-        try? synchronise()
-        if writer != nil, let last = segments.last, last.first == last.end {
-            position.tailHole += last.hole
-            unlink(path(of: last))
-            segments.removeLast()
+        do throws(SpoolError) {
+            try synchronise()
+        } catch {
+            // It is full all the same.
+            writer = nil
+            throw error
         }
         writer = nil
-        position.refused += 1
-        position.tailHole += 1
-        position.lost(sequence, sequence, 1)
-        addHole(sequence..<(sequence + 1))
-        settle()
-        try? writePosition()
+        removeFinished()
     }
 
     mutating func synchronise() throws(SpoolError) {

@@ -56,6 +56,8 @@ extension SparkplugDriver: BrokerDriver {
         let now = now()
         do throws(SpoolError) {
             while true {
+                // Who asks for a loss is told of it, and the spool begins a new file then.
+                guard state.withLock({ $0.isReady }) else { return nil }
                 let (loss, dropped) = (spool.loss, spool.counts.dropped)
                 let (message, isReady) = state.withLock { state in
                     state.nextMessage(at: now, dropped: dropped, isNews: loss != nil)
@@ -100,6 +102,9 @@ extension SparkplugDriver: BrokerDriver {
 }
 
 extension SparkplugDriver.State {
+    /// Whether anything may be sent.
+    fileprivate var isReady: Bool { !isOver && node.isReady }
+
     /// What is to be sent before the next record, and whether a record may be sent at all.
     ///
     /// - Parameters:
@@ -110,7 +115,7 @@ extension SparkplugDriver.State {
         dropped: Int,
         isNews: Bool
     ) -> (MQTTOutgoing?, isReady: Bool) {
-        guard !isOver, node.isReady else { return (nil, false) }
+        guard isReady else { return (nil, false) }
         if isNews { hasLost = true }
         // Certificates that a host asks for come behind the messages of a record: those are numbered already.
         let certificates = waiting.isEmpty ? node.certificates(at: now, dropped: dropped) : []
