@@ -21,7 +21,9 @@ struct OutOfBandExchange: Sendable {
                 let missing = PairingSwitch.missing(in: information)
                 guard missing.contains(.secureConnections) else { return read(result) }
                 let note = adapter.facts.flatMap { leftovers.note(KernelThing(.secureConnections, 0, of: $0)) }
-                PairingSwitch.secureConnections.set(true, management) { _ in
+                PairingSwitch.secureConnections.set(true, management) { failure in
+                    // The kernel has refused: there is nothing to put back.
+                    if failure?.status != nil { note?.forget() }
                     read { outcome in
                         PairingSwitch.secureConnections.set(false, management) { failure in
                             note?.forget(unless: failure)

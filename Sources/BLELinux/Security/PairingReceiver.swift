@@ -178,9 +178,13 @@ final class PairingReceiver: Sendable {
             return !state.isOver
         }
         guard mayBegin else { return }
-        noteCapability()
+        let note = noteCapability()
         management.submit(ManagementSetIOCapability(.init(reception.capability))) { [self] answer in
-            if case .failure(let failure) = answer { return fail(failure) }
+            if case .failure(let failure) = answer {
+                // The kernel has refused: there is nothing to put back.
+                if failure.status != nil { note?.forget() }
+                return fail(failure)
+            }
             tellOutOfBandData(true) { [self] failure in
                 if let failure { return fail(failure) }
                 let isAgain = state.withLock { state in
@@ -192,13 +196,14 @@ final class PairingReceiver: Sendable {
         }
     }
 
-    /// Notes the capability in case this program is killed.
-    private func noteCapability() {
+    /// Notes the capability in case this program is killed. Returns the note, unless there was one before.
+    private func noteCapability() -> LeftoverNote? {
         guard reception.capability != .noInputNoOutput, state.withLock({ $0.note }) == nil,
             let facts = surroundings.facts()
-        else { return }
+        else { return nil }
         let note = surroundings.leftovers.note(KernelThing(.capability, 0, of: facts))
         state.withLock { $0.note = note }
+        return note
     }
 
     /// Gives the kernel a central's out-of-band data, or removes it; the kernel finds it by the central's address.

@@ -73,10 +73,8 @@ import Testing
         #expect(left == (status == .success ? [] : [.bondable]))
     }
 
-    @Test(arguments: [ManagementStatus.success, .failed])
-    func `a capability that is not put back stays noted for the next program`(
-        _ status: ManagementStatus
-    ) async throws {
+    /// Receives pairings, until it sets the capability.
+    private func receive() async throws -> Events<PairingReceptionEvent> {
         var surroundings = kernel.pairingSurroundings(keys: KernelKeys(management: kernel.management))
         surroundings.leftovers = leftovers
         surroundings.facts = { [facts] in facts }
@@ -92,6 +90,14 @@ import Testing
             return RadioActivity { receiver.cancel() }
         }
         try await answerInformation([.powered, .bondable, .secureConnections])
+        return events
+    }
+
+    @Test(arguments: [ManagementStatus.success, .failed])
+    func `a capability that is not put back stays noted for the next program`(
+        _ status: ManagementStatus
+    ) async throws {
+        let events = try await receive()
         #expect(try await kernel.answer()?.opcode == .setIOCapability)
         guard case .started = await events.next() else {
             Issue.record("not started")
@@ -103,16 +109,33 @@ import Testing
         #expect(left == (status == .success ? [] : [.capability]))
     }
 
-    @Test(arguments: [ManagementStatus.success, .failed])
-    func `Secure Connections that are on for out-of-band data are noted until they are off`(
-        _ status: ManagementStatus
-    ) async throws {
+    @Test func `a capability that the kernel has refused is not noted`() async throws {
+        let events = try await receive()
+        for _ in 1...2 { #expect(try await kernel.answer(.permissionDenied)?.opcode == .setIOCapability) }
+        guard case .ended = await events.next() else {
+            Issue.record("not ended")
+            return
+        }
+        try await settle()
+        #expect(left.isEmpty)
+    }
+
+    /// Makes out-of-band data, on an adapter whose Secure Connections are off; tells whether there is some.
+    private func makeOutOfBandData() async throws -> Events<Bool> {
         let exchange = OutOfBandExchange(management: kernel.management, adapter: adapter, leftovers: leftovers)
         let made = Events<Bool> { [kernel] yield in
             kernel.loop.enqueue { exchange.make { yield($0.failure == nil) } }
             return RadioActivity {}
         }
         try await answerInformation([.powered, .bondable])
+        return made
+    }
+
+    @Test(arguments: [ManagementStatus.success, .failed])
+    func `Secure Connections that are on for out-of-band data are noted until they are off`(
+        _ status: ManagementStatus
+    ) async throws {
+        let made = try await makeOutOfBandData()
         #expect(try await kernel.answer(with: Self.none)?.opcode == .setSecureConnections)
         #expect(leftovers.held(on: facts).map(\.kind) == [.secureConnections])
         #expect(try await kernel.answer(.notSupported)?.opcode == ManagementReadLocalOutOfBandData.opcode)
@@ -120,5 +143,15 @@ import Testing
         #expect(await made.next() == false)
         try await settle()
         #expect(left == (status == .success ? [] : [.secureConnections]))
+    }
+
+    @Test func `Secure Connections that the kernel has refused are not noted`() async throws {
+        let made = try await makeOutOfBandData()
+        #expect(try await kernel.answer(.permissionDenied)?.opcode == .setSecureConnections)
+        #expect(try await kernel.answer(.notSupported)?.opcode == ManagementReadLocalOutOfBandData.opcode)
+        #expect(try await kernel.answer(.permissionDenied)?.opcode == .setSecureConnections)
+        #expect(await made.next() == false)
+        try await settle()
+        #expect(left.isEmpty)
     }
 }
