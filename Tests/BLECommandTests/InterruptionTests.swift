@@ -127,6 +127,25 @@ import Testing
         }
     }
 
+    @Test func `a recording that can't be written doesn't hide that a signal has ended the command`() async throws {
+        let run = try CommandRun([
+            "notify", Demo.heartRate, Demo.measurement, "--json", "--capture", "/dev/full",
+        ])
+        _ = try object(await run.line())
+        run.signal(SIGINT)
+        let end = try await run.end()
+        #expect(end.status == 130 && end.complaint.contains("capture to /dev/full"), "\(end.complaint)")
+        #expect(!end.complaint.contains("everything else"), "\(end.complaint)")
+    }
+
+    @Test func `a reader that has enough doesn't hide that a recording can't be written`() async throws {
+        let run = try CommandRun(["scan", "--json", "--duplicates", "--capture", "/dev/full"])
+        _ = try object(await run.line())
+        run.stopReading()
+        let end = try await run.end()
+        #expect(end.status == 1 && end.complaint.contains("capture to /dev/full"), "\(end.complaint)")
+    }
+
     @Test func `a reader that has enough is no failure`() async throws {
         let run = try CommandRun(["scan", "--json", "--duplicates"])
         _ = try object(await run.line())

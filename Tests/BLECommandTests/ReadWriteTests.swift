@@ -89,6 +89,14 @@ import Testing
         }
     }
 
+    @Test func `a recording that can't be written is a failure, which says that all else was done`() async throws {
+        let run = try await CommandRun.run("read", Demo.values, Demo.readOnly, "--text", "--capture", "/dev/full")
+        #expect(run.status == 1 && run.output == ["read me"])
+        for words in ["capture to /dev/full", "the command has done everything else"] {
+            #expect(run.complaint.contains(words), "\(run.complaint)")
+        }
+    }
+
     @Test func `the contents of a file are written`() async throws {
         try await withFolder { folder in
             let file = folder.appending(path: "value")

@@ -137,8 +137,12 @@ struct CommandEnvironment: Sendable {
     {
         guard let path else { return try await body(nil) }
         let capture = try TrafficCapture(file: path)
+        var closed: OutputClosed?
         do {
             try await body(capture)
+        } catch let error as OutputClosed {
+            // A reader that has enough makes no recording whole.
+            closed = error
         } catch {
             do {
                 try await capture.close()
@@ -147,6 +151,13 @@ struct CommandEnvironment: Sendable {
             }
             throw error
         }
-        try await capture.close()
+        do {
+            try await capture.close()
+        } catch var failure as BLEError {
+            // The exit status is that of a failure, but nobody need repeat what was done.
+            failure.cause += "; the command has done everything else"
+            throw failure
+        }
+        if let closed { throw closed }
     }
 }
