@@ -28,7 +28,7 @@ public final class TrafficCapture: Sendable {
 
     let file: CaptureFile
     private let adapters = Mutex<[CapturedAdapter]>([])
-    /// The clock of the radio that it was last used for.
+    /// The clock of the radio that it was last used for; `nil` before that, and after the end.
     private let timeline = Mutex<(any Timeline)?>(nil)
     private static let header = BTSnoopHeader(datalink: .linuxMonitor).encoded
 
@@ -61,8 +61,10 @@ public final class TrafficCapture: Sendable {
 
     /// Packets may be missing at the end too, where no record follows.
     private func noteLeftOut() {
+        // Further calls add no further note, and a file that is closed retains no radio's clock.
+        let timeline = timeline.withLock { $0.take() }
         let count = file.leftOut
-        guard count > 0, let time = timeline.withLock({ $0?.wallTime }) else { return }
+        guard count > 0, let time = timeline?.wallTime else { return }
         let note = "this recording lacks \(count) packets, since writing was too slow"
         file.appendWhole(ATTCapture(index: 0).note(note, time: time))
     }
