@@ -9,7 +9,7 @@ extension BluetoothUUID {
 /// It compares the mean of three values, and switches the heater half a degree beyond the target, so that it doesn't
 /// switch back and forth. A session reconnects after a lost link; meanwhile the heater stays as it is.
 func thermostat(on adapter: AdapterChoice, _ words: [String]) async throws {
-    guard let target = words.first.map({ Double($0) }) ?? 21, target.isFinite else {
+    guard let target = words.isEmpty ? 21 : Double(words[0]), target.isFinite else {
         throw Usage("The temperature is a number of degrees, like 20.5.")
     }
     let plan = Session.Plan(finding: .service(.environmentalSensing)).subscribing(to: .temperature)

@@ -35,7 +35,7 @@ import Testing
             link?.whileSending = nil
             // Exchange MTU Response.
             link?.receive([0x03, 0x05, 0x02])
-            link?.end(DisconnectReason(.closedByPeer))
+            link?.end()
         }
         let central = try await Central.open(.radio(FakeRadio(link)))
         try await central.peripheral(link.peer).withLink { _ in }

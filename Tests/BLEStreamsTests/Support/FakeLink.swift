@@ -43,8 +43,6 @@ final class FakeLink: ATTLink {
         state.withLock { $0.receiver }?.linkReceived(ReceivedPDUs(pdu, time: time))
     }
 
-    func end(_ reason: DisconnectReason) { state.withLock { $0.receiver }?.linkEnded(reason) }
-
     func drop(_ count: Int) { state.withLock { $0.receiver }?.linkDropped(count) }
 
     func end() { state.withLock { $0.receiver }?.linkEnded(DisconnectReason(.closedByPeer)) }
