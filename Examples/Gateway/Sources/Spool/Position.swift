@@ -14,7 +14,7 @@ struct Position: Hashable {
     var offered: UInt64 = 1
     /// How often the spool was opened.
     var epoch: UInt64 = 0
-    /// How many of the last records found no room; they are part of a loss already.
+    /// How many of the last records found no room, or are gone since; they are part of a loss already.
     var tailHole: UInt64 = 0
     /// Losses that nobody was told of.
     var losses: [SpoolLoss] = []

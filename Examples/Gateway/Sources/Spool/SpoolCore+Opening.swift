@@ -75,10 +75,11 @@ extension SpoolCore {
             position.lost(position.head, first - 1, Int(first - position.head))
             addHole(position.head..<first)
         }
-        if recovered >= position.next { position.tailHole = 0 }
         let reported = position.next - min(position.tailHole, position.next - recovered)
         if recovered < reported { position.lost(recovered, reported - 1, Int(reported - recovered)) }
         addHole(recovered..<position.next)
+        // All of them are part of a loss now: the next opening, and the next file, must know.
+        position.tailHole = position.next - recovered
     }
 
     /// The last segment may end with a record that is not whole.

@@ -51,6 +51,27 @@ struct CrashTests {
         }
     }
 
+    @Test func `a spool reports once what a loss of power took, however often it is opened`() throws {
+        let folder = try SpoolFolder()
+        do {
+            let spool = try folder.spool()
+            for number in 1...10 { try spool.append([UInt8(number)]) }
+            try spool.close()
+        }
+        truncate(try #require(folder.segments.last), off_t(Segment.headerSize + 5 * (Segment.recordHeaderSize + 1)))
+        for _ in 1...3 { try folder.spool().close() }
+        do {
+            let spool = try folder.spool()
+            #expect(spool.counts.dropped == 5 && spool.counts.addUp)
+            #expect(try spool.append([11]) == 11)
+            try spool.close()
+        }
+        let spool = try folder.spool()
+        #expect(try spool.drain().map(\.sequence) == [1, 2, 3, 4, 5, 11])
+        #expect(try spool.losses() == [SpoolLoss(first: 6, last: 10, count: 5)])
+        #expect(spool.counts.dropped == 5 && spool.counts.acknowledged == 6 && spool.counts.addUp)
+    }
+
     @Test("hands everything out again, marked, if its position is damaged")
     func position() throws {
         let folder = try SpoolFolder()
