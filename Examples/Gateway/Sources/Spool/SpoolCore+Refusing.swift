@@ -9,6 +9,7 @@ import Glibc
 extension SpoolCore {
     /// A record found no room.
     mutating func refused(_ sequence: UInt64, _ reason: SpoolError.Code) {
+        position.next = sequence + 1
         // After any other error, another file may still be written.
         let isOfRoom = reason == .diskFull || reason == .recordTooLarge
         if !isOfRoom || !isLastFileWhole { endFile() }

@@ -54,7 +54,6 @@ struct SpoolCore: ~Copyable, Sendable {
 
     mutating func append(_ payload: [UInt8]) throws(SpoolError) -> UInt64 {
         var sequence = position.next
-        position.next += 1
         do {
             let record = try framed(payload)
             try prepareSegment(for: record.count, sequence)
@@ -65,6 +64,8 @@ struct SpoolCore: ~Copyable, Sendable {
             guard let writer, let last = segments.indices.last else { return sequence }
             try writer.write(record, at: segments[last].size)
             segments[last].size += record.count
+            // Not before: a position that is written meanwhile would say that the numbers have moved.
+            position.next = sequence + 1
             if position.tailHole > 0 { sequence = moveTail(sequence) }
             segments[last].end = sequence + 1
         } catch {

@@ -15,10 +15,14 @@ import Testing
     ///
     /// - Returns: its number; `nil`: it was refused.
     private func append(_ number: Int, to spool: Spool, isFull: Bool) throws -> UInt64? {
+        try append(payload(number), to: spool, isFull: isFull)
+    }
+
+    private func append(_ payload: [UInt8], to spool: Spool, isFull: Bool) throws -> UInt64? {
         disk.isFull.withLock { $0 = isFull }
         defer { disk.isFull.withLock { $0 = false } }
         do {
-            return try spool.append(payload(number))
+            return try spool.append(payload)
         } catch {
             guard error.code == .diskFull else { throw error }
             return nil
@@ -70,6 +74,37 @@ import Testing
             #expect(records.map(\.sequence) == stored && records.map(\.payload) == payloads)
             #expect(try later.append([1]) == UInt64(number + 2))
         }
+    }
+
+    @Test func `the numbers of a loss are right if the process ends after a record made room for itself`() throws {
+        do {
+            // A file that is smaller than what it counts towards the limit.
+            let spool = try Spool(folder.settings(), disk.disk)
+            #expect(try append(0, to: spool, isFull: false) == 1)
+            try spool.close()
+        }
+        let spool = try Spool(folder.settings(), disk.disk)
+        // An acknowledgement can still come: nobody is told of its loss.
+        #expect(try spool.next()?.sequence == 1)
+        let oldest = try #require(folder.segments.first)
+        var stored: [UInt64] = []
+        var refused = 0
+        while folder.segments.first == oldest, refused < 1000 {
+            #expect(try append([1], to: spool, isFull: true) == nil)
+            refused += 1
+            #expect(folder.segments.first == oldest)
+            let sequence = try append([UInt8](repeating: 2, count: 200), to: spool, isFull: false)
+            stored.append(try #require(sequence))
+        }
+        #expect(folder.segments.count == 4)
+        let copy = try folder.copy()
+        let later = try copy.spool()
+        #expect(later.counts.appended == 1 + refused + stored.count)
+        #expect(later.counts.dropped == 1 + refused && later.counts.addUp)
+        let losses = try later.losses()
+        #expect(losses.reduce(0) { $0 + $1.count } == refused)
+        #expect(Set(losses.flatMap { Array($0.first...$0.last) }).isDisjoint(with: stored))
+        #expect(try later.drain().map(\.sequence) == stored)
     }
 
     @Test func `the numbers of a loss don't change when somebody was told of it`() throws {
