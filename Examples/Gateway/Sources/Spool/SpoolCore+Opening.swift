@@ -51,8 +51,9 @@ extension SpoolCore {
                 unlink(path)
             }
         }
+        let refused = position.tailHole
         if let last = segments.indices.last { try recoverTail(last) }
-        recoverTailHole()
+        recoverTailHole(refused)
         if isPositionLost { recoverPosition() }
         position.epoch = max(position.epoch, segments.map(\.epoch).max() ?? 0)
         let recovered = segments.last?.end ?? 1

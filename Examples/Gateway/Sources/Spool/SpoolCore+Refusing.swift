@@ -80,12 +80,15 @@ extension SpoolCore {
     }
 
     /// Finds the numbers of those that found no room where they have moved to since the position was written.
-    mutating func recoverTailHole() {
-        guard position.tailHole > 0, position.tailHole < position.next else { return }
-        let former = position.next - position.tailHole
-        // The file that was begun next says where they are; without one, they are behind the last record.
+    ///
+    /// - Parameter count: how many there were when it was written.
+    mutating func recoverTailHole(_ count: UInt64) {
+        guard count > 0, count < position.next else { return }
+        let former = position.next - count
+        // The file that was begun next says where they are; without one, they are behind the last record. A smaller gap
+        // is another one: a file before it is gone. Then they are among its numbers, which are missing.
         let later = segments.first { $0.first >= position.next }
-        let first = later.map { $0.first - min($0.hole, $0.first) } ?? segments.last?.end ?? former
+        let first = later.map { $0.first - min(max($0.hole, count), $0.first) } ?? segments.last?.end ?? former
         guard first > former else { return }
         if position.losses.last?.last == position.next - 1 { position.moveLastLoss(behind: former, by: first - former) }
         if later == nil { position.next += first - former }

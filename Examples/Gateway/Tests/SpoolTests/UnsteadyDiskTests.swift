@@ -107,6 +107,43 @@ import Testing
         #expect(try later.drain().map(\.sequence) == stored)
     }
 
+    @Test func `a loss of power that leaves an older position tells no number of a record that is there`() throws {
+        let spool = try Spool(folder.settings(), disk.disk)
+        #expect(try append(1, to: spool, isFull: false) == 1)
+        #expect(try append(2, to: spool, isFull: true) == nil)
+        let older = try folder.copy()
+        for number in 3...5 { #expect(try append(number, to: spool, isFull: false) == UInt64(number - 1)) }
+        #expect(try append(6, to: spool, isFull: true) == nil)
+        #expect(spool.loss == SpoolLoss(first: 5, last: 6, count: 2))
+        #expect(try append(7, to: spool, isFull: false) == 7)
+        let copy = try folder.copy()
+        let position = try Data(contentsOf: URL(fileURLWithPath: "\(older.path)/position"))
+        try position.write(to: URL(fileURLWithPath: "\(copy.path)/position"))
+        // The file that says how many were refused has lost its only record.
+        truncate(try #require(copy.segments.last), off_t(Segment.headerSize + 3))
+        let later = try copy.spool()
+        #expect(try later.losses() == [SpoolLoss(first: 5, last: 5, count: 1)])
+        #expect(try later.drain().map(\.sequence) == [1, 2, 3, 4])
+        #expect(later.counts.dropped == 1 && later.counts.addUp)
+    }
+
+    @Test func `a damaged file behind such records makes none that is there a lost one`() throws {
+        do {
+            let spool = try Spool(folder.settings(), disk.disk)
+            #expect(try append(1, to: spool, isFull: false) == 1)
+            #expect(try append(2, to: spool, isFull: true) == nil)
+            for number in 3...400 { #expect(try append(number, to: spool, isFull: false) != nil) }
+        }
+        #expect(folder.segments.count == 3)
+        truncate(folder.segments[1], 0)
+        let spool = try folder.spool()
+        let stored = try spool.drain().map(\.sequence)
+        let lost = try spool.losses().flatMap { Array($0.first...$0.last) }
+        #expect(Set(lost).isDisjoint(with: stored))
+        #expect(Set(lost).union(stored) == Set<UInt64>(1...400))
+        #expect(spool.counts.dropped == 400 - stored.count && spool.counts.addUp)
+    }
+
     @Test func `the numbers of a loss don't change when somebody was told of it`() throws {
         let spool = try Spool(folder.settings(), disk.disk)
         #expect(try append(1, to: spool, isFull: false) == 1)
