@@ -10,13 +10,13 @@ extension Configuration {
     ///
     /// - Throws: ``ConfigurationError``, which names the field and the remedy.
     public init(file: String) throws(ConfigurationError) {
-        let octets: [UInt8]?
+        let content: [UInt8]?
         do {
-            octets = try DurableFile.read(file, limit: Self.sizeLimit + 1)
+            content = try DurableFile.read(file, limit: Self.sizeLimit + 1)
         } catch {
             throw Self.unreadable(file, error.number)
         }
-        guard let octets else { throw Self.unreadable(file, ENOENT) }
+        guard let octets = content else { throw Self.unreadable(file, ENOENT) }
         guard octets.count <= Self.sizeLimit else {
             throw ConfigurationError(field: "", cause: "\(file) has more than 1 MiB", remedy: "Check the path.")
         }

@@ -18,13 +18,13 @@ struct BirthNumber: Sendable {
     /// - Parameter spool: the folder of the gateway's spool.
     init(beside spool: String) throws(NumberError) {
         path = spool + ".sparkplug.bdSeq"
-        let octets: [UInt8]?
+        let content: [UInt8]?
         do {
-            octets = try DurableFile.read(path, limit: 8)
+            content = try DurableFile.read(path, limit: 8)
         } catch {
             throw NumberError(description: "sparkplug: \(error)")
         }
-        guard let octets else {
+        guard let octets = content else {
             next = 0
             return
         }
