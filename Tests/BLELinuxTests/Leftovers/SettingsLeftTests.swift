@@ -1,6 +1,5 @@
 import BLEProtocol
 import BLERadio
-import Foundation
 import RadioContract
 import Testing
 
@@ -18,15 +17,8 @@ import Testing
 
     init() throws {
         kernel = try KernelDouble()
-        let table = TableDouble()
-        // Nobody else's: claims are of the whole machine.
-        table.plug(7, .random(in: 1...0xFFFF_FFFF_FFFF))
-        adapter = try LinuxAdapter("hci7", socket: nil, refusal: nil, table: table)
-        facts = try #require(adapter.facts)
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("settings-left-\(UUID())").path
-        let notes = NoteFolder(path: folder)
-        #expect(notes.isOurs)
-        leftovers = Leftovers(folder: notes, boot: "a")
+        let plugged = try PluggedAdapter()
+        (adapter, facts, leftovers) = (plugged.adapter, plugged.facts, plugged.leftovers)
     }
 
     private var left: [KernelThing.Kind] { leftovers.left(on: facts).map(\.thing.kind) }

@@ -1,6 +1,5 @@
 import BLEProtocol
 import BLERadio
-import Foundation
 import RadioContract
 import Testing
 
@@ -12,24 +11,18 @@ import Testing
     private static let on: [UInt8] = [0x01, 0x02, 0, 0]
 
     private let kernel: KernelDouble
-    private let adapter: LinuxAdapter
-    private let facts: AdapterFacts
-    private let notes = NoteFolder(
-        path: FileManager.default.temporaryDirectory.appendingPathComponent("privacy-switch-\(UUID())").path
-    )
+    private let plugged: PluggedAdapter
 
     init() throws {
         kernel = try KernelDouble()
-        // Nobody else's: claims are of the whole machine.
-        let table = TableDouble()
-        table.plug(7, .random(in: 1...0xFFFF_FFFF_FFFF))
-        adapter = try LinuxAdapter("hci7", socket: nil, refusal: nil, table: table)
-        facts = try #require(adapter.facts)
-        #expect(notes.isOurs)
+        plugged = try PluggedAdapter()
     }
 
+    private var adapter: LinuxAdapter { plugged.adapter }
+    private var facts: AdapterFacts { plugged.facts }
+
     /// What a program of this machine remembers.
-    private var leftovers: Leftovers { Leftovers(folder: notes, boot: "a") }
+    private var leftovers: Leftovers { plugged.leftovers }
 
     private var isLeftOff: Bool { leftovers.left(on: facts).contains { $0.thing.kind == .off } }
 

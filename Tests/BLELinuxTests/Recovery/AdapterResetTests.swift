@@ -1,6 +1,5 @@
 import BLEProtocol
 import BLERadio
-import Foundation
 import RadioDoubles
 import Synchronization
 import Testing
@@ -100,14 +99,8 @@ import Testing
     }
 
     @Test func `one that is away is noted, until it is on again`() throws {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("reset-\(UUID())").path
-        let notes = NoteFolder(path: folder)
-        #expect(notes.isOurs)
-        let leftovers = Leftovers(folder: notes, boot: "a")
-        let table = TableDouble()
-        // Nobody else's: claims are of the whole machine.
-        table.plug(7, .random(in: 1...0xFFFF_FFFF_FFFF))
-        let facts = try #require(try LinuxAdapter("hci7", socket: nil, refusal: nil, table: table).facts)
+        let plugged = try PluggedAdapter()
+        let (facts, leftovers) = (plugged.facts, plugged.leftovers)
         func isHeld() -> Bool { leftovers.held(on: facts).contains { $0.kind == .off } }
         func isLeft() -> Bool { leftovers.left(on: facts).contains { $0.thing.kind == .off } }
         for comesBack in [true, false] {

@@ -6,55 +6,24 @@ import Testing
 
 /// A subscription to a chosen service, which the peer has confirmed, and signs that the peer's services have changed.
 @Suite struct ArmedSubscriptionTests {
-    private static let measured = BluetoothUUID(0x2A37)
     private static let hashRequest: [UInt8] = [0x08, 0x01, 0x00, 0xFF, 0xFF, 0x2A, 0x2B]
-
-    /// The heart rate, at this handle and the next three.
-    private static func service(at handle: UInt16) -> GATTService {
-        let configuration = Descriptor(uuid: BluetoothUUID(0x2902), handle: handle + 3)
-        let characteristic = Characteristic(
-            uuid: measured,
-            properties: .notify,
-            handle: handle + 1,
-            valueHandle: handle + 2,
-            endHandle: handle + 3,
-            descriptors: [configuration]
-        )
-        return GATTService(
-            uuid: .heartRate,
-            handle: handle,
-            endHandle: handle + 3,
-            characteristics: [characteristic]
-        )
-    }
 
     /// All services, known for the first time.
     private static func known(_ handles: [UInt16]) -> DatabaseTracker.Known {
-        DatabaseTracker.Known(database: GATTDatabase(services: handles.map { service(at: $0) }), news: .first)
-    }
-
-    private static func receive(_ pdu: [UInt8], _ machine: inout LinkMachine, _ output: inout LinkMachine.Output) {
-        _ = machine.received(pdu, at: ReceptionTime(sinceEpoch: .zero, source: .simulation), &output)
-    }
-
-    /// Takes the next PDU; `nil` if there is none.
-    private static func send(_ machine: inout LinkMachine, _ output: inout LinkMachine.Output) -> [UInt8]? {
-        guard let outgoing = machine.nextOutgoing() else { return nil }
-        machine.handedOver(outgoing, .sent, &output)
-        return outgoing.pdu
+        DatabaseTracker.Known(database: GATTDatabase(services: handles.map { .heartRate(at: $0) }), news: .first)
     }
 
     /// A machine that is subscribed to the heart rate of a chosen service.
     private static func armed(at handle: UInt16 = 1) -> LinkMachine {
         var machine = LinkMachine(maximumMTU: 517, servedClient: ServerClient(), remembered: nil)
         var output = LinkMachine.Output()
-        machine.add(GATTDatabase(services: [service(at: handle)]), of: [.heartRate])
+        machine.add(GATTDatabase(services: [.heartRate(at: handle)]), of: [.heartRate])
         let consumer = ValueConsumer(object: "of 2A37", deliver: { _ in }, finish: { _ in })
-        let selector = CharacteristicSelector.uuid(measured, service: nil)
+        let selector = CharacteristicSelector.uuid(BluetoothUUID.Characteristics.heartRateMeasurement, service: nil)
         _ = machine.subscribe(selector, indications: false, pass: nil, consumer, &output)
-        let write = send(&machine, &output)
+        let write = machine.send(&output)
         #expect(write == [0x12, UInt8(handle) + 3, 0, 1, 0])
-        receive([0x13], &machine, &output)
+        machine.receive([0x13], &output)
         return machine
     }
 
@@ -63,10 +32,10 @@ import Testing
         var machine = armed(at: handle)
         var output = LinkMachine.Output()
         _ = machine.begin(.handles(ReadValue(handle: 0x30)), &output)
-        let read = send(&machine, &output)
+        let read = machine.send(&output)
         #expect(read == [0x0A, 0x30, 0])
-        receive([0x01, 0x0A, 0x30, 0, 0x12], &machine, &output)
-        let request = send(&machine, &output)
+        machine.receive([0x01, 0x0A, 0x30, 0, 0x12], &output)
+        let request = machine.send(&output)
         #expect(request == hashRequest)
         return machine
     }
@@ -81,8 +50,8 @@ import Testing
         var output = LinkMachine.Output()
         machine.take(Self.known([handle]), &output)
         // There is no hash; the discovery that follows comes behind.
-        Self.receive([0x01, 0x08, 0x01, 0x00, 0x0A], &machine, &output)
-        let write = Self.send(&machine, &output)
+        machine.receive([0x01, 0x08, 0x01, 0x00, 0x0A], &output)
+        let write = machine.send(&output)
         #expect(write == [0x12, UInt8(handle) + 3, 0, 1, 0] && !Self.hasEnded(output))
     }
 
@@ -90,8 +59,8 @@ import Testing
         var machine = Self.outOfSync(at: 21)
         var output = LinkMachine.Output()
         machine.take(Self.known([1, 21]), &output)
-        Self.receive([0x01, 0x08, 0x01, 0x00, 0x0A], &machine, &output)
-        let write = Self.send(&machine, &output)
+        machine.receive([0x01, 0x08, 0x01, 0x00, 0x0A], &output)
+        let write = machine.send(&output)
         #expect(write == [0x12, 24, 0, 1, 0])
     }
 
@@ -105,7 +74,7 @@ import Testing
     @Test func `out of sync, values wait until it is known whose they are`() {
         var machine = Self.outOfSync()
         var output = LinkMachine.Output()
-        Self.receive([0x1B, 3, 0, 7], &machine, &output)
+        machine.receive([0x1B, 3, 0, 7], &output)
         #expect(output.deliveries.isEmpty)
         machine.take(Self.known([1]), &output)
         let held = machine.takeHeld(1)
@@ -117,9 +86,9 @@ import Testing
         var output = LinkMachine.Output()
         _ = machine.begin(.handles(ReadValue(handle: 0x30)), &output)
         _ = machine.begin(.handles(ReadValue(handle: 0x31)), &output)
-        _ = Self.send(&machine, &output)
-        Self.receive([0x01, 0x0A, 0x30, 0, 0x12], &machine, &output)
-        let request = Self.send(&machine, &output)
+        _ = machine.send(&output)
+        machine.receive([0x01, 0x0A, 0x30, 0, 0x12], &output)
+        let request = machine.send(&output)
         #expect(request == Self.hashRequest)
     }
 
@@ -128,9 +97,9 @@ import Testing
         var output = LinkMachine.Output()
         machine.forget(&output)
         machine.take(Self.known([21]), &output)
-        let write = Self.send(&machine, &output)
+        let write = machine.send(&output)
         #expect(write == [0x12, 24, 0, 1, 0] && !Self.hasEnded(output))
-        Self.receive([0x1B, 23, 0, 7], &machine, &output)
+        machine.receive([0x1B, 23, 0, 7], &output)
         #expect(output.deliveries.map(\.handle) == [23])
     }
 
@@ -147,9 +116,9 @@ import Testing
         var output = LinkMachine.Output()
         machine.forget(&output)
         machine.take(Self.known([1]), &output)
-        let write = Self.send(&machine, &output)
+        let write = machine.send(&output)
         #expect(write == nil)
-        Self.receive([0x1B, 3, 0, 7], &machine, &output)
+        machine.receive([0x1B, 3, 0, 7], &output)
         #expect(output.deliveries.map(\.handle) == [3])
     }
 
@@ -163,9 +132,9 @@ import Testing
         let range = [last == 4 ? 1 : 30, 0, last, 0] as [UInt8]
         let time = ReceptionTime(sinceEpoch: .zero, source: .simulation)
         machine.servicesChanged([CharacteristicValue(bytes: range[...], time: time)], &output)
-        Self.receive([0x1B, 3, 0, 7], &machine, &output)
+        machine.receive([0x1B, 3, 0, 7], &output)
         #expect(output.deliveries.isEmpty == isConcerned)
-        let request = Self.send(&machine, &output)
+        let request = machine.send(&output)
         #expect(request == (isConcerned ? Self.hashRequest : nil))
     }
 }
