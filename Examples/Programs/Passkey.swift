@@ -11,7 +11,7 @@ extension BluetoothUUID {
 /// When the device refuses the value, the library pairs and reads again. It keeps the bond: the next link is encrypted
 /// from the start, without a question.
 func passkey(on adapter: AdapterChoice, _ words: [String]) async throws {
-    if let known = words.first, known.utf8.count != 6 || UInt32(known) == nil {
+    if let known = words.first, known.wholeMatch(of: #/[0-9]{6}/#) == nil {
         throw Usage("A passkey has six digits.")
     }
     let answers = PairingAnswers(passkey: {

@@ -35,7 +35,7 @@ import Testing
         ["logger", "more"], ["presence", "more"], ["operators", "more"], ["server", "more"],
         ["update", "file", "more"],
         ["thermostat", "warm"], ["thermostat", "nan"], ["thermostat", "20", "more"], ["passkey", "12345"],
-        ["passkey", "123", "456"],
+        ["passkey", "+12345"], ["passkey", "123", "456"],
     ])
     func `what a program can't use is refused, and not ignored`(_ words: [String]) async throws {
         let run = try await CommandRun(words + ["--simulated"], simulated: false, of: "Programs").end()
