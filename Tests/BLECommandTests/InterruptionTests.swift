@@ -144,6 +144,7 @@ import Testing
         run.stopReading()
         let end = try await run.end()
         #expect(end.status == 1 && end.complaint.contains("capture to /dev/full"), "\(end.complaint)")
+        #expect(!end.complaint.contains("everything else"), "\(end.complaint)")
     }
 
     @Test func `a reader that has enough is no failure`() async throws {
