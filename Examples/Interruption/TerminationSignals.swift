@@ -68,8 +68,10 @@ package final class TerminationSignals: Sendable {
         registering.wait()
     }
 
-    /// Whether the signal was ignored when the program started, as `nohup` makes it, `trap ''` of a shell, and a shell
-    /// without job control for SIGINT of what it runs in the background: it stays ignored.
+    /// Whether the signal was ignored when the program started. Such a signal stays ignored.
+    ///
+    /// `nohup` has SIGHUP ignored, `trap ''` in a shell has any signal ignored, and a shell without job control has
+    /// SIGINT ignored by the programs that it runs in the background.
     package static func isIgnored(_ number: Int32) -> Bool {
         var action = sigaction()
         sigaction(number, nil, &action)

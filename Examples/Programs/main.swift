@@ -116,7 +116,8 @@ do {
     words.removeFirst()
     guard words.count <= program.mostWords else {
         // It doesn't repeat them: one may be a part of a passkey.
-        throw Usage("There are more arguments than \(name) takes: at most \(program.mostWords).")
+        let most = program.mostWords == 0 ? "none" : "at most \(program.mostWords)"
+        throw Usage("There are too many arguments: \(name) takes \(most).")
     }
     if program.takesSignals {
         try await start(program, words, isSimulated: isSimulated)

@@ -1,7 +1,5 @@
-import BLESimulator
 import BLEStreams
 import Glibc
-import Interruption
 import Testing
 
 @testable import ble

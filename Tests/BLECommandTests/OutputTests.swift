@@ -1,9 +1,7 @@
-import BLESimulator
 import BLEStreams
 import Dispatch
 import Foundation
 import Glibc
-import Interruption
 import Testing
 
 @testable import ble

@@ -19,8 +19,9 @@ struct Verify: Command {
         and 1801 of the file. Without --database the device is compared with its own claims.
 
         With findings the exit status is 1. With --secure everything is tested twice: first on the link as it is,
-        without pairing, then at that security level, for which --passkey and the like answer. Nothing is written
-        without --write; a device may take even the octets just read as a command. --timeout applies to each request.
+        without pairing, then at that security level, with the answers of --passkey, --oob, --just-works or --claim.
+        Nothing is written without --write; a device may take even the octets just read as a command. --timeout applies
+        to each request.
         """
 
     /// How much was compared, and how much of it is not as declared.
@@ -59,7 +60,7 @@ struct Verify: Command {
         security = try SecurityOptions(arguments)
         let answer = SecurityOptions.answers.first { arguments.has($0.name) }
         if let answer, security.level == nil {
-            throw UsageError("--\(answer.name) is for --secure: without it, verify does not pair")
+            throw UsageError("--\(answer.name) is for --secure: verify pairs only with --secure")
         }
     }
 

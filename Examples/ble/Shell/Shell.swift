@@ -90,8 +90,10 @@ struct Shell: Command {
         in environment: CommandEnvironment
     ) async throws {
         let columns = environment.output.columns
-        if name == "help", !words.isEmpty { throw UsageError("help takes no arguments; COMMAND --help explains one") }
-        if name == "help" { return try environment.output.write(Array("\(Self.help(for: columns))\n".utf8)) }
+        if name == "help" {
+            guard words.isEmpty else { throw UsageError("help takes no arguments; COMMAND --help explains a command") }
+            return try environment.output.write(Array("\(Self.help(for: columns))\n".utf8))
+        }
         guard let command = Self.commands.first(where: { $0.name == name }) else {
             throw UsageError("there is no command '\(name)' here; `help` lists them")
         }
