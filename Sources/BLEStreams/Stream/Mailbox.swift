@@ -254,7 +254,7 @@ final class Mailbox<Element: Sendable>: Sendable {
         @exclusivity(unchecked)
         private var unused: UnusedElements<Element>?
         /// How many elements it still hands out, once it has been stopped.
-        private var remaining: Int?
+        @exclusivity(unchecked) private var remaining: Int?
 
         init(mailbox: Mailbox, onClose: @escaping () -> Void) {
             self.mailbox = mailbox
