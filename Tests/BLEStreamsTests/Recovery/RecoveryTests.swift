@@ -197,6 +197,32 @@ import Testing
         }
     }
 
+    @Test func `of several adapters only the one that has the link is spared for it`() async throws {
+        try await Bench.run { bench in
+            let (near, far) = (bench.centralAdapter, bench.air.adapter())
+            bench.air.setSignal(.dBm(-50), between: near, and: bench.peripheralAdapter)
+            bench.air.setSignal(.dBm(-80), between: far, and: bench.peripheralAdapter)
+            let joined = AdapterChoice.joined([.radio(near), .radio(far)])
+            let central = try await Central.open(joined, recovery: Self.plan)
+            let troubles = Recorder<String>()
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    for try await trouble in central.adapterTroubles { troubles.add("\(trouble)") }
+                }
+                group.addTask { for try await _ in central.scan(duplicates: true) {} }
+                try await bench.time.sleep(for: .seconds(1))
+                try await central.peripheral(bench.peripheralAdapter.address).withLink { link in
+                    #expect(!near.activity.links.isEmpty)
+                    try await bench.time.sleep(for: .seconds(100))
+                    try await link.expect(Bench.readOnly, reads: [7])
+                    let switched = troubles.all.filter { $0.hasSuffix("step 2: the adapter is switched off and on") }
+                    #expect(switched == ["\(far.name): step 2: the adapter is switched off and on"])
+                }
+                group.cancelAll()
+            }
+        }
+    }
+
     @Test func `a program switches its adapter`() async throws {
         try await Bench.run { bench in
             try await bench.central.setPowered(false)
