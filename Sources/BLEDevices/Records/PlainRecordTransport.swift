@@ -14,7 +14,8 @@ public import BLEStreams
 /// No command ends a report. If a flow ends before its report, the device may go on sending, and what nobody hears is
 /// lost: no later flow on that link may take the rest for its own report. Each passes over all records until the one
 /// with the requested number comes; if the end comes first, it requests its report once more, and takes that. If several
-/// reports were left, that is right for a flow that goes on from the last stored record.
+/// reports were left, what it takes then may be another one of them. That report lacks no record if it begins at the
+/// requested number or before, as it does where each flow goes on from the last stored record.
 public struct PlainRecordTransport: RecordTransport {
     private let control: CharacteristicReference
     private let records: CharacteristicReference
@@ -58,8 +59,8 @@ public struct PlainRecordTransport: RecordTransport {
                     if isAlone { context.endReport(of: records) }
                     return
                 }
-                // It may be the end of the other report: what follows is all of this one, or of its repetition. After
-                // several, only who goes on from the last stored record is sure of that.
+                // It may be the end of the other report: what follows is all of this one, or of its repetition. If
+                // several were left, it may be all of another one, which has the same records and perhaps earlier ones.
                 isGapless = true
                 try await context.write(request, to: control)
                 continue

@@ -11,7 +11,8 @@ extension RecoveryDriver {
         let resume: @Sendable () -> Void
     }
 
-    /// Records the end of an attempt, and whether there is a link; the returned closure records the end of that, once.
+    /// Records the end of an attempt, and whether it made a link; the returned closure, which is called once, records
+    /// the end of that link.
     typealias AttemptEnd = @Sendable (_ isLinked: Bool) -> @Sendable () -> Void
 
     /// Records an attempt; the returned closure records its end.

@@ -13,7 +13,7 @@ final class RecoveryDriver: Sendable {
         var starts: [RecoveryMachine.TimerID: Int] = [:]
         var watchers = Observers<@Sendable (AdapterTrouble) -> Void>()
         var wasOn = true
-        /// How many links this program has through the adapter.
+        /// How many links this central has through the adapter.
         var links = 0
         /// The attempts to connect, whether they are paused for a step, and the listening for them.
         var attempts = Observers<Attempt>()

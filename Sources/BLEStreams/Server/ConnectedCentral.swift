@@ -101,7 +101,8 @@ public final class ConnectedCentral: Sendable {
         )
     }
 
-    /// Makes the bearer retain it until the link has ended. For one that is never started, that would be for ever.
+    /// Makes the bearer retain this central until the link has ended. Only for a bearer that is then started: one that
+    /// never starts doesn't tell its end.
     func retainUntilEnd() { reference.central = self }
 
     /// Retains the central for its bearer until the bearer has ended.
