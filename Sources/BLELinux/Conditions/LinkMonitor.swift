@@ -35,9 +35,6 @@ final class LinkMonitor: Sendable {
         }
     }
 
-    /// Longer than the kernel gives an attempt, which may be 20 s: a command that the controller refuses has no report.
-    private static let longestAttempt = Duration.seconds(25)
-
     private let adapter: LinuxAdapter
     private let loop: EventLoop
     private let timeline: any Timeline
@@ -85,7 +82,8 @@ final class LinkMonitor: Sendable {
 
     /// Whether the controller is making a link for the kernel, and not only listening for a peer.
     var isLinkBeingMade: Bool {
-        let earliest = timeline.now - Self.longestAttempt
+        // A command that the controller refuses has no report.
+        let earliest = timeline.now - HCIScanMachine.connectDeadline
         return state.withLock { $0.asked.map { $0 > earliest } ?? false }
     }
 

@@ -40,7 +40,7 @@ package enum HCILinkEvent: Hashable, Sendable {
     private static let disconnectionComplete: UInt8 = 0x05
     private static let lowEnergyMeta: UInt8 = 0x3E
     /// LE Connection Complete and its enhanced forms.
-    private static let connectionSubevents: [UInt8] = [0x01, 0x0A, 0x29]
+    package static let connectionSubevents: [UInt8] = [0x01, 0x0A, 0x29]
 
     /// Decodes a packet of a raw HCI socket; `nil` for packets that don't concern a link, for failures, and for
     /// truncated ones.

@@ -18,7 +18,6 @@ enum HCIEvent: Equatable {
     private static let commandComplete: UInt8 = 0x0E
     private static let commandStatus: UInt8 = 0x0F
     private static let lowEnergyMeta: UInt8 = 0x3E
-    private static let connectionComplete: [UInt8] = [0x01, 0x0A, 0x29]
     private static let advertisingReport: UInt8 = 0x02
     private static let extendedAdvertisingReport: UInt8 = 0x0D
 
@@ -41,7 +40,7 @@ enum HCIEvent: Equatable {
                 : .commandEnded(opcode: opcode, status: status, returned: [])
         case Self.lowEnergyMeta:
             guard let subevent = reader.uint8() else { return nil }
-            if Self.connectionComplete.contains(subevent) {
+            if HCILinkEvent.connectionSubevents.contains(subevent) {
                 self = .connectionAttemptEnded
             } else {
                 let advertisements = Self.advertisements(subevent, &reader)
