@@ -44,10 +44,8 @@ final class PairingReceiver: Sendable {
         var hasSetCapability = false
         /// The note of the capability, which the kernel keeps.
         var note: LeftoverNote?
-        /// Whether bluetoothd and the kernel are being set up.
-        var isGettingReady = true
-        /// Whether a bluetoothd has started meanwhile, which must be set up too.
-        var mustGetReadyAgain = false
+        /// The set-up of bluetoothd and the kernel; a bluetoothd that starts meanwhile must be set up too.
+        var gettingReady = OneAtATime()
         /// The question to the kernel who is connected, after a loss of events.
         var looking = OneAtATime()
         var isOver = false
@@ -84,6 +82,7 @@ final class PairingReceiver: Sendable {
         }
         let isOver = state.withLock { state in
             if !state.isOver { state.observation = observation }
+            _ = state.gettingReady.begin()
             return state.isOver
         }
         if isOver { return observation.cancel() }
@@ -98,19 +97,11 @@ final class PairingReceiver: Sendable {
 
     /// A bluetoothd has started, which doesn't know this agent.
     func bluetoothdCame() {
-        let mayBegin = state.withLock { state in
-            if state.isGettingReady { state.mustGetReadyAgain = true }
-            return !state.isGettingReady && !state.isOver
-        }
-        if mayBegin { getReadyAgain() }
+        if state.withLock({ !$0.isOver && $0.gettingReady.begin() }) { getReadyAgain() }
     }
 
     private func getReadyAgain() {
-        let former = state.withLock { state in
-            state.isGettingReady = true
-            state.mustGetReadyAgain = false
-            return state.agent.take()
-        }
+        let former = state.withLock { $0.agent.take() }
         former?.end()
         // What the bluetoothd before it has asked needs no answer any more; the kernel does.
         bluetoothdAsked(.released)
@@ -187,11 +178,8 @@ final class PairingReceiver: Sendable {
             }
             tellOutOfBandData(true) { [self] failure in
                 if let failure { return fail(failure) }
-                let isAgain = state.withLock { state in
-                    state.isGettingReady = false
-                    return state.mustGetReadyAgain && !state.isOver
-                }
-                if isAgain { getReadyAgain() } else { sink.send(.started) }
+                let isAgain = state.withLock { $0.gettingReady.end() && !$0.isOver }
+                if isAgain { bluetoothdCame() } else { sink.send(.started) }
             }
         }
     }
