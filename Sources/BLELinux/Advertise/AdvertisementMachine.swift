@@ -11,7 +11,7 @@ internal import BLERadio
 ///                       │  └──────────────────────────────  waiting  ◄─ gone, ──┤   refused: the kernel      │
 ///                       │                                               again   │   has removed it           │
 ///                       ├───────────────────────── gone ◄───────────────────────┘                            │
-///                       └─────────────────── a link ended, or may have; timer ◄──  suspended  ◄────────────────┘
+///                       └─────────────────── a link ended, or may have; timer ◄──  suspended  ◄──────────────┘
 /// ```
 /// The kernel reports each instance that is removed; a bluetoothd that starts removes all it sees. The kernel does not
 /// report that another program replaces the data of an instance: bluetoothd counts from 1, so the highest number is

@@ -17,7 +17,7 @@ final class ForgottenLinks: Sendable {
 
     /// How long after the end of an attempt the two are compared: reports and commands have crossed by then.
     private static let patience = Duration.seconds(2)
-    /// Of a younger link the kernel may not know yet.
+    /// The kernel may not know a younger link yet.
     private static let shortestAge = Duration.seconds(1)
     /// Disconnect, for the reason that the kernel gives, Remote User Terminated Connection (Core Specification, Vol 4,
     /// Part E, 7.1.6).
@@ -82,9 +82,10 @@ final class ForgottenLinks: Sendable {
         }
     }
 
-    /// Each is asked once: the report of its end may have been missed, and a reset controller reports none.
+    /// The controller is asked once for each: the report of a link's end may have been missed, and a controller that was
+    /// reset reports none.
     ///
-    /// Nobody is told of a failure: without the capability, or the adapter, there is nothing that it could do.
+    /// Nobody is told of a failure: without the capability, or without the adapter, the program can't end a link.
     private func end(_ handles: [UInt16]) {
         do throws(SystemError) {
             let socket = try FileDescriptor.rawHCI(adapter: adapter.number, of: adapter.kernel)
