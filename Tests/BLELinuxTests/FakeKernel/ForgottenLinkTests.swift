@@ -122,6 +122,35 @@ import Testing
         withExtendedLifetime(radio) {}
     }
 
+    /// The command that ends the link goes through the controller of the scan, whose commands need the same capability.
+    @Test func `a scan by HCI goes on beside the end of the link, and hears the peer`() async throws {
+        kernel.with { $0.isAdministrator = false }
+        let isScanning: () -> Bool = {
+            kernel.with { $0.adapters[kernel.central]?.isScanningByHCI == true }
+        }
+        let radio = try run.radio()
+        let events = FakeRun.Collector<ScanEvent>()
+        let scan = radio.scan(ScanRequest()) { events.add($0) }
+        await kernel.idle()
+        #expect(isScanning())
+        let commands = kernel.with { $0.calls[.hciCommand] ?? 0 }
+        await connectInVain(radio)
+        #expect(forgotten == 1)
+        let isHeard = await kernel.run(run.timeline, within: .seconds(10)) {
+            events.all.contains { event in
+                guard case .reports(let reports) = event else { return false }
+                return reports.contains { $0.address == .example }
+            }
+        }
+        #expect(isHeard && forgotten == 0)
+        // The one that ends the link; the scan has not begun anew.
+        #expect(kernel.with { $0.calls[.hciCommand] } == commands + 1)
+        #expect(isScanning())
+        scan.cancel()
+        await kernel.idle()
+        withExtendedLifetime(radio) {}
+    }
+
     @Test func `a link whose end was missed is asked to end once, not after each attempt`() async throws {
         let radio = try run.radio()
         kernel.with { $0.forgetsLinks = false }
