@@ -166,18 +166,12 @@ import Testing
             on: radio,
             events
         )
-        kernel.with { state in
-            state.leave(link)
-            state.tellConnected(link)
-        }
+        connect()
         await pair(.passkey)
         #expect(questions.all == [.passkey])
         // Something else was missed: it is still there.
-        kernel.with { state in
-            state.unheard { $0.tellOfDevice(number) }
-            state.tellOfDevice(number)
-        }
-        await kernel.idle()
+        let adapter = number
+        await lose { $0.tellOfDevice(adapter) }
         #expect(Self.failures(events).isEmpty)
         kernel.with { state in
             guard let socket = state.link(of: number, with: .example)?.socket else { return }
