@@ -42,6 +42,20 @@ def test_a_link_that_the_kernel_has_forgotten_is_ended_in_its_place(ble, bumble)
 
 
 @pytest.mark.usefixtures("may_give_up")
+def test_a_scan_of_another_program_goes_on_beside_the_end_of_the_link(ble, bumble):
+    scan = ble.start("scan", "--json", "--duplicates", "--name-prefix", names.FAR_NAME)
+    scan.wait_lines()
+    mark = bumble.peer.mark()
+    bumble.peer.command("ail", "crossing")
+    ble.good(*READ, "--timeout", "60")
+    assert len(bumble.peer.since(mark, "connected")) == 2
+    scan.wait_lines(scan.stdout.count("\n") + 20)
+    assert scan.status is None, scan
+    scan.interrupt()
+    scan.end()
+
+
+@pytest.mark.usefixtures("may_give_up")
 def test_without_the_capability_it_stays(ble, bumble):
     mark = bumble.peer.mark()
     bumble.peer.command("ail", "crossing")
