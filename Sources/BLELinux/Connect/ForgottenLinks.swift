@@ -82,8 +82,8 @@ final class ForgottenLinks: Sendable {
         }
     }
 
-    /// The controller is asked once for each: the report of a link's end may have been missed, and a controller that was
-    /// reset reports none.
+    /// The controller is asked once for each: the report of a link's end may have been missed, and a controller that
+    /// was reset reports none.
     ///
     /// Nobody is told of a failure: without the capability, or without the adapter, the program can't end a link.
     private func end(_ handles: [UInt16]) {

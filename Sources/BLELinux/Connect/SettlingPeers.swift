@@ -5,8 +5,8 @@ internal import Synchronization
 /// Holds back attempts to connect to a peer while the kernel cleans up a cancelled one.
 ///
 /// The kernel does that in a worker, some milliseconds after the socket was closed. An attempt to the same peer made in
-/// between is tied to the connection that is about to be cleaned up, and fails with it. So does one to the other kind of
-/// the address: among connections that are being made, the kernel looks for the octets of the address alone.
+/// between is tied to the connection that is about to be cleaned up, and fails with it. So does one to the other kind
+/// of the address: among connections that are being made, the kernel looks for the octets of the address alone.
 final class SettlingPeers: Sendable {
     private struct Settling {
         var waiting: [@Sendable () -> Void] = []
