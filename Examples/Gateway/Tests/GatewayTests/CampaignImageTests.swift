@@ -44,6 +44,19 @@ import Testing
         }
     }
 
+    @Test func `a plan that stops its campaign begins nothing, even if the image is there by then`() async throws {
+        try await CampaignBench.run { [new] bench in
+            try bench.plan("c", new, hasImage: false)
+            try bench.synchronize("c")
+            // Less than the time after which the driver looks for the image again.
+            try await bench.pass(seconds: 10)
+            try bench.plan("c", new, isStopped: true)
+            try await bench.pass(seconds: 300)
+            #expect(bench.record("c") == nil)
+            #expect(bench.device.runningImage == CampaignBench.old && bench.device.restarts == 0)
+        }
+    }
+
     @Test func `an empty file, or a folder in its place, is an error of the image`() throws {
         let folder = try temporaryFolder("images")
         defer { try? FileManager.default.removeItem(atPath: folder) }

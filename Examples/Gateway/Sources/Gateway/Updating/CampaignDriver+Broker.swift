@@ -93,7 +93,6 @@ extension CampaignDriver: BrokerDriver {
             state.changes.append(.subscribe(records(name)))
             return true
         }
-        if hasImage, isNew != nil { takePart(plan.image) }
         if !hasImage, isNew != nil { state.withLock { $0.changes.append(.subscribe(topic(ofImage: plan.image))) } }
         switch isNew {
         case true?: hold(name)
@@ -102,6 +101,8 @@ extension CampaignDriver: BrokerDriver {
             hold(name)
         case nil: publisher.report("campaign \(name): there are \(Self.limit) already. Remove the plan of one.")
         }
+        // After the plan is known: it may stop a campaign that waits for the image.
+        if hasImage, isNew != nil { takePart(plan.image) }
     }
 
     /// Whether a plan is one of a new campaign, or changes what may change of one that there is.
