@@ -17,8 +17,8 @@ public enum CampaignInput: Hashable, Sendable {
     case held(PeripheralID, Epoch)
     /// It doesn't hold it any more; the order, if there is one, is cancelled.
     case lost(PeripheralID)
-    /// The image can't be read: the gateway gives up this device's order, and holds no other device for the campaign
-    /// that has none.
+    /// The image can't be read: the gateway gives up the order for this device, and no longer holds the devices that
+    /// have no order.
     case imageMissing(PeripheralID)
     /// So much of the image is on the device, in percent.
     case progress(PeripheralID, Int)

@@ -88,6 +88,11 @@ extension CampaignMachine {
         }
     }
 
+    /// The gateway doesn't hold a device any more; its order is cancelled.
+    mutating func letGo(_ device: PeripheralID) {
+        if let old = held.removeValue(forKey: device), old.order != nil { running -= 1 }
+    }
+
     mutating func note(_ percent: Int, _ device: PeripheralID, _ effects: inout CampaignEffects) {
         guard held[device]?.order == .update, let record = records[device], record.stage == .updating else { return }
         let percent = min(max(percent, 0), 100)

@@ -92,10 +92,9 @@ public struct CampaignMachine: Hashable, Sendable {
             repeatRecord(of: device, &effects)
             return effects
         case .held(let device, let epoch): hold(device, epoch, &effects)
-        case .lost(let device):
-            if let old = held.removeValue(forKey: device), old.order != nil { running -= 1 }
+        case .lost(let device): letGo(device)
         case .imageMissing(let device):
-            if let old = held.removeValue(forKey: device), old.order != nil { running -= 1 }
+            letGo(device)
             held = held.filter { $0.value.order != nil }
             return effects
         case .progress(let device, let percent):
