@@ -8,7 +8,8 @@ struct Disk: Sendable {
     }
     /// Synchronises the content. The corresponding C function is `fdatasync`.
     var synchronise: @Sendable (Int32) -> Int32 = { fdatasync($0) }
-    /// Reads the next entry of a folder; `nil` at the end, and after an error. The corresponding C function is `readdir`.
+    /// Reads the next entry of a folder; `nil` at the end, and after an error. The corresponding C function is
+    /// `readdir`.
     var nextEntry: @Sendable (OpaquePointer) -> UnsafeMutablePointer<dirent>? = { readdir($0) }
 
     /// Writes all octets at an offset.

@@ -8,7 +8,7 @@ struct Position: Hashable {
     var dropped: UInt64 = 0
     /// How many records found no room, in all.
     var refused: UInt64 = 0
-    /// The number that the next record gets, at least.
+    /// The number after the last one that a record has, stored or refused; on disk, it may be a lower one.
     var next: UInt64 = 1
     /// Records from here on were never handed out.
     var offered: UInt64 = 1

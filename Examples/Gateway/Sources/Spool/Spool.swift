@@ -72,6 +72,9 @@ public final class Spool: Sendable {
     public func rewind() { core.withLock { $0.rewind() } }
 
     /// Dropped records that nobody was told of yet; `nil` if there are none.
+    ///
+    /// No later record gets a number that was returned. Ask only to tell somebody of the loss: the next record may
+    /// begin a new file after that.
     public var loss: SpoolLoss? { core.withLock { $0.firstLoss() } }
 
     /// The receiver was told of a loss.

@@ -135,7 +135,8 @@ extension SpoolSettings {
 
     /// The numbers by which the files of segments are named, in order.
     ///
-    /// - Throws: ``SpoolError`` if the folder can't be read to its end: records of the files behind would count as lost.
+    /// - Throws: ``SpoolError`` if the folder can't be read to its end: the records of the remaining files would count
+    ///   as lost.
     fileprivate func segmentNumbers(_ disk: Disk) throws(SpoolError) -> [UInt64] {
         guard let directory = opendir(folder) else { throw SpoolError("list", folder, errno: errno) }
         defer { closedir(directory) }

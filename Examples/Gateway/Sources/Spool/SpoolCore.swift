@@ -53,23 +53,22 @@ struct SpoolCore: ~Copyable, Sendable {
     // MARK: - Appending
 
     mutating func append(_ payload: [UInt8]) throws(SpoolError) -> UInt64 {
-        var sequence = position.next
+        let sequence: UInt64
         do {
             let record = try framed(payload)
-            try prepareSegment(for: record.count, sequence)
-            if position.tailHole > 0, !canMoveTail(sequence) {
+            try prepareSegment(for: record.count)
+            if !tail.isEmpty, !canMoveTail {
                 endFile()
-                try prepareSegment(for: record.count, sequence)
+                try prepareSegment(for: record.count)
             }
-            guard let writer, let last = segments.indices.last else { return sequence }
+            guard let writer, let last = segments.indices.last else { return position.next }
             try writer.write(record, at: segments[last].size)
             segments[last].size += record.count
             // Not before: a position that is written meanwhile would say that the numbers have moved.
-            position.next = sequence + 1
-            if position.tailHole > 0 { sequence = moveTail(sequence) }
+            sequence = takeNumber()
             segments[last].end = sequence + 1
         } catch {
-            refused(sequence, error.code)
+            refused(error.code)
             throw error
         }
         unsynchronised += 1
@@ -92,7 +91,7 @@ struct SpoolCore: ~Copyable, Sendable {
     }
 
     /// Makes room for a record, and begins a segment for it if the last one is full.
-    private mutating func prepareSegment(for count: Int, _ sequence: UInt64) throws(SpoolError) {
+    private mutating func prepareSegment(for count: Int) throws(SpoolError) {
         if writer != nil, let last = segments.last, last.size + count > settings.segmentSize { try finishSegment() }
         let added = writer == nil ? max(Segment.headerSize + count, Segment.smallestFile) : count
         while segments.count > (writer == nil ? 0 : 1),
@@ -102,8 +101,8 @@ struct SpoolCore: ~Copyable, Sendable {
         }
         guard writer == nil else { return }
         let segment = Segment(
-            first: sequence,
-            end: sequence,
+            first: position.next,
+            end: position.next,
             epoch: position.epoch,
             dropped: UInt64(counts.dropped),
             hole: position.tailHole,
@@ -119,7 +118,7 @@ struct SpoolCore: ~Copyable, Sendable {
         do throws(SpoolError) {
             try synchronise()
         } catch {
-            // It is full all the same.
+            // The file is full all the same.
             writer = nil
             throw error
         }
