@@ -61,7 +61,7 @@ extension SpoolError {
             cause: String(cString: strerror(number)),
             remedy: isFull
                 ? "Free some space; until then new records are dropped and counted."
-                : "Check that the folder exists and that this program may write to it.",
+                : "Check the disk, that the folder exists, and that this program may read and write it.",
             number: number
         )
     }

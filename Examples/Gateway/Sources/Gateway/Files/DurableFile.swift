@@ -20,7 +20,7 @@ enum DurableFile {
 
         var description: String {
             "\(path) can't be read: \(String(cString: strerror(number))). "
-                + "Check the disk, and that it is a file which this program may read."
+                + "Check the disk, and that the path is that of a file which this program may read."
         }
     }
 

@@ -19,9 +19,19 @@ final class MetricsServer: Sendable {
         let number: Int32
         var description: String {
             """
-            metrics: a connection to port \(port) can't be accepted: \(String(cString: strerror(number))). It waits until \
-            that is over. Raise the limit of open files (`LimitNOFILE=` of the service), or look what keeps so many open.
+            metrics: a connection to port \(port) can't be accepted: \(String(cString: strerror(number))). The \
+            connection waits until the shortage is over. \(remedy)
             """
+        }
+
+        private var remedy: String {
+            switch number {
+            case EMFILE:
+                "Raise the limit of open files (`LimitNOFILE=` of the service), or find out what keeps so many open."
+            case ENFILE:
+                "Raise the machine's limit of open files (`sysctl fs.file-max`), or end programs that have many open."
+            default: "Free some memory on this machine."
+            }
         }
     }
 
@@ -38,7 +48,7 @@ final class MetricsServer: Sendable {
     private static let limit = 8
     /// How long a connection may take.
     private static let timeout = 5
-    /// How long to wait for what others of the process have, in seconds.
+    /// How long to wait for a descriptor or for memory, in seconds.
     private static let pause = 10
     /// With these errors the connection still waits, and the kernel says so again at once.
     private static let shortages: Set<Int32> = [EMFILE, ENFILE, ENOBUFS, ENOMEM]
@@ -176,12 +186,12 @@ final class MetricsServer: Sendable {
             listener.suspend()
             return state.pauses
         }
-        if let pause { system.after(Self.pause) { [weak self] in self?.goOn(behind: pause) } }
+        if let pause { system.after(Self.pause) { [weak self] in self?.goOn(after: pause) } }
         shortage.watch { throw ShortageError(port: port, number: number) }
     }
 
     /// - Parameter pause: the one that is over; `nil`: whichever it is.
-    private func goOn(behind pause: Int? = nil) {
+    private func goOn(after pause: Int? = nil) {
         state.withLock { state in
             guard state.isPaused, pause == nil || pause == state.pauses else { return }
             state.isPaused = false

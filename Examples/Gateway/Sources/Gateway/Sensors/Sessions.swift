@@ -33,7 +33,7 @@ final class Sessions: Sendable {
         }
     }
 
-    /// The state of each, in words; those that share a label have their addresses behind it.
+    /// The state of each, in words; the label of those that share one is followed by the address.
     var states: [(label: String, state: String)] {
         sessions.withLock { $0 }.sorted { $0.key < $1.key }.flatMap { label, entries in
             let states = entries.map { entry -> (label: String, state: String) in

@@ -28,13 +28,13 @@ struct BirthNumber: Sendable {
             next = 0
             return
         }
-        // Who writes it with an editor ends the line.
+        // An editor adds a line end.
         let text = String(decoding: octets, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
         guard let last = UInt8(text) else {
             throw NumberError(
                 description: """
-                    sparkplug: \(path) is damaged. Write the `bdSeq` of the node's last NBIRTH into it, a number from 0 to \
-                    255; or delete it, if no host knows the node any more.
+                    sparkplug: \(path) is damaged. Write the `bdSeq` of the node's last NBIRTH into the file, a number \
+                    from 0 to 255; or delete the file, if no host knows the node any more.
                     """
             )
         }
