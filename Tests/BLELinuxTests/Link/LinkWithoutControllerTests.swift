@@ -1,0 +1,76 @@
+import BLEProtocol
+import BLERadio
+import Glibc
+import RadioContract
+import Testing
+
+@testable import BLELinux
+
+/// What becomes of a link that is to be encrypted where no controller can tell of it.
+@Suite(.timeLimit(.minutes(10))) struct LinkWithoutControllerTests {
+    private let kernel = FakeKernel { $0.peers[.example] = FakePeer(address: .example, pairing: .refuses) }
+
+    /// A socket with a link to the example peer.
+    private func connectedSocket() throws -> SharedDescriptor {
+        let socket = SharedDescriptor(try .l2capSocket(of: kernel.kernel))
+        _ = try socket.descriptor.connect(to: L2CAPAddress(.example))
+        return socket
+    }
+
+    /// Ends that link.
+    private func end(_ error: Int32) {
+        kernel.with { state in
+            for number in [kernel.central, kernel.peripheral] {
+                if let link = state.link(of: number, with: .example) { state.end(link.socket, error: error) }
+            }
+        }
+    }
+
+    @Test(arguments: [
+        (ECONNRESET, DisconnectReason.Kind.closedByPeer, BLEError.Code.disconnected),
+        (EBADE, .keyMissing, .securityFailed), (ENOTRECOVERABLE, .authenticationFailed, .securityFailed),
+    ])
+    func `who waits for its encryption is told once why it ended, and nothing is left of it`(
+        _ error: Int32,
+        _ kind: DisconnectReason.Kind,
+        _ code: BLEError.Code
+    ) async throws {
+        let outcomes = FakeRun.Collector<Result<Void, BLEError>>()
+        do {
+            let loop = try EventLoop(name: "test", on: kernel.kernel)
+            let link = SocketLink(testing: try connectedSocket(), loop: loop)
+            let recorder = LinkRecorder()
+            link.start(recorder)
+            let changes = link.observeConditions { _ in Issue.record("a change that nobody can know of") }
+            await kernel.idle()
+            link.encrypt { outcomes.add($0) }
+            await kernel.idle()
+            #expect(outcomes.all.isEmpty)
+            end(error)
+            #expect(await recorder.untilEnd().reason?.kind == kind)
+            changes.cancel()
+        }
+        await kernel.idle()
+        let failures = outcomes.all.compactMap(\.failure)
+        #expect(outcomes.all.count == 1 && failures.map(\.code) == [code])
+        #expect(failures.first?.reason?.kind == kind && failures.first?.remedy.isEmpty == false)
+        // It has seen no other program's keys.
+        #expect(failures.first?.cause.contains("another program") == false)
+        #expect(kernel.leftovers.isEmpty)
+    }
+
+    @Test func `one that can't be encrypted says so at once, and stays open`() throws {
+        let loop = try EventLoop(name: "test")
+        let (near, far) = try SocketPair.numbers()
+        let link = loop.link(takingOver: near, peer: .example, timeline: HandTimeline())
+        let other = loop.link(takingOver: far, peer: .example, timeline: HandTimeline())
+        let outcomes = FakeRun.Collector<Result<Void, BLEError>>()
+        link.encrypt { outcomes.add($0) }
+        let failure = outcomes.all.first?.failure
+        #expect(outcomes.all.count == 1 && failure?.code == .securityFailed && failure?.systemError != nil)
+        #expect(failure?.operation == "encrypt link" && failure?.remedy.isEmpty == false)
+        #expect(link.send([0x0A, 1, 0]) == .sent)
+        link.disconnect()
+        other.disconnect()
+    }
+}
