@@ -176,21 +176,3 @@ extension BLEError {
         return failure
     }
 }
-
-extension SystemError {
-    /// What to do about it, as far as its number shows.
-    fileprivate var remedy: String {
-        switch self {
-        case .tooManyOpenFiles:
-            "Close files and sockets that the program doesn't need, or raise its limit (ulimit -n, LimitNOFILE=)."
-        case .tooManyOpenFilesInSystem:
-            "End programs that keep many files open, or raise the system's limit (sysctl fs.file-max)."
-        case .noMemory, .noBufferSpace: "Free some memory on this machine, then try again."
-        case .wouldBlock: "Try again; raise the limit of threads (ulimit -u, TasksMax=) if it happens each time."
-        case .notPermitted, .accessDenied:
-            "Check what the service or container may do: its capabilities, RestrictAddressFamilies, its seccomp profile."
-        case .noDevice: "Check that the adapter is plugged in, then try again."
-        default: "Try again; search the kernel's messages (dmesg) for \"Bluetooth\" if it happens each time."
-        }
-    }
-}

@@ -58,7 +58,8 @@ extension BLEError {
                 operation: "reset",
                 object: adapter,
                 cause: "the reset of \(node) failed: \(error)",
-                remedy: "Unplug it and plug it in again."
+                // Nothing was reset if there was no descriptor or thread for it.
+                remedy: error.isShortage || error == .wouldBlock ? error.remedy : "Unplug it and plug it in again."
             )
         }
         failure.systemError = error.rawValue

@@ -34,6 +34,7 @@ package struct SystemError: Error, RawRepresentable, Hashable, Sendable {
     package static let invalidArgument = SystemError(rawValue: EINVAL)
     package static let inputOutput = SystemError(rawValue: EIO)
     package static let noMemory = SystemError(rawValue: ENOMEM)
+    package static let noSpace = SystemError(rawValue: ENOSPC)
     package static let tooManyLinks = SystemError(rawValue: EMLINK)
     package static let noBufferSpace = SystemError(rawValue: ENOBUFS)
     package static let tooManyOpenFiles = SystemError(rawValue: EMFILE)

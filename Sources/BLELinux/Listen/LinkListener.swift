@@ -238,8 +238,7 @@ extension BLEError {
             operation: "listen",
             object: adapter,
             cause: "a connecting central can't be accepted: \(error); it is tried again every second",
-            remedy:
-                "Close files and sockets that the program doesn't need, or raise its limit (ulimit -n, LimitNOFILE=)."
+            remedy: error.remedy
         )
         failure.systemError = error.rawValue
         return failure

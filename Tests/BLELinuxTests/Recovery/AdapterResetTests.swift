@@ -184,6 +184,16 @@ import Testing
         #expect(refused?.code == .systemFailure && refused?.remedy.contains("Unplug") == true)
     }
 
+    @Test(arguments: [
+        (SystemError.tooManyOpenFiles, "LimitNOFILE"), (.noMemory, "Free some memory"), (.wouldBlock, "TasksMax"),
+    ])
+    func `one for whose reset something has run out need not be unplugged`(_ shortage: SystemError, _ remedy: String) {
+        let outcome = reset { (_) throws(SystemError) in throw shortage }
+        let error = error(outcome())
+        #expect(error?.code == .systemFailure && error?.systemError == shortage.rawValue)
+        #expect(error?.remedy.contains(remedy) == true && error?.remedy.contains("Unplug") == false)
+    }
+
     @Test(
         arguments: [
             (USBDevice.OtherBus(), "virtual", "Restart the program"),

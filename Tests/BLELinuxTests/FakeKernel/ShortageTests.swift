@@ -1,0 +1,34 @@
+import BLEProtocol
+import BLERadio
+import Glibc
+import Testing
+
+@testable import BLELinux
+
+/// What a program is told when the machine, or the program itself, has run out of something, on a kernel in memory.
+@Suite(.timeLimit(.minutes(10))) struct ShortageTests {
+    @Test(arguments: [
+        (EMFILE, "LimitNOFILE"), (ENFILE, "fs.file-max"), (ENOMEM, "Free some memory"), (ENOBUFS, "Free some memory"),
+    ])
+    func `a central that can't be accepted is told, with how to get more of what has run out`(
+        _ error: Int32,
+        _ remedy: String
+    ) async throws {
+        let run = FakeRun(kernel: FakeKernel())
+        let (central, peripheral) = (try run.radio(), try run.radio(run.kernel.peripheral))
+        let events = FakeRun.Collector<ListenEvent>()
+        let listening = peripheral.listen { events.add($0) }
+        let advertisement = try await run.advertise(peripheral)
+        run.kernel.with { $0.fault = SystemFault(call: .accept, number: 1, effect: .keepsFailing(error)) }
+        let address = try #require(peripheral.adapterInfo.address)
+        let attempt = central.connect(to: address) { _ in }
+        await run.kernel.idle()
+        let told = events.all.compactMap { event -> BLEError? in
+            if case .interrupted(let failure) = event { failure } else { nil }
+        }
+        #expect(told.map(\.systemError) == [error] && told.first?.remedy.contains(remedy) == true)
+        attempt.cancel()
+        advertisement.cancel()
+        listening.cancel()
+    }
+}
