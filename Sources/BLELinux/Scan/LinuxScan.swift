@@ -57,7 +57,11 @@ final class LinuxScan: Sendable {
 
     /// - Parameter otherwise: why the first way failed; the error if this way fails too.
     private func scanByHCI(otherwise: BLEError) {
-        guard FileDescriptor.mayScanByHCI(on: radio.adapter.kernel) else { return finish(otherwise) }
+        do throws(SystemError) {
+            try FileDescriptor.checkScanningByHCI(on: radio.adapter.kernel)
+        } catch {
+            return hciFailed(.system(error), otherwise)
+        }
         guard request.isActive, let management = radio.management else { return scanByHCI(nil, otherwise: otherwise) }
         // This requires no permission.
         management.submit(ManagementReadInformation()) { [self] answer in
@@ -68,8 +72,13 @@ final class LinuxScan: Sendable {
 
     /// - Parameter settings: the adapter's settings, if known.
     private func scanByHCI(_ settings: ManagementSettings?, otherwise: BLEError) {
-        do {
-            let facts = try radio.adapter.usable(for: "scan", object: radio.adapter.name)
+        let facts: AdapterFacts
+        do throws(BLEError) {
+            facts = try radio.adapter.usable(for: "scan", object: radio.adapter.name)
+        } catch {
+            return finish(error)
+        }
+        do throws(SystemError) {
             let scan = try HCIScan(
                 request,
                 adapter: facts,
@@ -82,7 +91,7 @@ final class LinuxScan: Sendable {
             go(scan)
             watchAdapter()
         } catch {
-            finish(otherwise)
+            hciFailed(.system(error), otherwise)
         }
     }
 
@@ -119,6 +128,10 @@ final class LinuxScan: Sendable {
                     remedy: "Switch the adapter off and on with `Central.powerCycle()`."
                 )
             )
+        // With the permission for the first way there would be no more of it.
+        case .system(let error) where error.isShortage:
+            let call = "scanning by a raw HCI socket"
+            finish(.system(error, call: call, operation: "scan", object: radio.adapter.name))
         case .system, .management:
             finish(otherwise)
         }

@@ -12,17 +12,11 @@ extension FileDescriptor {
         return FileDescriptor(owning: descriptor, of: kernel)
     }
 
-    /// Whether this program may send the HCI commands of a scan, as far as the kernel shows without a command being
-    /// sent: Linux 6.1 mistakes the end of any command for that of a connection being made.
-    static func mayScanByHCI(on kernel: Kernel) -> Bool {
-        do throws(SystemError) {
-            // Requires the same capability, CAP_NET_RAW. What is copied to the socket until it is closed is dropped
-            // with it.
-            try hciSocket(of: kernel).bind(to: .monitor)
-            return true
-        } catch {
-            return false
-        }
+    /// Throws what keeps this program from sending the HCI commands of a scan, as far as the kernel shows without a
+    /// command being sent: Linux 6.1 mistakes the end of any command for that of a connection being made.
+    static func checkScanningByHCI(on kernel: Kernel) throws(SystemError) {
+        // Requires the same capability, CAP_NET_RAW. What is copied to the socket until it is closed is dropped with it.
+        try hciSocket(of: kernel).bind(to: .monitor)
     }
 
     /// Sends a command and does not wait for its end. The corresponding C function is `hci_send_cmd`.

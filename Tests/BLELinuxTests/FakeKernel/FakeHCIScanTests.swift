@@ -79,4 +79,22 @@ import Testing
         scan.cancel()
         withExtendedLifetime(radio) {}
     }
+
+    /// After how many system calls it goes off: at each step from the first way to scan to the second one.
+    @Test(arguments: 0..<24)
+    func `a scan whose adapter goes off while it begins asks for no permission`(_ calls: Int) async throws {
+        let radio = try run.radio()
+        await kernel.idle()
+        let events = FakeRun.Collector<ScanEvent>()
+        kernel.with { state in
+            state.moments.append((calls, { [kernel] in kernel.with { $0.switchOff(kernel.central, by: nil) } }))
+        }
+        let scan = radio.scan(ScanRequest()) { events.add($0) }
+        await kernel.idle()
+        let isOff = kernel.with { $0.adapters[kernel.central]?.isUp == false }
+        let failures = events.all.compactMap { if case .failed(let error) = $0 { error.code } else { nil } }
+        #expect(failures == (isOff ? [.adapterPoweredOff] : []))
+        scan.cancel()
+        withExtendedLifetime(radio) {}
+    }
 }

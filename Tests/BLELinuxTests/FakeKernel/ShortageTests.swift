@@ -31,4 +31,20 @@ import Testing
         advertisement.cancel()
         listening.cancel()
     }
+
+    /// The scan's call that fails: to look whether it may scan, to open the adapter, to hear it, to command it.
+    @Test(arguments: [SystemCall.bind, .hciOpen, .hciFilter, .hciCommand])
+    func `a scan by HCI for which there is no memory doesn't ask for a permission`(_ call: SystemCall) async throws {
+        let run = FakeRun(kernel: FakeKernel { $0.isAdministrator = false })
+        let radio = try run.radio()
+        run.kernel.with { $0.fault = SystemFault(call: call, number: 1, effect: .keepsFailing(ENOMEM)) }
+        let events = FakeRun.Collector<ScanEvent>()
+        let scan = radio.scan(ScanRequest()) { events.add($0) }
+        await run.kernel.idle()
+        let failures = events.all.compactMap { if case .failed(let error) = $0 { error } else { nil } }
+        #expect(failures.map(\.code) == [.systemFailure] && failures.first?.systemError == ENOMEM)
+        #expect(failures.first?.remedy.contains("Free some memory") == true)
+        scan.cancel()
+        withExtendedLifetime(radio) {}
+    }
 }
