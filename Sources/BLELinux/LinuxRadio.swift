@@ -51,7 +51,8 @@ public final class LinuxRadio: Radio {
     /// - Parameter adapter: the system's name, `hci0`; `nil` for the first adapter that is switched on, otherwise the
     ///   first one present.
     /// - Throws: ``BLEError/Code/invalidArgument`` for an invalid name, ``BLEError/Code/adapterNotFound`` if no name is
-    ///   given and there is no adapter, ``BLEError/Code/unsupportedSystem`` if the kernel has no Bluetooth.
+    ///   given and there is no adapter, ``BLEError/Code/unsupportedSystem`` if the kernel has no Bluetooth,
+    ///   ``BLEError/Code/systemFailure`` if something has run out, such as descriptors.
     public convenience init(adapter name: String? = nil) throws(BLEError) {
         try self.init(adapter: name, on: .ofThisMachine, timeline: RealTimeline())
     }
@@ -60,7 +61,8 @@ public final class LinuxRadio: Radio {
     /// appear.
     ///
     /// - Throws: ``BLEError/Code/invalidArgument`` for an invalid name, ``BLEError/Code/unsupportedSystem`` if the
-    ///   kernel has no Bluetooth. If the program can't use the adapter, the adapter's state says why.
+    ///   kernel has no Bluetooth, ``BLEError/Code/systemFailure`` if something has run out, such as descriptors. If the
+    ///   program can't use the adapter, the adapter's state says why.
     public convenience init(awaiting name: String?) throws(BLEError) {
         try self.init(on: LinuxAdapter(name, mayBeMissing: true, of: .ofThisMachine), timeline: RealTimeline())
     }
@@ -69,7 +71,8 @@ public final class LinuxRadio: Radio {
     /// in.
     ///
     /// - Throws: ``BLEError/Code/unsupportedSystem`` if the kernel has no Bluetooth, ``BLEError/Code/permissionDenied``
-    ///   if the system doesn't let this program open Bluetooth sockets.
+    ///   if the system doesn't let this program open Bluetooth sockets, ``BLEError/Code/systemFailure`` if something has
+    ///   run out, such as descriptors.
     public convenience init(address: BluetoothAddress) throws(BLEError) {
         try self.init(on: LinuxAdapter(at: address, of: .ofThisMachine), timeline: RealTimeline())
     }
@@ -92,7 +95,7 @@ public final class LinuxRadio: Radio {
         self.adapter = adapter
         self.timeline = timeline
         self.loop = loop
-        management = try? ManagementSocket(adapter: adapter, loop: loop, timeline: timeline)
+        management = try LinuxRadio.openManagement(of: adapter, loop: loop, timeline: timeline)
         watch = AdapterWatch(adapter, management: management, loop: loop, timeline: timeline)
         settling = SettlingPeers(management: management, loop: loop, timeline: timeline)
         connecting = ConnectingPeers(management: management, timeline: timeline)
@@ -114,6 +117,21 @@ public final class LinuxRadio: Radio {
         guard let management else { return }
         loop.enqueue { [leftovers] in
             if let facts = adapter.facts { leftovers.restorePower(of: facts, through: management) }
+        }
+    }
+
+    /// The management socket; `nil` if the system gives none. If only something has run out, the radio is not opened:
+    /// all that it couldn't do would be said to lack a permission, for as long as it lives.
+    private static func openManagement(
+        of adapter: LinuxAdapter,
+        loop: EventLoop,
+        timeline: any Timeline
+    ) throws(BLEError) -> ManagementSocket? {
+        do throws(SystemError) {
+            return try ManagementSocket(adapter: adapter, loop: loop, timeline: timeline)
+        } catch {
+            guard error.isShortage else { return nil }
+            throw .system(error, call: "opening the management socket", operation: "open", object: adapter.name)
         }
     }
 }

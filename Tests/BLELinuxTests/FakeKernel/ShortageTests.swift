@@ -47,4 +47,26 @@ import Testing
         scan.cancel()
         withExtendedLifetime(radio) {}
     }
+
+    @Test(arguments: [EMFILE, ENFILE, ENOMEM, ENOBUFS])
+    func `who may open nothing more is not told to grant itself a permission`(_ error: Int32) async throws {
+        var failures: [BLEError] = []
+        // Each of the sockets of an advertisement: of the adapter, of the management, of notes.
+        for number in 1...8 {
+            let run = FakeRun(kernel: FakeKernel())
+            run.kernel.with { $0.fault = SystemFault(call: .socket, number: number, effect: .fails(error)) }
+            do {
+                try await run.advertise(run.radio()).cancel()
+            } catch let failure as BLEError {
+                failures.append(failure)
+            }
+            _ = await run.kernel.run(run.timeline, within: FakeRun.patience) { false }
+            #expect(run.kernel.leftovers.isEmpty && run.timeline.running == 0)
+        }
+        #expect(failures.count >= 2)
+        for failure in failures {
+            #expect(failure.code == .systemFailure && failure.systemError == error)
+            #expect(!failure.object.isEmpty && !failure.remedy.isEmpty)
+        }
+    }
 }
