@@ -90,12 +90,9 @@ final class PairingSettings: Sendable {
         guard let next = settings.first, state.withLock({ $0.holders > 0 }) else { return answer(nil) }
         let note = facts().flatMap { leftovers.note(KernelThing(next.leftover, 0, of: $0)) }
         next.set(true, management) { [self] failure in
-            if let failure {
-                note?.forget()
-                if next == .bondable { return answer(failure) }
-            } else {
-                keep(next, note)
-            }
+            // Without an answer the kernel may have switched it on.
+            if failure?.status == nil { keep(next, note) } else { note?.forget() }
+            if let failure, next == .bondable { return answer(failure) }
             switchOn(settings.dropFirst(), answer)
         }
     }

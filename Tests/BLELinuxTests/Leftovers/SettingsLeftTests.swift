@@ -65,6 +65,37 @@ import Testing
         #expect(left == (status == .success ? [] : [.bondable]))
     }
 
+    @Test(arguments: [ManagementStatus.success, .failed])
+    func `a setting that the kernel may have switched on, though it gave no answer, is switched off in the end`(
+        _ status: ManagementStatus
+    ) async throws {
+        let settings = PairingSettings(
+            management: kernel.management,
+            leftovers: leftovers,
+            timeline: kernel.timeline
+        ) { [facts] in
+            facts
+        }
+        let held = Events<Bool> { [kernel] yield in
+            kernel.loop.enqueue { settings.hold { yield($0 == nil) } }
+            return RadioActivity {}
+        }
+        try await answerInformation([.powered, .secureConnections])
+        #expect(await kernel.next()?.opcode == .setBondable)
+        kernel.timeline.fire()
+        #expect(await held.next() == false)
+        try kernel.answer(to: .setBondable, .success, with: Self.none)
+        settings.release()
+        // What comes next in any case.
+        kernel.management.submit(ManagementReadInformation()) { _ in }
+        let command = try await kernel.answer(status, with: Self.none)
+        try #require(command?.opcode == .setBondable)
+        #expect(command?.parameters == [0])
+        try await answerInformation([.powered])
+        try await settle()
+        #expect(left == (status == .success ? [] : [.bondable]))
+    }
+
     /// Receives pairings, until it sets the capability.
     private func receive() async throws -> Events<PairingReceptionEvent> {
         var surroundings = kernel.pairingSurroundings(keys: KernelKeys(management: kernel.management))
