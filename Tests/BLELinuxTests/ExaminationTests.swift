@@ -53,6 +53,21 @@ import Testing
         #expect(finding.kind == kind && finding.severity == .obstacle && finding.remedy.contains(remedy))
     }
 
+    @Test(arguments: [(ENOMEM, Diagnosis.Kind.noBluetooth, "Free some memory"), (EPERM, .socketsRefused, "container")])
+    func `adapters that the kernel doesn't list are not said to be missing`(
+        _ error: Int32,
+        _ kind: Diagnosis.Kind,
+        _ remedy: String
+    ) async throws {
+        kernel.with { $0.fault = SystemFault(call: .adapterList, number: 1, effect: .keepsFailing(error)) }
+        let finding = try only(try await examine(nil))
+        #expect(finding.kind == kind && finding.severity == .obstacle && finding.remedy.contains(remedy))
+        let failure = #expect(throws: BLEError.self) {
+            _ = try LinuxRadio(adapter: nil, on: kernel.kernel, timeline: StepTimeline())
+        }
+        #expect(failure?.systemError == error && failure?.remedy.contains(remedy) == true)
+    }
+
     @Test func `no adapter, or not the one that was named`() async throws {
         let diagnosis = try await examine(7)
         let named = try only(diagnosis)

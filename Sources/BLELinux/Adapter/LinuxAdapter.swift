@@ -62,8 +62,13 @@ final class LinuxAdapter: Sendable {
             refusal = error
         }
         try self.init(name, socket: socket, refusal: refusal, of: kernel)
-        // So that it is identified by its address from now on.
-        guard facts == nil, name == nil, !mayBeMissing else { return }
+        do throws(SystemError) {
+            // So that it is identified by its address from now on.
+            if try latest() != nil || name != nil || mayBeMissing { return }
+        } catch {
+            if name != nil || mayBeMissing { return }
+            throw .noBluetooth(error, call: "listing adapters", operation: "open", object: object)
+        }
         throw .noAdapter(operation: "open", object: object)
     }
 

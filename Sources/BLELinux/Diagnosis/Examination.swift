@@ -28,7 +28,7 @@ package final class Examination: Sendable {
     func run(_ result: @escaping @Sendable (Diagnosis) -> Void) {
         let loop: EventLoop
         do throws(SystemError) {
-            readAdapters(through: try FileDescriptor.hciSocket(of: kernel))
+            try readAdapters(through: try FileDescriptor.hciSocket(of: kernel))
             loop = try EventLoop(name: "ble-doctor", on: kernel)
         } catch {
             let isKnown = facts.withLock { facts in
@@ -48,8 +48,8 @@ package final class Examination: Sendable {
 
     // MARK: - The kernel's lists
 
-    private func readAdapters(through socket: consuming FileDescriptor) {
-        let listed = (try? socket.adaptersAsListed()) ?? []
+    private func readAdapters(through socket: consuming FileDescriptor) throws(SystemError) {
+        let listed = try socket.adaptersAsListed()
         let wanted = facts.withLock { $0.wanted }
         var adapters: [MachineFacts.Adapter] = []
         var others: [String] = []

@@ -4,8 +4,13 @@ internal import Glibc
 
 /// Obstacles to using an adapter at all.
 extension BLEError {
-    /// The kernel gave no Bluetooth socket.
-    static func noBluetooth(_ error: SystemError, operation: String, object: String) -> BLEError {
+    /// The kernel gave no Bluetooth socket, or lists no adapters on it.
+    static func noBluetooth(
+        _ error: SystemError,
+        call: String = "socket",
+        operation: String,
+        object: String
+    ) -> BLEError {
         var failure: BLEError
         switch error {
         case .addressFamilyNotSupported, .protocolNotSupported:
@@ -28,7 +33,7 @@ extension BLEError {
                     + "that allows it."
             )
         default:
-            failure = .system(error, call: "socket", operation: operation, object: object)
+            failure = .system(error, call: call, operation: operation, object: object)
         }
         failure.systemError = error.rawValue
         return failure
