@@ -205,6 +205,24 @@ import Testing
         for remedy in remedies { #expect(finding.remedy.contains(remedy), "\(finding.remedy)") }
     }
 
+    /// The kernel's path of the program, and the word of it in a command.
+    @Test(arguments: [
+        ("/opt/gateway (deleted)", "/opt/gateway"), ("/opt/my gateway", "'/opt/my gateway'"),
+        ("/opt/it's (deleted)", "'/opt/it'\\''s'"), ("/opt/gateway-1.2_b+c", "/opt/gateway-1.2_b+c"),
+    ])
+    func `the command that grants a capability finds the program, though it was replaced or has a strange name`(
+        _ path: String,
+        _ word: String
+    ) async throws {
+        kernel.with { state in
+            state.links["/proc/self/exe"] = path
+            Self.setCapabilities(1 << 13, &state)
+        }
+        let finding = try only(try await examine(nil))
+        #expect(finding.remedy.hasPrefix("Run \"sudo setcap 'cap_net_admin+ep' \(word)\" "))
+        #expect(!finding.object.contains("(deleted)"))
+    }
+
     @Test func `capabilities within a user namespace are none, and CAP_NET_RAW is only a limitation`() async throws {
         kernel.with { Self.setCapabilities(1 << 12, &$0) }
         let diagnosis = try await examine(nil)

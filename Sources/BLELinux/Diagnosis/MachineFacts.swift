@@ -79,7 +79,7 @@ extension MachineFacts {
             return Diagnosis.Finding(
                 .missingCapability,
                 severity,
-                rights.program,
+                rights.program.description,
                 cause: cause,
                 remedy: rights.remedy(for: capability)
             )

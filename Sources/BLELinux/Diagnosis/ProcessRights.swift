@@ -15,14 +15,13 @@ struct ProcessRights: Hashable, Sendable {
     /// Whether they apply only to a part of the system that excludes Bluetooth.
     var isInUserNamespace: Bool
     var surroundings: Surroundings
-    /// The path of the program.
-    var program: String
+    var program: ProgramPath
 
     init(of kernel: Kernel) {
         effective = wholeFile("/proc/self/status", of: kernel).flatMap { Self.effective(in: $0) }
         let map = textFile("/proc/self/uid_map", of: kernel)?.split(separator: " ") ?? []
         isInUserNamespace = !map.isEmpty && map != ["0", "0", "4294967295"]
-        program = destination(ofLink: "/proc/self/exe", of: kernel) ?? "PATH-OF-THE-PROGRAM"
+        program = ProgramPath(of: kernel)
         surroundings = Self.surroundings(on: kernel)
     }
 
@@ -56,14 +55,14 @@ struct ProcessRights: Hashable, Sendable {
         switch surroundings {
         case .shell:
             if isInUserNamespace { return "Run it outside the user namespace (unshare, bwrap, rootless podman)." }
-            return "Run \"sudo setcap '\(name)+ep' \(program)\" after each build, or run it as root."
+            return "Run \"sudo setcap '\(name)+ep' \(program.word)\" after each build, or run it as root."
         case .service(let unit):
             return "Run \"sudo systemctl edit \(unit)\", add \"AmbientCapabilities=\(name.uppercased())\" below "
                 + "[Service] (and to CapabilityBoundingSet=, if it is set), then \"sudo systemctl restart \(unit)\"."
         case .container:
             let option = "--cap-add=\(name.uppercased().dropFirst(4))"
             return "Start the container with \(option), by a Docker or podman that runs as root; in it, run "
-                + "the program as root, or give it the capability in the image: \"setcap '\(name)+ep' \(program)\"."
+                + "the program as root, or give it the capability in the image: \"setcap '\(name)+ep' \(program.word)\"."
         }
     }
 }

@@ -11,7 +11,7 @@ enum Capability: String {
 extension BLEError {
     /// The kernel requires a capability that this program lacks.
     static func missingCapability(_ capability: Capability, operation: String, object: String) -> BLEError {
-        let program = destination(ofLink: "/proc/self/exe") ?? "PATH-OF-THE-PROGRAM"
+        let program = ProgramPath().word
         return BLEError(
             .permissionDenied,
             operation: operation,
