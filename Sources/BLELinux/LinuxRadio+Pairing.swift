@@ -133,7 +133,8 @@ extension LinuxRadio {
             loop.enqueue { [self] in
                 let own = bonds.filter { $0.adapter == adapter.facts?.address }
                 @Sendable func load(_ presence: Bluetoothd.Presence) {
-                    keys.load(own, on: name, current: current, bluetoothd: presence) { [adapter] outcome in
+                    let kernel = adapter.kernel
+                    keys.load(own, on: name, current: current, bluetoothd: presence, of: kernel) { [adapter] outcome in
                         sink.finish(outcome.mapError { $0.error(of: adapter) })
                     }
                 }

@@ -178,6 +178,7 @@ final class KernelKeys: Sendable {
         on adapter: String,
         current: KernelKeyList?,
         bluetoothd: Bluetoothd.Presence,
+        of kernel: Kernel = .ofThisMachine,
         _ result: @escaping @Sendable (Result<Void, KeyObstacle>) -> Void
     ) {
         let peers = Set(bonds.map(\.peer))
@@ -192,10 +193,16 @@ final class KernelKeys: Sendable {
         let areLoaded = peers.isSubset(of: bonded.union(lasting ?? [])) && (lasting != nil || !peers.isEmpty)
         let contested = current.map { $0.contested(by: KernelKeyList(bonds)) } ?? []
         state.withLock { $0.contested = Set(contested.compactMap(\.lowEnergy)) }
+        var refusal: SystemError?
         let plan = Self.plan(for: bonds, current: current, areLoaded: areLoaded, bluetoothd: bluetoothd) {
-            let claim = KeyClaim.take(of: adapter)
-            state.withLock { $0.claim = claim }
-            return claim?.add(bonds)
+            do throws(SystemError) {
+                let claim = try KeyClaim.take(of: adapter, on: kernel)
+                state.withLock { $0.claim = claim }
+                return claim?.add(bonds)
+            } catch {
+                refusal = error
+                return nil
+            }
         }
         switch plan {
         case .nothing:
@@ -203,7 +210,7 @@ final class KernelKeys: Sendable {
             result(.success(()))
         case .refuse(let obstacle):
             note(bonds, areThere: false)
-            result(.failure(obstacle))
+            result(.failure(refusal.map { .system($0) } ?? obstacle))
         case .load(let keys):
             // A claim knows what was loaded; what the kernel has made since, for another part of this program, stays.
             let keys = current == nil ? reported.completing(keys) : keys

@@ -13,18 +13,20 @@ final class KeyClaim: Sendable {
     private struct Place { weak var claim: KeyClaim? }
     private static let places = Mutex<[String: Place]>([:])
 
-    private init(of adapter: String) throws(SystemError) {
-        socket = try FileDescriptor.namedSocket("blestreams/keys/\(adapter)")
+    private init(of adapter: String, on kernel: Kernel) throws(SystemError) {
+        socket = try FileDescriptor.namedSocket("blestreams/keys/\(adapter)", of: kernel)
     }
 
     /// The claim of this program; `nil` if another program has it.
-    static func take(of adapter: String) -> KeyClaim? {
-        places.withLock { places in
+    ///
+    /// - Throws: why the system gives none: whose the list is can't be known then.
+    static func take(of adapter: String, on kernel: Kernel = .ofThisMachine) throws(SystemError) -> KeyClaim? {
+        try places.withLock { places throws(SystemError) -> KeyClaim? in
             if let claim = places[adapter]?.claim { return claim }
             let claim: KeyClaim
             do throws(SystemError) {
-                claim = try KeyClaim(of: adapter)
-            } catch {
+                claim = try KeyClaim(of: adapter, on: kernel)
+            } catch .addressInUse {
                 return nil
             }
             places[adapter] = Place(claim: claim)

@@ -8,6 +8,8 @@ enum KeyObstacle: Error, Hashable, Sendable {
     case perhapsBluetoothd
     /// Another program of this library has set it.
     case anotherProgram
+    /// The system didn't let this program claim the list, so that whose it is can't be known.
+    case system(SystemError)
     /// The kernel refused the list.
     case management(ManagementFailure)
 
@@ -16,6 +18,8 @@ enum KeyObstacle: Error, Hashable, Sendable {
         let (cause, remedy): (String, String)
         switch self {
         case .management(let failure): return failure.error(operation: operation, object: object, adapter: adapter)
+        case .system(let error):
+            return .system(error, call: "claiming the adapter's keys", operation: operation, object: object)
         case .bluetoothd:
             cause =
                 "bluetoothd is running and has set the adapter's keys, in the one list that the kernel "

@@ -69,4 +69,24 @@ import Testing
             #expect(!failure.object.isEmpty && !failure.remedy.isEmpty)
         }
     }
+
+    @Test(arguments: [EMFILE, ENOMEM])
+    func `keys that this program can't claim are not said to be another program's`(_ error: Int32) async throws {
+        let run = FakeRun(kernel: FakeKernel())
+        let radio = try run.radio()
+        await run.kernel.idle()
+        run.kernel.with { $0.fault = SystemFault(call: .socket, number: 1, effect: .keepsFailing(error)) }
+        let outcome: Result<Void, BLEError> = try await run.first("restoring") {
+            radio.restore([], result: $0)
+        } _: {
+            $0
+        }.value
+        #expect(outcome.failure?.code == .systemFailure && outcome.failure?.systemError == error)
+        #expect(outcome.failure?.cause.contains("another program") == false)
+        // Nothing is left of that: the next try has them.
+        run.kernel.with { $0.fault = nil }
+        try await run.result("restoring") { radio.restore([], result: $0) }
+        #expect(run.kernel.with { $0.names.count } == 1)
+        withExtendedLifetime(radio) {}
+    }
 }

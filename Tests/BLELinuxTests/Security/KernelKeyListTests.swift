@@ -137,8 +137,8 @@ import Testing
 
     @Test func `radios of one program share what they have loaded`() throws {
         let adapter = "test-\(UInt64.random(in: 0 ... .max))"
-        let first = try #require(KeyClaim.take(of: adapter))
-        let second = try #require(KeyClaim.take(of: adapter))
+        let first = try #require(try KeyClaim.take(of: adapter))
+        let second = try #require(try KeyClaim.take(of: adapter))
         #expect(first.add(bonds) == bonds)
         #expect(second.add([other]) == bonds + [other])
         first.remove(.example)
