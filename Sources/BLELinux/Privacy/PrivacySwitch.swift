@@ -40,7 +40,7 @@ final class PrivacySwitch: Sendable {
     /// Starts, on the loop's thread; runs to its end even if nobody waits for it.
     func begin() {
         guard !privacy.isOn || key != nil else {
-            return sink.finish(.failure(adapter.whyUnusable(for: "set privacy", object: adapter.name)))
+            return sink.finish(.failure(.privacyLacksKey(adapter.name, facts.address)))
         }
         management.submit(ManagementReadInformation()) { [self] answer in
             switch answer {
@@ -125,6 +125,17 @@ final class PrivacySwitch: Sendable {
 }
 
 extension BLEError {
+    /// The keys were made for the adapters that were there when it was begun.
+    fileprivate static func privacyLacksKey(_ adapter: String, _ address: BluetoothAddress) -> BLEError {
+        BLEError(
+            .adapterNotReady,
+            operation: "set privacy",
+            object: adapter,
+            cause: "there is no key for the address \(address): the adapter was plugged in, or got it, a moment ago",
+            remedy: "Try again."
+        )
+    }
+
     /// bluetoothd sets privacy from its own configuration, whenever it starts and the adapter is off.
     static func privacyIsBluetoothds(_ adapter: String, isOn: Bool) -> BLEError {
         BLEError(

@@ -49,6 +49,17 @@ import Testing
         #expect(isPrivate() == false)
     }
 
+    @Test func `an adapter that came while its key was made is not said to be off`() async throws {
+        let radio = try run.radio()
+        let address = try #require(radio.adapterInfo.address)
+        let error = await error {
+            try await run.result("setting privacy") { radio.setPrivacy(AdapterPrivacy(isOn: true), result: $0) }
+        }
+        #expect(error?.code == .adapterNotReady && error?.cause.contains("\(address)") == true)
+        #expect(error?.remedy == "Try again." && error?.isFinal == false)
+        #expect(isPrivate() == false && radio.adapterInfo.state == .poweredOn)
+    }
+
     @Test func `an adapter with a link is left as it is, and the error names the peer`() async throws {
         let radio = try run.radio()
         let end = FakeRun.End(try await run.connect(radio, to: .example))
