@@ -96,4 +96,35 @@ final class CampaignDriverTests: Sendable {
         #expect(messages(driver.next).isEmpty)
         #expect(driver.state.withLock { $0.campaigns["c"]?.machine.counts.updating } == 0)
     }
+
+    @Test("an image that several campaigns wait for is asked for once on a connection, whatever plans come")
+    func askedForOnce() throws {
+        let (driver, _) = try driver()
+        for _ in 0..<2 {
+            driver.connected()
+            for name in ["c", "d", "c"] {
+                driver.received(MQTTMessage("blestreams/campaigns/\(name)/plan", try plan(image, devices)))
+            }
+            var changes: [MQTTSubscriptionChange] = []
+            while let change = driver.nextChange() { changes.append(change) }
+            #expect(changes.count { $0 == .subscribe("blestreams/images/\(image)") } == 1)
+            driver.interrupted()
+        }
+    }
+
+    @Test("an image is asked for again when a campaign needs it that comes behind the last one")
+    func askedForAgain() throws {
+        let (driver, _) = try driver()
+        driver.connected()
+        var changes: [MQTTSubscriptionChange] = []
+        for payload in [try plan(image, devices), [], try plan(image, devices)] {
+            driver.received(MQTTMessage("blestreams/campaigns/c/plan", payload))
+            while let change = driver.nextChange() { changes.append(change) }
+        }
+        let topic = "blestreams/images/\(image)"
+        #expect(
+            changes.filter { $0 == .subscribe(topic) || $0 == .unsubscribe(topic) }
+                == [.subscribe(topic), .unsubscribe(topic), .subscribe(topic)]
+        )
+    }
 }

@@ -80,6 +80,13 @@ extension CampaignDriver: BrokerDriver {
         guard canTake(plan, name) else { return }
         let hasImage = hasImage(plan.image)
         let isNew = state.withLock { state -> Bool? in
+            // Each subscription has the broker send the whole image, so there is one for all that wait for it.
+            let isAwaited = state.missingImages.contains(plan.image)
+            defer {
+                if !isAwaited, state.missingImages.contains(plan.image) {
+                    state.changes.append(.subscribe(topic(ofImage: plan.image)))
+                }
+            }
             guard state.campaigns[name] == nil else {
                 if !hasImage { state.campaigns[name]?.hasImage = false }
                 state.campaigns[name]?.isPlanned = true
@@ -93,7 +100,6 @@ extension CampaignDriver: BrokerDriver {
             state.changes.append(.subscribe(records(name)))
             return true
         }
-        if !hasImage, isNew != nil { state.withLock { $0.changes.append(.subscribe(topic(ofImage: plan.image))) } }
         switch isNew {
         case true?: hold(name)
         case false?:
