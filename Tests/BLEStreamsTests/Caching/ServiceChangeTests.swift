@@ -157,4 +157,45 @@ import Testing
             }
         }
     }
+
+    @Test func `a change behind forgotten services is told with the next discovery, and nothing is without one`()
+        async throws
+    {
+        try await Bench.run(serve: Bench.changing(to: [Self.moved])) { bench in
+            try await bench.peripheral.withLink { link in
+                let changes = link.serviceChanges.timeout(.seconds(60))
+                async let told = changes.first()
+                let before = try await link.discover()
+                let handle = try #require(before.characteristic(Bench.readable)).valueHandle
+                link.forgetServices()
+                #expect(try await link.discover() == before)
+                link.forgetServices()
+                try await link.write([0xFF], to: .handle(handle))
+                try await bench.time.sleep(for: .seconds(1))
+                let after = try await link.discover()
+                #expect(after != before)
+                let first = try await told
+                #expect(first == after)
+            }
+        }
+    }
+
+    @Test func `a change that could not be looked at is told with the next discovery`() async throws {
+        try await Bench.run(serve: Bench.changing(to: [Self.moved])) { bench in
+            try await bench.peripheral.withLink { link in
+                let changes = link.serviceChanges.timeout(.seconds(60))
+                async let told = changes.first()
+                let before = try await link.discover()
+                // Unlikely Error: the peripheral lets nobody look for services.
+                bench.air.faults.add(.replace(.where { $0.first == 0x11 }, with: [0x01, 0x10, 0x01, 0x00, 0x0E]))
+                try await link.write([0xFF], to: Bench.readable)
+                try await bench.time.sleep(for: .seconds(5))
+                bench.air.faults.removeAll()
+                let after = try await link.discover()
+                #expect(after != before)
+                let first = try await told
+                #expect(first == after)
+            }
+        }
+    }
 }

@@ -53,8 +53,12 @@ extension LinkMachine {
 
     /// The services are known: subscriptions continue, possibly with new handles; those of missing characteristics end.
     mutating func take(_ known: DatabaseTracker.Known, _ output: inout Output) {
+        defer { lastKnown = known.database }
         switch known.news {
-        case .first: resumeUnsure(in: known.database, &output)
+        case .first:
+            resumeUnsure(in: known.database, &output)
+            // The tracker has lost what it knew: the services were forgotten, or could not be discovered.
+            if let lastKnown, lastKnown != known.database { output.add { $0.changed = known.database } }
         case .unchanged:
             for id in subscriptions.keys.sorted() { settleDoubt(id, isSame: true, &output) }
         case .changed(let before, let affected):

@@ -37,6 +37,8 @@ struct LinkMachine: Sendable {
 
     // What is known of the peer's attributes.
     var tracker: DatabaseTracker
+    /// All services as they were when they were last known on this link, even if they were forgotten since.
+    var lastKnown: GATTDatabase?
     /// What was discovered of chosen services, as long as nothing else is known.
     var chosen = ChosenServices()
     /// The searches in progress, by the tracker's number.
