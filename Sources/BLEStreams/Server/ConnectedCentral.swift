@@ -46,6 +46,8 @@ public final class ConnectedCentral: Sendable {
         var encryption: RadioActivity?
         /// The address under which its bond is kept, if it has sent it on this link.
         var identity: BluetoothAddress?
+        /// Whether its file has, or has had on this link, a bond with it.
+        var hasStoredBond = false
     }
 
     /// The callers that wait for room in one queue.
@@ -128,6 +130,12 @@ public final class ConnectedCentral: Sendable {
     var identity: BluetoothAddress {
         get { state.withLock { $0.identity } ?? address }
         set { state.withLock { $0.identity = newValue } }
+    }
+
+    /// Whether its file has, or has had on this link, a bond with it.
+    var hasStoredBond: Bool {
+        get { state.withLock { $0.hasStoredBond } }
+        set { state.withLock { $0.hasStoredBond = newValue } }
     }
 
     /// Drops the link to this central.

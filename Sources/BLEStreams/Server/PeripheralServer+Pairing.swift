@@ -56,7 +56,7 @@ extension PeripheralServer {
         if let bond { served.store.remember(bond) }
         guard let central = central(at: address) else { return }
         if let bond {
-            central.identity = bond.peer
+            (central.identity, central.hasStoredBond) = (bond.peer, true)
             // What it configured before is kept from now on, and not every radio tells that the link is encrypted.
             central.keepSoon(self)
         }

@@ -270,6 +270,7 @@ public final class PeripheralServer: Sendable {
     func admit(_ link: any ATTLink, _ id: Int, _ kept: ServedCentrals.Kept) {
         let client = database.withLock { served.recall(kept.record, $0) }
         let central = ConnectedCentral(link: link, server: self, id: id, client: client, isBonded: kept.isBonded)
+        central.hasStoredBond = kept.hasStoredBond
         let isStopped = contents.withLock { state in
             if !state.isStopped {
                 central.retainUntilEnd()
@@ -303,7 +304,10 @@ public final class PeripheralServer: Sendable {
         let identity = central.identity
         let newer = centrals.contains { $0.id > central.id && $0.identity == identity && $0.served.isEncrypted }
         if newer { return }
-        database.withLock { served.keep(client, of: identity, isBonded: isEncrypted, $0) }
+        let hadBond = central.hasStoredBond
+        database.withLock {
+            served.keep(client, of: identity, isBonded: isEncrypted, hadStoredBond: hadBond, $0)
+        }
     }
 
     // MARK: - Watching

@@ -29,6 +29,8 @@ struct ServedCentrals: Sendable {
         var record: ServedRecord?
         /// Whether there is a bond with it.
         var isBonded: Bool
+        /// Whether the file has that bond; otherwise another program does.
+        var hasStoredBond = false
     }
 
     /// Reads the stored state of a central that has connected; calls back exactly once, immediately or later.
@@ -39,8 +41,9 @@ struct ServedCentrals: Sendable {
     ) {
         store.perform(on: timeline) {
             let record = store.record(of: central)
-            let isBonded = record.served != nil || record.bonds?.isEmpty == false
-            answer(Kept(record: record.served, isBonded: isBonded))
+            let hasBond = record.bonds?.isEmpty == false
+            let isBonded = record.served != nil || hasBond
+            answer(Kept(record: record.served, isBonded: isBonded, hasStoredBond: hasBond))
         }
     }
 
@@ -60,18 +63,30 @@ struct ServedCentrals: Sendable {
 
     /// Stores what a central has configured.
     ///
-    /// - Parameter isBonded: whether the link is or was encrypted, with a key that both sides keep.
-    func keep(_ client: ServerClient, of central: BluetoothAddress, isBonded: Bool, _ database: AttributeDatabase) {
+    /// - Parameters:
+    ///   - isBonded: whether the link is or was encrypted, with a key that both sides keep.
+    ///   - hadStoredBond: whether the file had the bond during the link: then nothing is kept without it.
+    func keep(
+        _ client: ServerClient,
+        of central: BluetoothAddress,
+        isBonded: Bool,
+        hadStoredBond: Bool,
+        _ database: AttributeDatabase
+    ) {
         guard isBonded, central.subkind == .public || central.subkind == .randomStatic else { return }
         let isCurrent = client.isChangeAware && client.knows(database)
-        let record = ServedRecord(
+        let served = ServedRecord(
             databaseHash: Data(isCurrent ? database.computedHash() : []),
             configurations: client.configurations.sorted { $0.key < $1.key }.map {
                 ServedRecord.Configuration(valueHandle: $0.key, value: $0.value)
             },
             features: client.features.rawValue
         )
-        let isEmpty = record.configurations.isEmpty && record.features == 0
-        store.update(central) { $0.served = isEmpty ? nil : record }
+        let isEmpty = served.configurations.isEmpty && served.features == 0
+        store.update(central) { record in
+            // The bond may have gone meanwhile. It is looked for here, since another program may have removed it.
+            let isForgotten = hadStoredBond && record.bonds?.isEmpty != false
+            record.served = isEmpty || isForgotten ? nil : served
+        }
     }
 }

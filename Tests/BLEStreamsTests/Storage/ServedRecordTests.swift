@@ -1,4 +1,5 @@
 import BLEProtocol
+import BLESimulator
 import FoundationEssentials
 import RadioDoubles
 import Testing
@@ -36,5 +37,39 @@ import Testing
             read.add(kept.isBonded || kept.record != nil)
         }
         #expect(read.all == [false] && store.record(of: Self.central).isEmpty)
+    }
+
+    @Test(.timeLimit(.minutes(10)))
+    func `a link that ends behind the bond brings nothing of a forgotten central back`() async throws {
+        let store = PeerStore.inMemory()
+        let (before, after) = (Recorder<Bool>(), Recorder<PeerRecord>())
+        try await VirtualTime.run { time in
+            let air = SimulatedAir(time)
+            let (near, far) = (air.adapter(), air.adapter())
+            let central = try await Central.open(.radio(near), store: .inMemory())
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    try await Bench.description.run(on: .radio(far), store: store) { server in
+                        for try await change in server.subscriptions(of: Bench.notifying) where change.isSubscribed {
+                            try await time.sleep(for: .seconds(5))
+                            before.add(store.record(of: near.address).served != nil)
+                            store.forgetBonds(with: near.address)
+                            change.central.disconnect()
+                        }
+                    }
+                }
+                let error = await bleError {
+                    try await central.peripheral(far.address).withLink { link in
+                        try await link.pair()
+                        for try await _ in link.notifications(of: Bench.notifying) {}
+                    }
+                }
+                #expect(error?.code == .disconnected)
+                try await time.sleep(for: .seconds(5))
+                after.add(store.record(of: near.address))
+                group.cancelAll()
+            }
+        }
+        #expect(before.all == [true] && after.all == [PeerRecord()])
     }
 }
