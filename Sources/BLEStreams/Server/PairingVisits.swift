@@ -10,11 +10,18 @@ final class PairingVisits: Sendable {
         let end = Ending<Void>()
     }
 
+    private struct State {
+        /// The centrals that are pairing, by the addresses of their links.
+        var open: [BluetoothAddress: Visit] = [:]
+        /// How many receptions have ended: they open nothing any more.
+        var ended = 0
+    }
+
     private let answers: PairingAnswers?
     private let timeline: any Timeline
     private let visits: AsyncStream<Visit>
     private let bell: AsyncStream<Visit>.Continuation
-    private let open = Mutex<[BluetoothAddress: Visit]>([:])
+    private let state = Mutex(State())
     /// Whether the radio reports each failed pairing.
     private let isReceiving = Mutex(false)
 
@@ -30,25 +37,37 @@ final class PairingVisits: Sendable {
         set { isReceiving.withLock { $0 = newValue } }
     }
 
-    /// The callbacks for the radio.
+    /// The callbacks for the radio, until ``endAll()``.
     var reception: PairingReception {
         guard let answers else { return .refused }
+        let ended = state.withLock { $0.ended }
         return PairingReception(answers.capability, outOfBand: answers.outOfBand) { [self] central in
             let visit = Visit()
-            let former = open.withLock { open in
-                defer { open[central] = visit }
-                return open[central]
+            let (isOpen, former) = state.withLock { state -> (Bool, Visit?) in
+                guard state.ended == ended else { return (false, nil) }
+                defer { state.open[central] = visit }
+                return (true, state.open[central])
             }
             former?.end.end()
-            bell.yield(visit)
+            if isOpen { bell.yield(visit) }
             return visit.questions.interview(answers.capability)
         }
     }
 
     /// A central's pairing has ended: its questions are withdrawn.
     func end(_ central: BluetoothAddress) {
-        let visit = open.withLock { $0.removeValue(forKey: central) }
+        let visit = state.withLock { $0.open.removeValue(forKey: central) }
         visit?.end.end()
+    }
+
+    /// The reception has ended, and tells of no pairing any more: all questions are withdrawn.
+    func endAll() {
+        let visits = state.withLock { state in
+            state.ended += 1
+            defer { state.open = [:] }
+            return Array(state.open.values)
+        }
+        for visit in visits { visit.end.end() }
     }
 
     /// Answers until the task is cancelled.

@@ -38,6 +38,7 @@ extension PeripheralServer {
 
     /// Warns that pairings are no longer answered; if the reception never began, its caller gets the failure instead.
     private func pairingsEnded(_ error: BLEError) {
+        visits.endAll()
         guard visits.areReceived else { return }
         visits.areReceived = false
         // If the adapter is lost, the server ends for that reason.

@@ -159,6 +159,7 @@ public final class PeripheralServer: Sendable {
         advertised.ended()
         for activity in activities.reversed() { activity.cancel() }
         visits.areReceived = false
+        visits.endAll()
     }
 
     /// Ends advertising and listening, drops all links, and waits until they are down, within a time limit.
@@ -169,6 +170,7 @@ public final class PeripheralServer: Sendable {
         }
         advertised.finish()
         for activity in activities.reversed() { activity.cancel() }
+        visits.endAll()
         for watcher in watchers { watcher.finish(nil) }
         serving.finish(nil)
         backlogBoard.finish(nil)

@@ -252,4 +252,44 @@ import Testing
             #expect(warning.remedy.hasPrefix("Test. ") && warning.remedy.contains("LocalPeripheral.run"))
         }
     }
+
+    /// What takes the reception away while somebody is asked.
+    enum Loss: CaseIterable { case ofPairings, ofListening }
+
+    @Test(arguments: Loss.allCases)
+    func `nobody is asked any more once the reception has ended in the middle of a pairing`(loss: Loss) async throws {
+        let failure = BLEError(.busy, operation: "serve", object: "on hci7", cause: "test", remedy: "Test.")
+        let (isAsked, isWithdrawn) = (Flag(), Flag())
+        try await VirtualTime.run { time in
+            let air = SimulatedAir(time)
+            let far = air.adapter(name: "hci7")
+            let puppet = PuppetRadio(far)
+            let device = try await Central.open(.radio(air.adapter()), store: .inMemory()).peripheral(far.address)
+            let slow = PairingAnswers(compares: { _ in
+                isAsked.set()
+                do { try await time.sleep(for: .seconds(600)) } catch { isWithdrawn.set() }
+                return false
+            })
+            var description = Self.description(slow)
+            // Keeps the links of an interruption; the next reception begins behind the end of this test.
+            description.resuming = .exponential(from: .seconds(60), to: .seconds(60), jitter: 0)
+            try await withThrowingTaskGroup(of: Void.self) { [description] group in
+                group.addTask {
+                    // The link is up until the peripheral is no longer served: the pairing doesn't end by itself.
+                    let agrees = PairingAnswers(compares: { _ in true })
+                    _ = await bleError { try await device.withLink { try await $0.pair(answers: agrees) } }
+                }
+                try await description.run(on: puppet, warning: { _ in }) { server in
+                    while !isAsked.isSet { try await time.sleep(for: .milliseconds(10)) }
+                    switch loss {
+                    case .ofPairings: puppet.tellPairingReceiver(.ended(failure))
+                    case .ofListening: puppet.tellListener(.failed(failure))
+                    }
+                    try await time.sleep(for: .milliseconds(1))
+                    #expect(isWithdrawn.isSet && server.centrals.count == 1)
+                }
+                try await group.waitForAll()
+            }
+        }
+    }
 }
