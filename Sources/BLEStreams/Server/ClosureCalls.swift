@@ -12,19 +12,38 @@ final class ClosureCalls: Sendable {
 
     /// The calls of one central.
     private struct Lane: Sendable {
+        let central: Int
         let calls: AsyncStream<Waiting<Call>>
         let bell: AsyncStream<Waiting<Call>>.Continuation
         let end = Ending<any Error>()
         let isEmptied = Ending<Void>()
 
-        init() { (calls, bell) = AsyncStream.makeStream() }
+        init(_ central: Int) {
+            self.central = central
+            (calls, bell) = AsyncStream.makeStream()
+        }
+    }
+
+    /// A lane that takes calls.
+    private struct OpenLane {
+        let lane: Lane
+        /// How many of its calls wait or are being made.
+        var unfinished = 0
+        /// Whether its central has left. A later call still follows the earlier ones; with the last one, it is closed.
+        var hasLeft: Bool
+    }
+
+    private struct State {
+        var lanes: [Int: OpenLane] = [:]
+        /// Whether nothing makes calls any more.
+        var isOver = false
     }
 
     private let timeline: any Timeline
     private let allowance = Allowance()
     private let lanes: AsyncStream<Lane>
     private let bell: AsyncStream<Lane>.Continuation
-    private let open = Mutex<[Int: Lane]>([:])
+    private let state = Mutex(State())
 
     init(on timeline: any Timeline) {
         self.timeline = timeline
@@ -32,14 +51,25 @@ final class ClosureCalls: Sendable {
     }
 
     /// Queues a call behind the earlier ones of the same central; returns whether there is room for it.
-    func add(_ central: Int, _ call: @escaping Call) -> Bool {
+    ///
+    /// - Parameter hasLeft: whether the central has left; true before ``end(_:)`` is called for it. What it sent last may
+    ///   come here at the same time as the news that it has left, or after that.
+    func add(_ central: Int, hasLeft: @autoclosure () -> Bool, _ call: @escaping Call) -> Bool {
         guard let place = allowance.place(for: central) else { return false }
-        let (lane, isNew) = open.withLock { open in
-            if let lane = open[central] { return (lane, false) }
-            let lane = Lane()
-            open[central] = lane
-            return (lane, true)
+        let (lane, isNew, isLate) = state.withLock { state in
+            if let open = state.lanes[central] {
+                state.lanes[central]?.unfinished += 1
+                return (open.lane, false, false)
+            }
+            // Asked under the lock: if it has not left yet, its end comes later, and finds the lane.
+            let (lane, isLate) = (Lane(central), hasLeft())
+            // Nothing would close it, or make its calls.
+            if !isLate || !state.isOver {
+                state.lanes[central] = OpenLane(lane: lane, unfinished: 1, hasLeft: isLate)
+            }
+            return (lane, true, isLate)
         }
+        if isLate { lane.end.end(CancellationError()) }
         if isNew { bell.yield(lane) }
         lane.bell.yield(Waiting(element: call, place: place))
         return true
@@ -51,34 +81,65 @@ final class ClosureCalls: Sendable {
     /// The central has left: calls that it waits for are cancelled. Writes without response still run to their end or
     /// limit.
     func end(_ central: Int) {
-        guard let lane = open.withLock({ $0.removeValue(forKey: central) }) else { return }
+        let found = state.withLock { state -> (lane: Lane, isClosed: Bool)? in
+            guard let open = state.lanes[central] else { return nil }
+            let isClosed = open.unfinished == 0 || state.isOver
+            if isClosed { state.lanes[central] = nil } else { state.lanes[central]?.hasLeft = true }
+            return (open.lane, isClosed)
+        }
+        guard let found else { return }
+        if found.isClosed { found.lane.bell.finish() }
+        found.lane.end.end(CancellationError())
+    }
+
+    /// A call has been made: if it was the last one of a central that has left, its lane is closed.
+    private func finished(_ lane: Lane) {
+        let isClosed = state.withLock { state in
+            guard var open = state.lanes[lane.central], open.lane.end === lane.end else { return false }
+            open.unfinished -= 1
+            let isClosed = open.hasLeft && open.unfinished == 0
+            state.lanes[lane.central] = isClosed ? nil : open
+            return isClosed
+        }
+        if isClosed { lane.bell.finish() }
+    }
+
+    /// Takes no more calls in a lane, whose calls have ended or taken too long.
+    private func close(_ lane: Lane) {
+        state.withLock { state in
+            if state.lanes[lane.central]?.lane.end === lane.end { state.lanes[lane.central] = nil }
+        }
         lane.bell.finish()
-        lane.end.end(CancellationError())
     }
 
     /// Makes the calls until the task is cancelled.
     func run() async {
         await withDiscardingTaskGroup { group in
             for await lane in lanes {
-                group.addTask { [timeline] in await Self.work(lane, timeline) }
+                group.addTask { await self.work(lane) }
             }
             group.cancelAll()
         }
         // Nothing makes later calls: they are not kept.
         bell.finish()
+        state.withLock { state in
+            state.isOver = true
+            state.lanes = state.lanes.filter { !$0.value.hasLeft }
+        }
     }
 
-    private static func work(_ lane: Lane, _ timeline: any Timeline) async {
+    private func work(_ lane: Lane) async {
         await withDiscardingTaskGroup { group in
             group.addTask {
                 for await call in lane.calls {
                     await call.element(lane.end)
                     // Its place is free only now that it has told all that it tells.
                     withExtendedLifetime(call.place) {}
+                    self.finished(lane)
                 }
                 lane.isEmptied.end()
             }
-            let limit = (duration: patience, error: { @Sendable () -> any Error in CancellationError() })
+            let limit = (duration: Self.patience, error: { @Sendable () -> any Error in CancellationError() })
             try? await reply(on: timeline) { (finish: @escaping @Sendable (Result<Void, any Error>) -> Void) in
                 lane.end.whenEnded { _ in finish(.success(())) }
             }
@@ -86,6 +147,7 @@ final class ClosureCalls: Sendable {
                 (finish: @escaping @Sendable (Result<Void, any Error>) -> Void) in
                 lane.isEmptied.whenEnded { finish(.success(())) }
             }
+            self.close(lane)
             group.cancelAll()
         }
     }

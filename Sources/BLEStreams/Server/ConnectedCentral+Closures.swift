@@ -55,7 +55,7 @@ extension ConnectedCentral {
             return
         }
         let limit = server.maximumLength(at: read.handle)
-        let isTaken = server.calls.add(id) { end in
+        let isTaken = server.calls.add(id, hasLeft: bearer.end != nil) { end in
             await self.call(answer, by: end, server, "read", read.handle, object) {
                 let value = try await closure(self)
                 guard value.count <= limit else {
@@ -89,7 +89,7 @@ extension ConnectedCentral {
         guard let closure = closures.write else { return }
         let limit = server.maximumLength(at: write.handle)
         let name = server.characteristic(at: write.handle)
-        let isTaken = server.calls.add(id) { end in
+        let isTaken = server.calls.add(id, hasLeft: bearer.end != nil) { end in
             // A write without response is still carried out after its central has left.
             await self.call(answer, by: answer == nil ? Ending() : end, server, "write", write.handle, object) {
                 let value = try await self.whole(write, closures.read, limit)
