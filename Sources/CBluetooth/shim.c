@@ -237,16 +237,18 @@ int CBluetooth_filter_scanning(int socket) {
 int CBluetooth_filter_links(int socket) {
     // The advertisements of every scan are LE Meta events too: their subevent stands behind packet type, event and length.
     enum { SUBEVENT = 3, ADVERTISING = 0x02, DIRECTED = 0x0B, EXTENDED = 0x0D, EVERYTHING = 0xFFFF };
-    // Of the kernel's commands the two that ask for a link, LE (Extended) Create Connection, with their octets turned round.
-    enum { CREATE = 0x0D20, CREATE_EXTENDED = 0x4320 };
+    // Of the commands those that ask for a link, LE Create Connection and both forms of LE Extended Create Connection, with
+    // their octets turned round.
+    enum { CREATE = 0x0D20, CREATE_EXTENDED = 0x4320, CREATE_EXTENDED_V2 = 0x8520 };
     struct sock_filter steps[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_LEN, 0),
-        BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, SUBEVENT, 0, 11),
+        BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, SUBEVENT, 0, 12),
         BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 0),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, HCI_COMMAND_PKT, 0, 3),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, HCI_COMMAND_PKT, 0, 4),
         BPF_STMT(BPF_LD | BPF_H | BPF_ABS, 1),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, CREATE, 7, 0),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, CREATE_EXTENDED, 6, 7),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, CREATE, 8, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, CREATE_EXTENDED, 7, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, CREATE_EXTENDED_V2, 6, 7),
         BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 1),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, EVT_LE_META_EVENT, 0, 4),
         BPF_STMT(BPF_LD | BPF_B | BPF_ABS, SUBEVENT),

@@ -35,7 +35,9 @@ package enum HCILinkEvent: Hashable, Sendable {
 
     private static let commandPacket: UInt8 = 0x01
     private static let createConnection: UInt16 = 0x200D
-    private static let extendedCreateConnection: UInt16 = 0x2043
+    private static let extendedCreateConnections: [UInt16] = [0x2043, 0x2085]
+    /// LE Create Connection, and LE Extended Create Connection in both versions.
+    package static let connectionCommands: [UInt16] = [createConnection] + extendedCreateConnections
     private static let eventPacket: UInt8 = 0x04
     private static let disconnectionComplete: UInt8 = 0x05
     private static let lowEnergyMeta: UInt8 = 0x3E
@@ -75,7 +77,7 @@ package enum HCILinkEvent: Hashable, Sendable {
         guard reader.uint8() != nil, let opcode = reader.uint16() else { return nil }
         switch opcode {
         case createConnection: return .connecting(isExtended: false)
-        case extendedCreateConnection: return .connecting(isExtended: true)
+        case _ where extendedCreateConnections.contains(opcode): return .connecting(isExtended: true)
         default: return nil
         }
     }

@@ -69,6 +69,18 @@ import Testing
         [0x01, 0x43, 0x20, 0x1A, 0x00, 0x00, 0x01] + address
         + [0x01, 0x60, 0x00, 0x60, 0x00, 0x18, 0x00, 0x28, 0x00, 0x00, 0x00, 0xF4, 0x01, 0x00, 0x00, 0x00, 0x00]
 
+    /// LE Extended Create Connection [v2] to the same: an advertising set and a subevent stand before the filter.
+    private static let createInSubevent: [UInt8] =
+        [0x01, 0x85, 0x20, 0x1C, 0x00, 0x00, 0x00, 0x00, 0x01] + address
+        + [0x01, 0x60, 0x00, 0x60, 0x00, 0x18, 0x00, 0x28, 0x00, 0x00, 0x00, 0xF4, 0x01, 0x00, 0x00, 0x00, 0x00]
+
+    @Test func `every command that asks for a link is understood`() {
+        #expect(HCILinkEvent(decoding: Self.create) == .connecting(isExtended: false))
+        #expect(HCILinkEvent(decoding: Self.createExtended) == .connecting(isExtended: true))
+        #expect(HCILinkEvent(decoding: Self.createInSubevent) == .connecting(isExtended: true))
+        #expect(HCILinkEvent.connectionCommands == [0x200D, 0x2043, 0x2085])
+    }
+
     @Test func `a link that can begin in the way of Bluetooth 4 only is on 1M`() {
         var table = LinkConditionTable()
         func receive(_ packet: [UInt8]) { _ = HCILinkEvent(decoding: packet).flatMap { table.received($0) } }
@@ -77,6 +89,11 @@ import Testing
         #expect(table[0x40]?.sendingPHY == .le1M && table[0x40]?.receivingPHY == .le1M)
         // To whoever advertises on 2M the link is on 2M.
         receive(Self.createExtended)
+        receive(Self.connected)
+        #expect(table[0x40]?.sendingPHY == nil && table[0x40]?.receivingPHY == nil)
+        // Nor does a request of the second form tell: the link is on the PHY of the advertising.
+        receive(Self.create)
+        receive(Self.createInSubevent)
         receive(Self.connected)
         #expect(table[0x40]?.sendingPHY == nil && table[0x40]?.receivingPHY == nil)
         // It was the other side that connected.

@@ -100,8 +100,6 @@ struct HCIScanMachine {
     private static let invalidParameters: UInt8 = 0x12
     private static let scanOpcodes: [UInt16] = [0x200B, 0x200C, 0x2041, 0x2042]
     private static let enableOpcodes: [UInt16] = [0x200C, 0x2042]
-    /// LE Create Connection and its extended forms.
-    private static let connectOpcodes: [UInt16] = [0x200D, 0x2043, 0x2085]
 
     /// How it listens now.
     private(set) var manner: Manner
@@ -131,7 +129,7 @@ struct HCIScanMachine {
 
     /// A command has ended: one of this scan, or of any program.
     mutating func commandEnded(opcode: UInt16, status: UInt8, returned: ArraySlice<UInt8>) -> Output {
-        if Self.connectOpcodes.contains(opcode) { return connectionAttemptEnded() }
+        if HCILinkEvent.connectionCommands.contains(opcode) { return connectionAttemptEnded() }
         switch state {
         case .asking where opcode == Command.readSupportedCommands.opcode:
             generation = status == 0 && Self.knowsExtendedScanning(returned) ? .extended : .legacy
@@ -162,7 +160,7 @@ struct HCIScanMachine {
 
     /// A command of any program is under way.
     mutating func commandStarted(opcode: UInt16) -> Output {
-        guard Self.connectOpcodes.contains(opcode) else { return Output() }
+        guard HCILinkEvent.connectionCommands.contains(opcode) else { return Output() }
         isConnecting = true
         // The kernel ends every scan before it connects.
         doubted = nil
