@@ -93,6 +93,12 @@ import Testing
         (["proxy", "--make-key", "--capture", "air.btsnoop"], "--capture"),
         (["notify", Demo.values, Demo.counting, "--plot", "--raw"], "--plot and --raw"),
         (["notify", Demo.values, Demo.counting, "--plot", "--text"], "--plot and --text"),
+        (["read", Demo.values, Demo.readOnly, "--text", "--json"], "--text and --json"),
+        (["--json", "read", Demo.values, Demo.readOnly, "--text"], "--text and --json"),
+        (["notify", Demo.values, Demo.counting, "--text", "--json"], "--text and --json"),
+        (["help", "scan", "--json"], "--json"),
+        (["--json", "help", "--schema"], "--json"),
+        (["completions", "bash", "--json"], "--json"),
     ])
     func `a wrong call is refused with status 2 and names the culprit`(
         _ arguments: [String],

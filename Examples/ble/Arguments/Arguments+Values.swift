@@ -23,6 +23,13 @@ extension Arguments {
         }
     }
 
+    /// Refuses `--json`, for a command whose result is a text for another program or for a person.
+    func refuseJSON(of command: String) throws(UsageError) {
+        guard !has("json") else {
+            throw UsageError("--json has no meaning for \(command), which prints no objects: omit it")
+        }
+    }
+
     /// A duration in seconds, with or without a fraction.
     func seconds(_ name: String) throws(UsageError) -> Duration? {
         guard let text = last(name) else { return nil }

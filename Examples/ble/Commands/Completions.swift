@@ -16,6 +16,7 @@ struct Completions: Command {
 
     init(_ arguments: Arguments) throws(UsageError) {
         try arguments.refuseAdapterUse(by: Self.name)
+        try arguments.refuseJSON(of: Self.name)
         switch try arguments.parameters(Self.parameters)[0] {
         case "bash": script = CompletionScript.bash
         case "zsh": script = CompletionScript.zsh

@@ -14,6 +14,7 @@ struct HelpCommand: Command {
 
     init(_ arguments: Arguments) throws(UsageError) {
         try arguments.refuseAdapterUse(by: Self.name)
+        try arguments.refuseJSON(of: Self.name)
         if arguments.words.count > 1 { throw UsageError("'\(arguments.words[1])' is an extra argument") }
         let wishes = [arguments.has("manual"), arguments.has("schema"), !arguments.words.isEmpty].filter { $0 }
         guard wishes.count < 2 else { throw UsageError("--manual, --schema and COMMAND exclude each other") }

@@ -28,7 +28,14 @@ struct ValueStyle: Sendable {
         switch (arguments.has("raw"), arguments.has("text")) {
         case (true, true): throw UsageError("--raw and --text exclude each other")
         case (true, false): form = .raw
-        case (false, true): form = .text
+        case (false, true):
+            guard !arguments.has("json") else {
+                throw UsageError(
+                    "--text and --json exclude each other: with --json a value that is UTF-8 is also shown as text, "
+                        + "so omit --text"
+                )
+            }
+            form = .text
         case (false, false): form = .readable
         }
         uuid = name.descriptor ?? name.reference.uuid
