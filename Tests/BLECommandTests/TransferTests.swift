@@ -58,6 +58,18 @@ import Testing
         }
     }
 
+    @Test func `what came of a message for a pipe is lost when it breaks off, which is said`() async throws {
+        try await withFolder { folder in
+            let path = folder.appending(path: "message").path
+            try #require(mkfifo(path, 0o600) == 0)
+            let run = try await CommandRun.run("transfer", Demo.trouble, Demo.torn, "--output", path)
+            #expect(run.status == 1 && run.output.isEmpty)
+            #expect(run.complaint.contains("the 2560 octets received are lost: \(path) is"), "\(run.complaint)")
+            #expect(run.complaint.contains("--output with a regular file"), "\(run.complaint)")
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["message"])
+        }
+    }
+
     @Test func `a message that never ends is given up in time`() async throws {
         let run = try await CommandRun.run("transfer", Demo.trouble, Demo.mute, "--timeout", "1")
         #expect(run.status == 1 && run.complaint.contains("timed out"))

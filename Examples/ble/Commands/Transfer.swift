@@ -16,8 +16,9 @@ struct Transfer: Command {
     ]
     static let notes = """
         Without --output the message goes to standard output unchanged, with --json as an object. If it breaks off, the
-        received part is kept in the same folder as FILE.partial. With --eom-at-end, a message ends too early if its
-        data happens to end in MARK at the end of a chunk: use it only for devices that require it.
+        received part is kept in the same folder as FILE.partial; where FILE is a pipe or a device, it is lost. With
+        --eom-at-end, a message ends too early if its data happens to end in MARK at the end of a chunk: use it only for
+        devices that require it.
         """
 
     /// A message without an end must not fill the memory.
@@ -93,7 +94,13 @@ struct Transfer: Command {
             return
         }
         do {
-            guard let path = try file.keepPartial(octets) else { return }
+            guard let path = try file.keepPartial(octets) else {
+                guard !octets.isEmpty else { return }
+                return log.say(
+                    "the \(octets.count) octets received are lost: \(file.path) is not a regular file, and gets whole "
+                        + "messages only; --output with a regular file would have kept them"
+                )
+            }
             log.say("the \(octets.count) octets received are in \(path)")
         } catch {
             log.say("the \(octets.count) octets received could not be stored: \(error)")

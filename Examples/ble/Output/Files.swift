@@ -65,7 +65,8 @@ struct MessageFile {
         }
     }
 
-    /// Keeps a partial message beside the file; returns its path, or `nil` if there is nothing to keep.
+    /// Keeps a partial message beside the file; returns its path, or `nil` if there is nothing to keep, or no place
+    /// beside it: nobody would look for that next to a pipe or a device.
     func keepPartial(_ octets: [UInt8]) throws -> String? {
         if let unfinished { unlink(unfinished) }
         guard !octets.isEmpty, unfinished != nil else { return nil }
