@@ -17,7 +17,8 @@ final class CommandRun: Sendable {
     /// Beside the test bundle: both are products of the same build.
     static let program = program("ble")
 
-    private static func program(_ name: String) -> String {
+    /// Where a built program is.
+    static func program(_ name: String) -> String {
         URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
             .deletingLastPathComponent().appending(path: name).path
     }

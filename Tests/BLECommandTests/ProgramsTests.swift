@@ -149,4 +149,29 @@ import Testing
         let own = run.output.filter { !$0.contains("the visitor") }
         #expect(own.suffix(2) == ["Centrals that were told of the end: 1.", "Ended."], "\(run.output)")
     }
+
+    /// The visitor sends SIGTERM itself, behind its third value.
+    @Test(arguments: [("TERM", SIGTERM, SIGINT, 4), ("INT", SIGINT, SIGTERM, 3)] as [(String, Int32, Int32, Int)])
+    func `a signal that is ignored at the start doesn't end server, and the other one does`(
+        _ name: String,
+        _ ignored: Int32,
+        _ other: Int32,
+        _ count: Int
+    ) async throws {
+        let script = "trap '' \(name); exec \"$0\" server --simulated"
+        let child = try Child("/bin/sh", ["-c", script, CommandRun.program("Programs")])
+        let (output, errors) = (LineReader(child.output), LineReader(child.errors))
+        var values: [String] = []
+        while values.count < count, let line = await output.next() {
+            guard line.contains("the visitor has received") else { continue }
+            values.append(line)
+            if values.count == 1 { kill(child.process, ignored) }
+        }
+        #expect(values.count == count && !values.contains { $0.contains("-273.15") }, "\(values)")
+        kill(child.process, other)
+        let own = await output.rest().filter { !$0.contains("the visitor") }
+        #expect(own.suffix(2) == ["Centrals that were told of the end: 1.", "Ended."], "\(own)")
+        _ = await errors.rest()
+        #expect(await Child.exitStatus(of: child.process) == 0)
+    }
 }
