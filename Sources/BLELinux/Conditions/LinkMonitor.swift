@@ -22,6 +22,13 @@ final class LinkMonitor: Sendable {
         var observers: [UInt16: Observers<@Sendable () -> Void>] = [:]
         /// The observers of ended links.
         var endObservers = Observers<@Sendable () -> Void>()
+        /// Who waits until the outcome of what was asked is known.
+        var attemptObservers = Observers<@Sendable () -> Void>()
+
+        /// Those who wait, once, if nothing is asked any more.
+        mutating func takeAttemptObservers() -> [@Sendable () -> Void] {
+            asked == nil ? attemptObservers.removeAll() : []
+        }
 
         mutating func note(_ event: HCILinkEvent, _ now: Duration) {
             switch event {
@@ -80,11 +87,29 @@ final class LinkMonitor: Sendable {
         return state.withLock { state in state.made.filter { $0.value <= latest }.keys.sorted() }
     }
 
-    /// Whether the controller is making a link for the kernel, and not only listening for a peer.
-    var isLinkBeingMade: Bool {
-        // A command that the controller refuses has no report.
-        let earliest = timeline.now - HCIScanMachine.connectDeadline
-        return state.withLock { $0.asked.map { $0 > earliest } ?? false }
+    /// Reports once, on the loop's thread, that the controller is no longer making a link for the kernel, or has had
+    /// its time for it, until the activity is cancelled; `nil` if it makes none, and at most listens for a peer.
+    func observeAttempt(_ ended: @escaping @Sendable () -> Void) -> RadioActivity? {
+        let now = timeline.now
+        let waiting = state.withLock { state -> (Int, Duration)? in
+            guard let asked = state.asked else { return nil }
+            // A command that the controller refuses has no report.
+            let left = asked + HCIScanMachine.connectDeadline - now
+            guard left > .zero else { return nil }
+            return (state.attemptObservers.add(ended), left)
+        }
+        guard let (id, left) = waiting else { return nil }
+        let timer = timeline.schedule(after: left) { [weak self, loop] in
+            loop.enqueue { [weak self] in
+                let observer = self?.state.withLock { $0.attemptObservers.remove(id) }
+                observer?()
+            }
+        }
+        return RadioActivity { [weak self] in
+            timer.cancel()
+            // Released outside the lock: what it holds may be deallocated with it.
+            _ = self?.state.withLock { $0.attemptObservers.remove(id) }
+        }
     }
 
     /// Forgets when a link was reported: the controller was asked to end it.
@@ -121,31 +146,36 @@ final class LinkMonitor: Sendable {
         let outcome = SocketDrain.empty(socket.descriptor, readiness: readiness, through: buffer) { count in
             for datagram in 0..<count {
                 let packet = buffer.bytes(datagram)
-                guard let event = HCILinkEvent(decoding: packet) else {
-                    if HCILinkEvent.endsAttempt(packet) { state.withLock { $0.asked = nil } }
-                    continue
-                }
-                let observers = state.withLock { state in
-                    state.note(event, timeline.now)
-                    let changed = state.table.received(event).flatMap { state.observers[$0] }
-                    if case .disconnected = event { return state.endObservers.all }
-                    return changed?.all ?? []
-                }
-                for tell in observers { tell() }
+                for tell in received(packet) { tell() }
             }
         }
         // The adapter is gone or off, and its links with it.
         guard case .ended = outcome else { return }
-        let registration = state.withLock { state in
-            defer {
-                state.registration = nil
-                state.socket = nil
-                state.table.removeAll()
-                state.made.removeAll()
-                state.asked = nil
-            }
-            return state.registration
+        let (registration, observers) = state.withLock { state in
+            state.socket = nil
+            state.table.removeAll()
+            state.made.removeAll()
+            state.asked = nil
+            return (state.registration.take(), state.takeAttemptObservers())
         }
         if let registration { loop.unregister(registration, of: socket.descriptor) }
+        for tell in observers { tell() }
+    }
+
+    /// Notes what a packet reports. Returns who is to be told.
+    private func received(_ packet: [UInt8]) -> [@Sendable () -> Void] {
+        guard let event = HCILinkEvent(decoding: packet) else {
+            guard HCILinkEvent.endsAttempt(packet) else { return [] }
+            return state.withLock { state in
+                state.asked = nil
+                return state.takeAttemptObservers()
+            }
+        }
+        return state.withLock { state in
+            state.note(event, timeline.now)
+            let changed = state.table.received(event).flatMap { state.observers[$0] }
+            if case .disconnected = event { return state.endObservers.all }
+            return (changed?.all ?? []) + state.takeAttemptObservers()
+        }
     }
 }

@@ -8,11 +8,14 @@ internal import Synchronization
 /// report of the link cross, and the kernel takes the attempt for cancelled. The peripheral then stays connected, and
 /// so advertises no more, until the adapter is reset; no kernel that was tried, up to Linux 7.3, notices. Which links
 /// the controller has is known from its reports, and which ones the kernel has, from its list: the difference is ended
-/// in the kernel's place. This requires `CAP_NET_RAW`.
+/// in the kernel's place. This requires `CAP_NET_RAW`. They are compared a while after an attempt has ended without a
+/// link, and when an attempt ends that was in the way of ending one.
 final class ForgottenLinks: Sendable {
     private struct State {
         var looking = OneAtATime()
         var timer: RadioActivity?
+        /// The wait for the end of another attempt, during which no link may be ended.
+        var wait: RadioActivity?
     }
 
     /// How long after the end of an attempt the two are compared: reports and commands have crossed by then.
@@ -45,7 +48,11 @@ final class ForgottenLinks: Sendable {
         self.timeline = timeline
     }
 
-    deinit { state.withLock { $0.timer }?.cancel() }
+    deinit {
+        let (timer, wait) = state.withLock { ($0.timer, $0.wait) }
+        timer?.cancel()
+        wait?.cancel()
+    }
 
     /// An attempt to connect has ended without a link, by the program or by the kernel.
     func noteVainAttempt() {
@@ -59,7 +66,7 @@ final class ForgottenLinks: Sendable {
 
     private func look() {
         let isAgain = state.withLock { $0.looking.end() }
-        if !forgotten.isEmpty { endForgotten() }
+        endForgotten()
         if isAgain { noteVainAttempt() }
     }
 
@@ -73,13 +80,31 @@ final class ForgottenLinks: Sendable {
     /// Not while another program has the controller for itself (`HCI_CHANNEL_USER`): the kernel knows none of its links,
     /// and raw sockets hear of them. The management socket doesn't have the adapter then.
     private func endForgotten() {
+        guard !forgotten.isEmpty else { return }
         management?.submit(ManagementReadInformation()) { [weak self] answer in
             guard let self, (try? answer.get())?.current.contains(.powered) == true else { return }
             // Linux 6.1 and 6.12 would take the command's end for that of the attempt, see HCIScanMachine.
-            if monitor.isLinkBeingMade { return noteVainAttempt() }
+            if waitsForAttempt() { return }
             let handles = forgotten
             if !handles.isEmpty { end(handles) }
         }
+    }
+
+    /// Waits for the end of what the kernel has asked the controller for, if it has, and then tries again. That needs no
+    /// patience: the links that were forgotten by then were reported long before that end.
+    private func waitsForAttempt() -> Bool {
+        let wait = monitor.observeAttempt { [weak self] in
+            guard let self else { return }
+            state.withLock { $0.wait.take() }?.cancel()
+            endForgotten()
+        }
+        guard let wait else { return false }
+        let former = state.withLock { state in
+            defer { state.wait = wait }
+            return state.wait
+        }
+        former?.cancel()
+        return true
     }
 
     /// The controller is asked once for each: the report of a link's end may have been missed, and a controller that

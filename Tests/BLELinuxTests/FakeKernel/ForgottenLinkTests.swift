@@ -98,17 +98,59 @@ import Testing
         withExtendedLifetime((radio, later)) {}
     }
 
+    /// LE Create Connection.
+    private static let request: [UInt8] = [0x01, 0x0D, 0x20, 25] + [UInt8](repeating: 0, count: 25)
+    /// LE Connection Complete with Connection Failed to be Established.
+    private static let failure: [UInt8] = [0x04, 0x3E, 19, 0x01, 0x3E] + [UInt8](repeating: 0, count: 17)
+
+    private func tellRaw(_ packet: [UInt8]) { kernel.with { $0.tellRaw(kernel.central, packet, scans: false) } }
+
     /// The kernel would take the command's end for that of its own attempt.
     @Test func `no link is ended while the kernel makes another one`() async throws {
         let radio = try run.radio()
         await connectInVain(radio)
-        // LE Create Connection; LE Connection Complete with Connection Failed to be Established.
-        let request: [UInt8] = [0x01, 0x0D, 0x20, 25] + [UInt8](repeating: 0, count: 25)
-        let failure: [UInt8] = [0x04, 0x3E, 19, 0x01, 0x3E] + [UInt8](repeating: 0, count: 17)
-        kernel.with { $0.tellRaw(kernel.central, request, scans: false) }
+        tellRaw(Self.request)
         #expect(await isForgotten(within: .seconds(10)))
-        kernel.with { $0.tellRaw(kernel.central, failure, scans: false) }
+        tellRaw(Self.failure)
         #expect(await !isForgotten(within: .seconds(3)))
+        withExtendedLifetime(radio) {}
+    }
+
+    @Test func `while the kernel makes another link none is looked for, and at its end at once`() async throws {
+        let radio = try run.radio()
+        await connectInVain(radio)
+        tellRaw(Self.request)
+        // The look that finds the other attempt.
+        #expect(await isForgotten(within: .seconds(3)))
+        let looks = kernel.with { $0.calls[.connectionList] }
+        #expect(await isForgotten(within: .seconds(20)))
+        #expect(kernel.with { $0.calls[.connectionList] } == looks)
+        tellRaw(Self.failure)
+        await kernel.idle()
+        #expect(forgotten == 0)
+        withExtendedLifetime(radio) {}
+    }
+
+    @Test func `a link that comes of the other attempt ends the wait, too, and stays`() async throws {
+        let radio = try run.radio()
+        await connectInVain(radio)
+        tellRaw(Self.request)
+        #expect(await isForgotten(within: .seconds(3)))
+        let link = FakeLink(adapter: kernel.central, peer: .example, handle: 0x0EEE, isCentral: true, far: nil)
+        kernel.with { $0.reportConnected(link) }
+        await kernel.idle()
+        #expect(forgotten == 0)
+        #expect(kernel.with { $0.calls[.hciCommand] } == 1)
+        withExtendedLifetime(radio) {}
+    }
+
+    /// A command that the controller refuses has no report.
+    @Test func `another attempt whose end is not reported delays the end no longer than it may last`() async throws {
+        let radio = try run.radio()
+        await connectInVain(radio)
+        tellRaw(Self.request)
+        #expect(await isForgotten(within: .seconds(20)))
+        #expect(await !isForgotten(within: .seconds(30)))
         withExtendedLifetime(radio) {}
     }
 
