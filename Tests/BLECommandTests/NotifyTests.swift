@@ -76,6 +76,24 @@ import Testing
         #expect(run.complaint.contains("`ble info \(Demo.values)`"))
     }
 
+    @Test func `--secure has the link encrypted before anything is subscribed to`() async throws {
+        try await withFolder { folder in
+            let simulation = ["--simulation", folder.path]
+            let notify = ["notify", Demo.values, Demo.counting, "--secure", "encrypted", "--just-works"]
+            let run = try await CommandRun(notify + ["--count", "2"] + simulation, simulated: false).end()
+            #expect(run.status == 0 && run.output.count == 2, "\(run)")
+            // Pairing has left a bond.
+            let bonds = try await CommandRun(["bonds"] + simulation, simulated: false).end()
+            #expect(bonds.output.count == 1 && bonds.output.first?.hasPrefix(Demo.values) == true, "\(bonds)")
+        }
+    }
+
+    @Test func `without the security that --secure requires no value is printed`() async throws {
+        let notify = ["notify", Demo.values, Demo.counting, "--secure", "authenticated", "--just-works"]
+        let run = try await CommandRun(notify + ["--count", "1", "--timeout", "60"]).end()
+        #expect(run.status == 1 && run.output.isEmpty && run.complaint.contains("secure link"), "\(run)")
+    }
+
     @Test func `-v says that there is a link, and not that it is idle`() async throws {
         let options = ["--reconnect", "-v", "--count", "1"]
         let run = try await CommandRun(["notify", Demo.heartRate, Demo.measurement] + options).end()

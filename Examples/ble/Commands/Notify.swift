@@ -94,7 +94,7 @@ struct Notify: Command {
                     "connected to \(link.peripheral) (\(link.peripheral.address.kind)), MTU \(link.mtu)"
                 )
                 links.add(link)
-                return link.notifications(of: characteristic)
+                return securedValues(of: link, links)
             }
             .withGaps()
         }
@@ -104,6 +104,14 @@ struct Notify: Command {
                 try print(item.value, from: item.source.address, on: plot, in: environment)
             }
         }
+    }
+
+    /// The values of a link, once it is as secure as it must be.
+    private func securedValues(of link: Link, _ links: LinkHistory) -> BLEStream<CharacteristicValue> {
+        let values = link.notifications(of: characteristic)
+        guard let level = security.level else { return values }
+        links.add(values)
+        return BLEStream(SecuredLink(link: link, level: level)).flatMap { _ in values }
     }
 
     // MARK: - Over as many links as it takes
@@ -194,6 +202,8 @@ private final class LinkHistory: Sendable {
         var last: [BluetoothAddress: Link] = [:]
         var droppedBefore = 0
         var lastFailure: BLEError?
+        /// Those whose losses no later stream counts.
+        var values: [BLEStream<CharacteristicValue>] = []
     }
 
     private let state = Mutex(State())
@@ -205,15 +215,21 @@ private final class LinkHistory: Sendable {
         }
     }
 
+    /// These values are behind something else, which doesn't count what they lose.
+    func add(_ values: BLEStream<CharacteristicValue>) { state.withLock { $0.values.append(values) } }
+
     /// A link failed to come up, or was lost.
     func failed(_ error: BLEError) { state.withLock { $0.lastFailure = error } }
 
     /// Why there is no link, if known.
     var lastFailure: BLEError? { state.withLock { $0.lastFailure } }
 
-    /// How many values this machine's kernel dropped.
+    /// How many values were dropped before any stream counted them, most of them by this machine's kernel.
     var dropped: Int {
-        state.withLock { state in state.last.values.reduce(state.droppedBefore) { $0 + $1.droppedPDUs } }
+        let (byKernel, values) = state.withLock { state in
+            (state.last.values.reduce(state.droppedBefore) { $0 + $1.droppedPDUs }, state.values)
+        }
+        return values.reduce(byKernel) { $0 + $1.counters.dropped }
     }
 
     /// Whether there has been a link to this device, whether its address is public or random.

@@ -1,0 +1,20 @@
+import BLEStreams
+
+/// A link, once it is as secure as it must be: one element, or the error that says why it isn't.
+struct SecuredLink: AsyncSequence, Sendable {
+    let link: Link
+    let level: LinkSecurity.Level
+
+    struct AsyncIterator: AsyncIteratorProtocol {
+        fileprivate var link: Link?
+        fileprivate let level: LinkSecurity.Level
+
+        mutating func next() async throws -> Link? {
+            guard let link = self.link.take() else { return nil }
+            try await link.secure(to: level)
+            return link
+        }
+    }
+
+    func makeAsyncIterator() -> AsyncIterator { AsyncIterator(link: link, level: level) }
+}
