@@ -55,7 +55,8 @@ extension BLEError {
             operation: operation,
             object: object,
             cause: "this machine has no Bluetooth adapter",
-            remedy: "Plug one in, or use the simulated radio."
+            remedy: "Plug one in, or use the simulated radio. If one is plugged in, its firmware may be missing: "
+                + "search the output of \"sudo dmesg\" for \"Bluetooth\"."
         )
     }
 
@@ -66,7 +67,7 @@ extension BLEError {
             operation: operation,
             object: object,
             cause: "there is no adapter \(name)",
-            remedy: "This machine has \(others.joined(separator: ", "))."
+            remedy: "Use one that this machine has: \(others.joined(separator: ", "))."
         )
     }
 
@@ -164,7 +165,7 @@ extension BLEError {
             cause: isHard ? "a switch on the machine keeps \(name) off" : "rfkill keeps \(name) off",
             remedy: isHard
                 ? "Turn on the machine's radio switch, or leave flight mode."
-                : "Run \"rfkill unblock bluetooth\", then switch it on with `Central.setPowered(true)`."
+                : "Run \"sudo rfkill unblock bluetooth\", then switch it on with `Central.setPowered(true)`."
         )
     }
 

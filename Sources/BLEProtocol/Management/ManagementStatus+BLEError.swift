@@ -35,7 +35,7 @@ extension ManagementStatus {
     private var remedy: String {
         switch self {
         case .notPowered: "Switch the adapter on: bluetoothctl power on."
-        case .blockedByRFKill: "Unblock Bluetooth: rfkill unblock bluetooth."
+        case .blockedByRFKill: "Unblock Bluetooth: sudo rfkill unblock bluetooth."
         case .permissionDenied: "Run as root, or grant the capability: setcap cap_net_admin+ep on the program."
         case .busy: "Another program uses the adapter; wait or end it, then try again."
         case .unknownCommand: "This kernel is too old for it."

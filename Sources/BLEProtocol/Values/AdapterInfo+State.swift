@@ -67,7 +67,7 @@ extension AdapterInfo.State {
             )
         case .blocked:
             (code, remedy) = (
-                .adapterBlocked, "Run \"rfkill unblock bluetooth\", or turn on the machine's radio switch."
+                .adapterBlocked, "Run \"sudo rfkill unblock bluetooth\", or turn on the machine's radio switch."
             )
         }
         let cause = self == .unknown ? "it is not known yet what the adapter is" : "the adapter is \(words)"

@@ -75,6 +75,7 @@ import Testing
     @Test func `each state of an adapter has an error with a remedy`() {
         let errors: [(BLEError, BLEError.Code, String)] = [
             (.noAdapter(operation: "scan", object: "hci0"), .adapterNotFound, "Plug one in"),
+            (.noAdapter(operation: "scan", object: "hci0"), .adapterNotFound, "sudo dmesg"),
             (
                 .adapterAbsent("hci7", others: ["hci0", "hci1"], operation: "scan", object: "hci7"), .adapterNotFound,
                 "hci0, hci1"
@@ -85,7 +86,7 @@ import Testing
             ),
             (
                 .adapterBlocked("hci0", by: .soft, operation: "scan", object: "hci0"), .adapterBlocked,
-                "rfkill unblock bluetooth"
+                "sudo rfkill unblock bluetooth"
             ),
             (
                 .adapterBlocked("hci0", by: .hard, operation: "scan", object: "hci0"), .adapterBlocked,
