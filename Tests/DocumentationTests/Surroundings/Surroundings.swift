@@ -11,6 +11,7 @@ var adapter: SimulatedAdapter { fatalError() }
 var central: Central { fatalError() }
 var peripheral: Peripheral { fatalError() }
 var sensor: Peripheral { fatalError() }
+var found: Discovery { fatalError() }
 var sensors: [Peripheral] { fatalError() }
 var addresses: [BluetoothAddress] { fatalError() }
 var link: Link { fatalError() }
