@@ -32,7 +32,7 @@ let package = Package(
         .library(name: "BLERadio", targets: ["BLERadio"]),
     ],
     targets: [
-        // The library. Arrows point one way: see the README.
+        // The library. Arrows point one way: see Tests/DocumentationTests/Modules.
         .target(name: "BLEProtocol"),
         .target(name: "BLERadio", dependencies: ["BLEProtocol", "CLibrary"]),
         .target(name: "BLESimulator", dependencies: ["BLEProtocol", "BLERadio", "CLibrary"]),

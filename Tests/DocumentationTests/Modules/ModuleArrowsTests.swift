@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Arrows between modules point one way: see the table in the README.
+/// Arrows between modules point one way.
 @Suite struct ModuleArrowsTests {
     /// What a module of the package may import of the package.
     private static let arrows: [String: Set<String>] = [
