@@ -18,12 +18,8 @@ let signals = TerminationSignals()
 func strongestSensor(_ central: Central) async throws -> Discovery {
     let sensors = central.scan(for: .service(.heartRate), .connectable, duplicates: true)
     var best = try await sensors.timeout(.seconds(10)).first()
-    do {
-        for try await sensor in sensors.timeout(.seconds(2), for: .wholeStream) {
-            if let rssi = sensor.rssi, rssi > best.rssi ?? .min { best = sensor }
-        }
-    } catch let error as BLEError where error.code == .timedOut {
-        // The time to compare sensors is over.
+    for try await sensor in sensors.prefix(for: .seconds(2)) {
+        if let rssi = sensor.rssi, rssi > best.rssi ?? .min { best = sensor }
     }
     return best
 }
