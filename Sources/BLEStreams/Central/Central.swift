@@ -132,7 +132,7 @@ public final class Central: Sendable {
             isActive: mode == .active,
             reportsDuplicates: duplicates != .ignored
         )
-        let subject = StreamSubject(operation: "scan", object: filters.inWords)
+        let subject = StreamSubject(operation: StreamSubject.scan, object: filters.inWords)
         return BLEStream(subject, timeline: core.radio.timeline, buffer: buffer) { mailbox in
             let reported = Mutex(ReportedAdvertisements(duplicates))
             let take: @Sendable ([AdvertisingReport]) -> Void = { reports in

@@ -120,6 +120,7 @@ final class TimeLimit {
             after: limit,
             waitingFor: scope == .wholeStream ? "it did not end" : "no value came"
         )
+        if scope != .wholeStream, subject.operation == StreamSubject.scan { error.remedy = BLEError.remedyOfVainScan }
         error.received = received
         return error
     }

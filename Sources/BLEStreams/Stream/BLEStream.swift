@@ -145,4 +145,7 @@ struct StreamSubject: Sendable {
     var operation: String
     /// The object: `2A37 of C4:F2:17:1A:1D:BB`.
     var object: String = ""
+
+    /// The operation of a scan.
+    static let scan = "scan"
 }

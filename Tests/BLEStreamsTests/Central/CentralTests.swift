@@ -21,6 +21,7 @@ import Testing
                 _ = try await bench.central.scan(for: .name("Nobody")).timeout(.seconds(10)).first()
             }
             #expect(error?.code == .timedOut && error?.operation == "scan")
+            #expect(error?.remedy.contains("not connected to another central") == true)
             #expect(bench.centralAdapter.activity.isIdle)
         }
     }
