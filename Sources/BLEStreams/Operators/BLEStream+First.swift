@@ -19,7 +19,8 @@ extension BLEStream {
             .ended,
             operation: subject.operation,
             object: subject.object,
-            cause: "the stream ended before the expected value"
+            cause: "the stream ended before the expected value",
+            remedy: "Begin again, or take a stream that ends later: a prefix, a take or its source has ended this one."
         )
     }
 

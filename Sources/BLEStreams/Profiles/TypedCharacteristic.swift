@@ -95,7 +95,13 @@ extension TypedCharacteristic: CharacteristicKey {
         do throws(MalformedValue) {
             try encode(value, &writer)
         } catch {
-            throw BLEError(.invalidArgument, operation: "encode", object: "\(uuid)", cause: error.reason)
+            throw BLEError(
+                .invalidArgument,
+                operation: "encode",
+                object: "\(uuid)",
+                cause: error.reason,
+                remedy: "Pass a value that the characteristic's format has room for."
+            )
         }
         return writer.octets
     }

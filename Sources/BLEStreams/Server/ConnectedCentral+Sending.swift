@@ -204,7 +204,13 @@ extension ConnectedCentral {
                 remedy: "Send again later: the central discovers the new services when it next uses the link."
             )
         case .full:
-            BLEError(.busy, operation: operation, object: object, cause: "the central's queue is full")
+            BLEError(
+                .busy,
+                operation: operation,
+                object: object,
+                cause: "the central's queue is full",
+                remedy: "Send again later: the queue has room when the central has taken values."
+            )
         case .unknownCharacteristic:
             BLEError(
                 .notFound,

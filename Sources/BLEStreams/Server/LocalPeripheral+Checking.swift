@@ -5,7 +5,13 @@ extension LocalPeripheral {
     func allServices(_ services: [LocalService], operation: String) throws -> [LocalService] {
         let all = services.addingMandatoryServices(name: name, appearance: appearance)
         if let fault = AttributeDatabase.fault(in: all) {
-            throw BLEError(.invalidArgument, operation: operation, object: name, cause: fault)
+            throw BLEError(
+                .invalidArgument,
+                operation: operation,
+                object: name,
+                cause: fault,
+                remedy: "Change the declaration of its services."
+            )
         }
         var names: Set<String> = []
         for service in all {

@@ -17,13 +17,13 @@ import Testing
 
     @Test func `first of a stream without elements is an error that says so`() async throws {
         let error = await #expect(throws: BLEError.self) { try await BLEStream<Int>([]).first() }
-        #expect(error?.code == .ended)
+        #expect(error?.code == .ended && error?.remedy.isEmpty == false)
     }
 
     @Test func `first where skips what doesn't meet the condition`() async throws {
         #expect(try await BLEStream([1, 2, 3, 4]).first { $0 > 2 } == 3)
         let error = await #expect(throws: BLEError.self) { try await BLEStream([1, 2]).first { $0 > 2 } }
-        #expect(error?.code == .ended)
+        #expect(error?.code == .ended && error?.remedy.isEmpty == false)
     }
 
     @Test func `first passes the error of the stream`() async throws {

@@ -33,6 +33,13 @@ import Testing
         }
     }
 
+    @Test func `a value longer than any is refused, and the error says what to change`() async throws {
+        let value = [UInt8](repeating: 0, count: 513)
+        let refused = try await error(LocalCharacteristic(Self.level, [.read], value: .stored(value)))
+        #expect(refused?.code == .invalidArgument && refused?.cause.contains("513") == true)
+        #expect(refused?.remedy.contains("declaration") == true)
+    }
+
     @Test func `two characteristics of one name are refused, and the way out is told`() async throws {
         let twice = try await error(
             LocalCharacteristic(Self.level, [.read]),
