@@ -8,6 +8,8 @@ final class CaptureFile: Sendable {
     private struct Piece {
         var octets: [UInt8]
         var isSettled: Bool
+        /// How many packets were missing when they came, which their records state.
+        let drops: Int
     }
 
     private struct State {
@@ -27,6 +29,14 @@ final class CaptureFile: Sendable {
         var ending: (@Sendable (BLEError?) -> Void)?
         var failure: BLEError?
         var isClosed = false
+
+        var isWritten: Bool { pieces.isEmpty && unwritten.isEmpty }
+
+        /// Drops the octets of a piece, which keeps its number.
+        mutating func drop(_ index: Int) {
+            size -= pieces[index].octets.count
+            pieces[index].octets = []
+        }
     }
 
     /// How many octets may wait for a slow disk.
@@ -50,6 +60,8 @@ final class CaptureFile: Sendable {
 
     deinit {
         guard !state.withLock({ $0.isClosed }) else { return }
+        // Nobody can settle it any more.
+        state.withLock { Self.giveUpReserved(&$0) }
         writeSettled()
         state.withLock { $0.roomSource }?.cancel()
         _ = output.close()
@@ -82,18 +94,21 @@ final class CaptureFile: Sendable {
     func leaveOut() { state.withLock { $0.leftOut += 1 } }
 
     func settle(_ place: Int, isKept: Bool) {
-        state.withLock { state in
+        let isAwaited = state.withLock { state in
             let index = place - state.firstNumber
-            guard state.pieces.indices.contains(index) else { return }
-            if !isKept {
-                state.size -= state.pieces[index].octets.count
-                state.pieces[index].octets = []
-            }
+            guard state.pieces.indices.contains(index) else { return false }
+            if !isKept { state.drop(index) }
             state.pieces[index].isSettled = true
+            return state.ending != nil
+        }
+        guard isAwaited else { return }
+        queue.async {
+            self.writeSettled()
+            self.endIfWritten()
         }
     }
 
-    /// After an error or the end, everything is accepted and nothing is kept.
+    /// After an error, and once the end has begun, everything is accepted and nothing is kept.
     private func add(
         _ octets: [UInt8],
         isSettled: Bool,
@@ -101,12 +116,12 @@ final class CaptureFile: Sendable {
         isPacket: Bool = false
     ) -> Int? {
         let (place, wait): (Int?, DispatchTimeInterval?) = state.withLock { state in
-            guard !state.isClosed, state.failure == nil else { return (-1, nil) }
+            guard !state.isClosed, state.ending == nil, state.failure == nil else { return (-1, nil) }
             guard state.size + octets.count <= limit else {
                 if isPacket { state.leftOut += 1 }
                 return (nil, nil)
             }
-            var piece = Piece(octets: octets, isSettled: isSettled)
+            var piece = Piece(octets: octets, isSettled: isSettled, drops: state.leftOut)
             if state.leftOut > 0 { BTSnoopRecord.setDrops(UInt32(clamping: state.leftOut), in: &piece.octets) }
             state.pieces.append(piece)
             let before = state.size
@@ -180,7 +195,7 @@ final class CaptureFile: Sendable {
     }
 
     /// Writes the rest and closes the file, in the background; then reports the error, if there was one, or else that
-    /// packets were left out.
+    /// packets were left out. It waits for reserved places to be settled: what follows them is in the file already.
     func closeSoon(_ done: @escaping @Sendable (BLEError?) -> Void) {
         queue.async {
             let isFirst = self.state.withLock { state in
@@ -198,7 +213,7 @@ final class CaptureFile: Sendable {
     /// Ends the recording once everything is written, or nothing more can be.
     private func endIfWritten() {
         let (ending, failure, leftOut) = state.withLock { state -> ((@Sendable (BLEError?) -> Void)?, BLEError?, Int) in
-            guard state.unwritten.isEmpty, let ending = state.ending.take() else { return (nil, nil, 0) }
+            guard state.isWritten, let ending = state.ending.take() else { return (nil, nil, 0) }
             state.isClosed = true
             return (ending, state.failure, state.leftOut)
         }
@@ -207,19 +222,41 @@ final class CaptureFile: Sendable {
         ending(failure ?? late ?? (leftOut > 0 ? output.tooSlow(for: leftOut) : nil))
     }
 
-    /// Gives a pipe up whose reader takes nothing more.
+    /// Gives up what has not gone on for as long as the patience: a pipe whose reader takes nothing more, or the places
+    /// that nobody settles.
     private func limitEnd() {
-        let rest = state.withLock { $0.ending == nil ? 0 : $0.unwritten.count }
-        guard rest > 0 else { return }
+        let rest: Int? = state.withLock { $0.ending == nil || $0.isWritten ? nil : $0.size }
+        guard let rest else { return }
         queue.asyncAfter(deadline: .now() + .milliseconds(Int(patience / .milliseconds(1)))) {
             let source = self.state.withLock { state -> (any DispatchSourceWrite)? in
-                guard state.ending != nil, state.unwritten.count == rest else { return nil }
+                guard state.ending != nil, state.size == rest else { return nil }
+                if state.unwritten.isEmpty {
+                    Self.giveUpReserved(&state)
+                    return nil
+                }
                 Self.fail(self.output.stuck(for: self.patience), &state)
                 return state.roomSource.take()
             }
             source?.cancel()
+            self.writeSettled()
             self.endIfWritten()
             self.limitEnd()
         }
+    }
+
+    /// Leaves out the packets of which nobody says whether they were sent: the records behind them count them.
+    private static func giveUpReserved(_ state: inout State) {
+        var missing = 0
+        for index in state.pieces.indices {
+            if !state.pieces[index].isSettled {
+                state.drop(index)
+                state.pieces[index].isSettled = true
+                missing += 1
+            } else if missing > 0 {
+                let drops = UInt32(clamping: state.pieces[index].drops + missing)
+                BTSnoopRecord.setDrops(drops, in: &state.pieces[index].octets)
+            }
+        }
+        state.leftOut += missing
     }
 }

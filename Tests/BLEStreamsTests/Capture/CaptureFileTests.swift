@@ -1,3 +1,4 @@
+import BLEProtocol
 import Foundation
 import Testing
 
@@ -26,5 +27,42 @@ import Testing
             #expect(!hadRoom)
         }
         #expect(contents.isEmpty)
+    }
+
+    @Test func `the end waits for a reserved place, and what stands behind that is written`() async throws {
+        let path = FileManager.default.temporaryDirectory.appending(path: "capture-\(UUID()).btsnoop").path
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let file = try CaptureFile(path)
+        let (ends, feed) = AsyncStream.makeStream(of: [BLEError].self)
+        let kept = try #require(file.reserve([1]))
+        let dropped = try #require(file.reserve([2]))
+        let hadRoom = file.append([3])
+        file.closeSoon { error in feed.yield(error.map { [$0] } ?? []) }
+        // A further call does nothing, but comes behind the first one.
+        try await file.close()
+        file.settle(dropped, isKept: false)
+        file.settle(kept, isKept: true)
+        var end = ends.makeAsyncIterator()
+        let failures = try #require(await end.next())
+        #expect(hadRoom && failures.isEmpty)
+        #expect(try Data(contentsOf: URL(filePath: path)) == Data([1, 3]))
+    }
+
+    @Test func `a place that nobody settles is counted as a missing packet, and what stands behind it is written`()
+        async throws
+    {
+        let path = FileManager.default.temporaryDirectory.appending(path: "capture-\(UUID()).btsnoop").path
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let record = BTSnoopRecord(opcode: .event, index: 0, time: .zero, data: [1]).encoded
+        let file = try CaptureFile(path, patience: .milliseconds(50))
+        file.appendWhole(BTSnoopHeader(datalink: .linuxMonitor).encoded)
+        let before = file.append(packet: record)
+        let large = file.append(packet: [UInt8](repeating: 0, count: CaptureFile.room + 1))
+        let place = file.reserve(record)
+        let behind = file.append(packet: record)
+        #expect(before && !large && place != nil && behind)
+        let error = await bleError { try await file.close() }
+        #expect(error?.code == .overflow && error?.cause.contains(" 2 packets are missing") == true)
+        #expect(try records(of: path).map(\.drops) == [0, 2])
     }
 }
