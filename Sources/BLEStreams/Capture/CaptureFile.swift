@@ -23,6 +23,8 @@ final class CaptureFile: Sendable {
         var isWriteDue = false
         /// Packets that there was no room for.
         var leftOut = 0
+        /// Packets that were lost before they came here.
+        var lost = 0
         /// Waits for room in a pipe.
         var roomSource: (any DispatchSourceWrite)?
         /// Who waits for the end of the recording.
@@ -30,6 +32,8 @@ final class CaptureFile: Sendable {
         var failure: BLEError?
         var isClosed = false
 
+        /// Packets that are missing, for whatever reason.
+        var missing: Int { leftOut + lost }
         var isWritten: Bool { pieces.isEmpty && unwritten.isEmpty }
 
         /// Drops the octets of a piece, which keeps its number.
@@ -69,7 +73,8 @@ final class CaptureFile: Sendable {
 
     // MARK: - Taking octets
 
-    /// Packets that there was no room for. Each record that is added later states how many they were by then.
+    /// Packets that there was no room for. Each record that is added later states how many were missing by then, with
+    /// those of ``lost(_:)``.
     var leftOut: Int { state.withLock { $0.leftOut } }
 
     /// Adds octets at the end; returns whether there was room.
@@ -92,6 +97,9 @@ final class CaptureFile: Sendable {
 
     /// Counts a packet for which no place could be reserved.
     func leaveOut() { state.withLock { $0.leftOut += 1 } }
+
+    /// Counts packets that were lost before they came here, as in the kernel: the records behind count them too.
+    func lost(_ count: Int) { state.withLock { $0.lost += count } }
 
     func settle(_ place: Int, isKept: Bool) {
         let isAwaited = state.withLock { state in
@@ -121,8 +129,8 @@ final class CaptureFile: Sendable {
                 if isPacket { state.leftOut += 1 }
                 return (nil, nil)
             }
-            var piece = Piece(octets: octets, isSettled: isSettled, drops: state.leftOut)
-            if state.leftOut > 0 { BTSnoopRecord.setDrops(UInt32(clamping: state.leftOut), in: &piece.octets) }
+            var piece = Piece(octets: octets, isSettled: isSettled, drops: state.missing)
+            if piece.drops > 0 { BTSnoopRecord.setDrops(UInt32(clamping: piece.drops), in: &piece.octets) }
             state.pieces.append(piece)
             let before = state.size
             state.size += octets.count

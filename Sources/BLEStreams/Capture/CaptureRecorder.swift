@@ -81,6 +81,8 @@ final class CaptureRecorder: TrafficObserver {
         return (result, place != nil || result != .sent)
     }
 
+    func dropped(_ count: Int) { file.lost(count) }
+
     /// Records that PDUs are missing here; returns whether there was room for that.
     func lost(_ count: Int, _ link: LinkID) -> Bool {
         append { $0.dropped(count, on: link, time: timeline.wallTime) }
@@ -115,6 +117,7 @@ final class CaptureRecorder: TrafficObserver {
 
     /// Records that advertisements are missing here.
     func reportsLost(_ count: Int) {
+        file.lost(count)
         let time = timeline.wallTime
         let hadRoom = append { $0.note("\(count) packets with advertisements were lost", time: time) }
         if !hadRoom { state.withLock { $0.missingReports += count } }

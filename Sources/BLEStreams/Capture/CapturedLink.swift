@@ -76,7 +76,10 @@ final class CapturedLink: ATTLink {
         for pdu in pdus where !recorder.received(pdu, id) { missing.withLock { $0 += 1 } }
     }
 
-    fileprivate func dropped(_ count: Int) { missing.withLock { $0 += count } }
+    fileprivate func dropped(_ count: Int) {
+        if id != nil { recorder.dropped(count) }
+        missing.withLock { $0 += count }
+    }
 
     fileprivate func ended(_ reason: DisconnectReason) {
         noteMissing()

@@ -30,6 +30,8 @@ private struct FlightFile {
     private var told: Set<FlightLog.Side> = []
     /// The octets of repeated discoveries.
     private var repeated = 0
+    /// The packets that were lost so far, which every later record states.
+    private var drops = 0
 
     /// The limit of ``repeated``. A replay learns a peripheral from all its links together, but btmon and Wireshark
     /// name a link's handles by the discovery before its traffic.
@@ -44,7 +46,7 @@ private struct FlightFile {
     mutating func open(_ number: UInt16, _ side: FlightLog.Side, _ time: ReceptionTime) {
         guard let opened = capture.linkOpened(peer: side.peer, role: side.role, time: time) else { return }
         handles[number] = opened.link
-        octets += opened.octets
+        add(opened.octets)
         guard let structure = structures[side], mayTell(structure, of: side) else { return }
         for (pdu, isSent) in structure.pdus { append(pdu, isSent: isSent, on: opened.link, time) }
     }
@@ -57,8 +59,14 @@ private struct FlightFile {
     }
 
     private mutating func append(_ pdu: [UInt8], isSent: Bool, on link: ATTCapture.LinkID, _ time: ReceptionTime) {
-        octets +=
-            isSent ? capture.sent(pdu, on: link, time: time) : capture.received(pdu, on: link, time: time)
+        add(isSent ? capture.sent(pdu, on: link, time: time) : capture.received(pdu, on: link, time: time))
+    }
+
+    /// Adds records, which state how many packets were lost before them.
+    private mutating func add(_ records: [UInt8]) {
+        var records = records
+        if drops > 0 { BTSnoopRecord.setDrops(UInt32(clamping: drops), in: &records) }
+        octets += records
     }
 
     mutating func append(_ entry: FlightLog.Entry) {
@@ -66,18 +74,23 @@ private struct FlightFile {
         case (.opened(let peer, let role), _):
             open(entry.link, FlightLog.Side(peer: peer, role: role), entry.time)
         case (.pdu(let pdu, let isSent), let link?): append(pdu, isSent: isSent, on: link, entry.time)
-        case (.lost(let count), let link?): octets += capture.dropped(count, on: link, time: entry.time)
-        case (.closed(let status), let link?):
-            octets += capture.linkClosed(link, status: status, time: entry.time)
+        case (.lost(let count), let link?):
+            drops += count
+            add(capture.dropped(count, on: link, time: entry.time))
+        case (.closed(let status), let link?): add(capture.linkClosed(link, status: status, time: entry.time))
         case (.advertised(let address, let isConnectable, let rssi, let data), _):
-            octets += capture.advertised(
-                by: address,
-                isConnectable: isConnectable,
-                rssi: rssi,
-                data: data,
-                time: entry.time
+            add(
+                capture.advertised(
+                    by: address,
+                    isConnectable: isConnectable,
+                    rssi: rssi,
+                    data: data,
+                    time: entry.time
+                )
             )
-        case (.note(let text), _): octets += capture.note(text, time: entry.time)
+        case (.reportsLost(let count), _):
+            drops += count
+            add(capture.note("\(count) packets with advertisements were lost", time: entry.time))
         default: break
         }
     }

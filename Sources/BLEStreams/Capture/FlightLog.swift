@@ -13,7 +13,7 @@ struct FlightLog {
         case lost(Int)
         case closed(status: UInt8?)
         case advertised(by: BluetoothAddress, isConnectable: Bool, rssi: Int8?, [UInt8])
-        case note(String)
+        case reportsLost(Int)
         /// A PDU that the radio didn't take after all.
         case nothing
     }
@@ -135,7 +135,7 @@ struct FlightLog {
         append(0, .advertised(by: address, isConnectable: isConnectable, rssi: rssi, data), time)
     }
 
-    mutating func note(_ text: String, at time: ReceptionTime) { append(0, .note(text), time) }
+    mutating func reportsLost(_ count: Int, at time: ReceptionTime) { append(0, .reportsLost(count), time) }
 
     // MARK: - Storage
 
@@ -158,8 +158,7 @@ struct FlightLog {
     private static func size(of event: Event) -> Int {
         switch event {
         case .pdu(let octets, _), .advertised(_, _, _, let octets): overhead + octets.count
-        case .note(let text): overhead + text.utf8.count
-        case .opened, .lost, .closed, .nothing: overhead
+        case .opened, .lost, .reportsLost, .closed, .nothing: overhead
         }
     }
 

@@ -194,6 +194,6 @@ extension FlightRecorder {
             }
         }
 
-        func reportsLost(_ count: Int) { note { $0.note("\(count) packets with advertisements were lost", at: $1) } }
+        func reportsLost(_ count: Int) { note { $0.reportsLost(count, at: $1) } }
     }
 }

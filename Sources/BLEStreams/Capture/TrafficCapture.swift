@@ -18,7 +18,8 @@ import Synchronization
 ///
 /// Recording never waits for the disk: octets are written in the background, within half a second, and the rest by
 /// ``close()``. If the disk is too slow, PDUs are left out: a note in the file states how many, each later record counts
-/// all that are missing by then ("cumulative drops"), and ``close()`` reports it.
+/// all that are missing by then ("cumulative drops"), and ``close()`` reports it. PDUs and packets with advertisements
+/// that the kernel dropped are noted and counted in the same way, and ``close()`` doesn't report them.
 ///
 /// The file may be a named pipe that another program reads, such as `btmon -r PIPE` or `tshark -r PIPE`. If that program
 /// ends, the recording ends too, and the program that records goes on; ``close()`` reports it.

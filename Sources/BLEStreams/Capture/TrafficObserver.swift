@@ -19,6 +19,10 @@ protocol TrafficObserver: AnyObject, Sendable {
     /// Sends a PDU with the closure, and records it if it was taken.
     func send(_ pdu: [UInt8], _ link: LinkID, by send: () -> SendResult) -> (result: SendResult, hadRoom: Bool)
 
+    /// PDUs were dropped before they reached the library; ``lost(_:_:)`` says where they are missing, and also counts those
+    /// that there was no room for.
+    func dropped(_ count: Int)
+
     /// PDUs are missing; returns whether there was room for that.
     func lost(_ count: Int, _ link: LinkID) -> Bool
 
@@ -31,4 +35,5 @@ protocol TrafficObserver: AnyObject, Sendable {
 
 extension TrafficObserver {
     func measured(_ rssi: Int, _ link: LinkID) {}
+    func dropped(_ count: Int) {}
 }

@@ -88,4 +88,20 @@ import Testing
             #expect(records.filter { $0.opcode == .event }.map(\.drops) == [0, 0, 1])
         }
     }
+
+    @Test func `advertisements that the kernel dropped are counted too`() async throws {
+        try await withCapture { capture, path in
+            let link = FakeLink(answers: [])
+            let recorder = CaptureRecorder(capture, timeline: FakeRadio(link).timeline)
+            let time = ReceptionTime(sinceEpoch: .zero, source: .simulation)
+            let data = AdvertisingData(bytes: [])
+            let report = AdvertisingReport(address: link.peer, rssi: -50, isConnectable: true, data: data, time: time)
+            recorder.reported([report])
+            recorder.reportsLost(7)
+            recorder.reported([report])
+            try await capture.close()
+            let records = try records(of: path).drop { $0.opcode != .event }
+            #expect(records.map(\.drops) == [0, 7, 7])
+        }
+    }
 }

@@ -169,6 +169,25 @@ import Testing
         }
     }
 
+    @Test func `what the kernel dropped is counted in every record behind it, and is no fault of the recording`()
+        async throws
+    {
+        try await withCapture { capture, path in
+            let link = FakeLink(answers: [])
+            let captured = try #require(await CaptureRadio(FakeRadio(link), capture: capture).link())
+            captured.start(Listener())
+            link.receive([0x1B, 1, 0, 8])
+            link.drop(12)
+            link.receive([0x1B, 1, 0, 9])
+            link.drop(3)
+            link.receive([0x1B, 1, 0, 10])
+            // Without an error: the file has all that came.
+            try await capture.close()
+            let records = try records(of: path).drop { $0.opcode != .dataReceived }
+            #expect(records.map(\.drops) == [0, 12, 12, 15, 15])
+        }
+    }
+
     @Test func `a file that can't be made is named, with the errno`() {
         let error = #expect(throws: BLEError.self) { try TrafficCapture(file: "/no/such/folder/x.btsnoop") }
         #expect(error?.code == .systemFailure && error?.systemError == ENOENT)

@@ -94,6 +94,20 @@ import Testing
         #expect(log.structures.count <= FlightLog.peerLimit && log.links.count <= FlightLog.linkLimit)
     }
 
+    @Test func `what was lost is counted in every record behind it`() throws {
+        var log = FlightLog(duration: .seconds(300), limit: 10_000, keepsValues: false)
+        let time = ReceptionTime(sinceEpoch: .zero, source: .simulation)
+        let opened = log.opened(BluetoothAddress(rawValue: 1, kind: .public), .central, at: time)
+        let link = try #require(opened)
+        log.carried([0x1B, 3, 0, 1], isSent: false, on: link, at: time)
+        log.lost(12, on: link, at: time)
+        log.reportsLost(3, at: time)
+        log.carried([0x1B, 3, 0, 2], isSent: false, on: link, at: time)
+        let adapter = AdapterInfo(name: "hci0", address: nil, state: .poweredOn)
+        let records = try decoded(log.file(adapter: adapter, reason: "test", at: time))
+        #expect(records.drop { $0.opcode != .dataReceived }.map(\.drops) == [0, 12, 15, 15])
+    }
+
     @Test func `a session that fails writes a file by itself`() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "flights-\(UUID())")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
