@@ -1,5 +1,6 @@
-import BLEProtocol
+public import BLEProtocol
 import BLERadio
+import Dispatch
 import Synchronization
 
 /// Keeps the last minutes of a central's ATT traffic and advertisements in memory, for use after a failure.
@@ -12,8 +13,8 @@ import Synchronization
 /// ```
 ///
 /// With a folder, it writes a file automatically when a session fails: `2026-11-20T13:00:37Z-C4F2171A1DBB.btsnoop`; at
-/// most one in ten seconds, and the first 32 of a process. btmon and Wireshark show the file, and a simulated air
-/// replays it (`RecordedTraffic`). It contains the services that were discovered since the program began, including
+/// most one in ten seconds, and the first 32 of a process. If that can't be written, it warns. btmon and Wireshark show
+/// the file, and a simulated air replays it (`RecordedTraffic`). It contains the services that were discovered since the program began, including
 /// those of links that began before those minutes.
 ///
 /// Values are left out by default: their octets are zeros, in memory too, as are names and data in advertisements.
@@ -35,6 +36,7 @@ public final class FlightRecorder: Sendable {
     private static let fileDistance = Duration.seconds(10)
 
     private let folder: String?
+    private let warning: PeerStore.Warning
     private let state: Mutex<State>
 
     /// Makes a recorder.
@@ -44,14 +46,18 @@ public final class FlightRecorder: Sendable {
     ///   - limit: how much memory it may take, in octets: at most 8 MiB; 2 MiB by default.
     ///   - keepsValues: whether to keep values, names and other data.
     ///   - folder: where to write a file when a session fails; `nil`: no automatic files.
+    ///   - warning: called with the error of an automatic file that could not be written, on another thread, for each
+    ///     such file; by default a line goes to standard error.
     public init(
         keeping duration: Duration = .seconds(300),
         limit: Int = 2 << 20,
         keepsValues: Bool = false,
-        folder: String? = nil
+        folder: String? = nil,
+        warning: @escaping @Sendable (BLEError) -> Void = PeerStore.printWarning
     ) {
         precondition((0...(8 << 20)).contains(limit), "the limit is 8 MiB at most")
         self.folder = folder
+        self.warning = warning
         state = Mutex(State(log: FlightLog(duration: duration, limit: limit, keepsValues: keepsValues)))
     }
 
@@ -90,9 +96,17 @@ public final class FlightRecorder: Sendable {
         let path = "\(folder)/\(event.time.isoText.prefix(19))Z\(device).btsnoop"
         let written = state.withLock { $0.whenWritten }
         // A full disk must not stop a program that runs for months.
-        guard let file = try? CaptureFile(path) else { return }
+        let file: CaptureFile
+        do throws(BLEError) {
+            file = try CaptureFile(path)
+        } catch {
+            // The caller may be the radio's thread, which must not wait for the program.
+            return DispatchQueue.global().async { [warning] in warning(error) }
+        }
         file.appendWhole(octets)
-        file.closeSoon { _ in written?(path) }
+        file.closeSoon { [warning] failure in
+            if let failure { warning(failure) } else { written?(path) }
+        }
     }
 
     /// Reports automatic files to a test.

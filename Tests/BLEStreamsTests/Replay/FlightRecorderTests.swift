@@ -108,14 +108,21 @@ import Testing
         #expect(records.drop { $0.opcode != .dataReceived }.map(\.drops) == [0, 12, 15, 15])
     }
 
-    @Test func `a session that fails writes a file by itself`() async throws {
+    /// A folder that is gone afterwards.
+    private func withFolder(_ body: (URL) async throws -> Void) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "flights-\(UUID())")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
-        let recorder = FlightRecorder(folder: folder.path)
-        let (paths, feed) = AsyncStream.makeStream(of: String.self)
-        recorder.whenWritten { feed.yield($0) }
+        try await body(folder)
+    }
+
+    /// Runs a session that fails.
+    private func failSession(
+        recordedBy recorder: FlightRecorder,
+        before: @escaping @Sendable (Bench) throws -> Void = { _ in }
+    ) async throws {
         try await Bench.run { bench in
+            try before(bench)
             let central = try await Central.open(.radio(bench.centralAdapter).recorded(by: recorder))
             let plan = Session.Plan(bench.peripheral).subscribing(to: BluetoothUUID(0xDEAD))
             try await central.withSession(plan) { session in
@@ -126,11 +133,53 @@ import Testing
                 }
             }
         }
-        var written = paths.makeAsyncIterator()
-        let path = try #require(await written.next())
-        let files = try FileManager.default.contentsOfDirectory(atPath: folder.path)
-        let name = try #require(files.first)
-        #expect(files.count == 1 && name.hasPrefix("2024-01-01T00:00:0") && name.hasSuffix(".btsnoop"), "\(files)")
-        #expect(try records(of: path).compactMap(Packet.init).count > 4)
+    }
+
+    @Test func `a session that fails writes a file by itself`() async throws {
+        try await withFolder { folder in
+            let recorder = FlightRecorder(folder: folder.path)
+            let (paths, feed) = AsyncStream.makeStream(of: String.self)
+            recorder.whenWritten { feed.yield($0) }
+            try await failSession(recordedBy: recorder)
+            var written = paths.makeAsyncIterator()
+            let path = try #require(await written.next())
+            let files = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+            let name = try #require(files.first)
+            #expect(files.count == 1 && name.hasPrefix("2024-01-01T00:00:0") && name.hasSuffix(".btsnoop"), "\(files)")
+            #expect(try records(of: path).compactMap(Packet.init).count > 4)
+        }
+    }
+
+    @Test func `the program is warned of a file that can't be made`() async throws {
+        let (warnings, feed) = AsyncStream.makeStream(of: BLEError.self)
+        let recorder = FlightRecorder(folder: "/no/such/folder", warning: { feed.yield($0) })
+        try await failSession(recordedBy: recorder)
+        var told = warnings.makeAsyncIterator()
+        let warning = try #require(await told.next())
+        #expect(warning.code == .systemFailure && warning.systemError == ENOENT)
+        #expect(warning.object.hasPrefix("to /no/such/folder/2024-01-01T00:00:0"), "\(warning)")
+        #expect(warning.remedy.contains("Check that the folder exists"))
+    }
+
+    @Test func `the program is warned of a file that can't be written`() async throws {
+        try await withFolder { folder in
+            let (warnings, feed) = AsyncStream.makeStream(of: BLEError.self)
+            let recorder = FlightRecorder(folder: folder.path, warning: { feed.yield($0) })
+            recorder.whenWritten { Issue.record("\($0) is taken for written") }
+            try await failSession(recordedBy: recorder) { bench in
+                // Each file that the first minute may bring is on a full disk.
+                let device = "\(bench.peripheralAdapter.address)".filter { $0 != ":" }
+                for second in 0..<60 {
+                    let name = "2024-01-01T00:00:\(second < 10 ? "0" : "")\(second)Z-\(device).btsnoop"
+                    try FileManager.default.createSymbolicLink(
+                        atPath: folder.appending(path: name).path,
+                        withDestinationPath: "/dev/full"
+                    )
+                }
+            }
+            var told = warnings.makeAsyncIterator()
+            let warning = try #require(await told.next())
+            #expect(warning.code == .systemFailure && warning.systemError == ENOSPC, "\(warning)")
+        }
     }
 }
