@@ -64,6 +64,25 @@ public struct BLEError: Error, Sendable {
         public static let systemFailure = Code("systemFailure")
     }
 
+    /// A part of a message that a stream had received.
+    public struct ReceivedPart: Hashable, Sendable {
+        /// The stream's operation: `notifications`.
+        public var operation: String
+
+        /// The object of the operation: `of 2A37 of C4:F2:17:1A:1D:BB`.
+        public var object: String
+
+        /// The octets, including the message's prefix.
+        public var octets: [UInt8]
+
+        /// Makes a part of a message.
+        public init(operation: String, object: String, octets: [UInt8]) {
+            self.operation = operation
+            self.object = object
+            self.octets = octets
+        }
+    }
+
     /// The kind of failure.
     public var code: Code
 
@@ -95,7 +114,17 @@ public struct BLEError: Error, Sendable {
     public var elapsed: Duration?
 
     /// The octets received before the failure, such as part of a message, so that nothing is lost.
+    ///
+    /// If several streams are read together, these are those of the stream that failed. Of an error of all of them,
+    /// such as that of a `timeout` behind `merge`, they are those of the only stream that had some.
     public var received: [UInt8]?
+
+    /// The parts of messages received before the failure, each with the name of its stream: of the failed stream, and
+    /// of those that are read together with it, as by `merge`, `flatMap`, `zip` and `combineLatest`.
+    ///
+    /// A part of another stream is not among them if that stream's next iteration begins with it, as that of a planned
+    /// subscription of a session.
+    public var receivedParts: [ReceivedPart] = []
 
     /// Whether repeating the operation on the same object can't help; `retry` doesn't retry such an error.
     ///
@@ -119,13 +148,36 @@ public struct BLEError: Error, Sendable {
     }
 }
 
+extension BLEError {
+    /// ``receivedParts``; if there are none, ``received``, which belongs to what the error names.
+    package var allReceivedParts: [ReceivedPart] {
+        guard receivedParts.isEmpty, let received else { return receivedParts }
+        return [ReceivedPart(operation: operation, object: object, octets: received)]
+    }
+
+    /// Adds parts of messages behind those that it has.
+    package mutating func add(_ parts: [ReceivedPart]) {
+        if !parts.isEmpty { receivedParts = allReceivedParts + parts }
+    }
+
+    /// Drops what was received, which is a value, or part of one.
+    package mutating func dropReceived() { (received, receivedParts) = (nil, []) }
+}
+
 extension BLEError: CustomStringConvertible {
     /// One line: the operation, its object, the cause, and the remedy.
     public var description: String {
         var text = operation
         if !object.isEmpty { text += " \(object)" }
         text += ": \(cause)"
-        if let received { text += "; \(received.count) octets had been received" }
+        if receivedParts.count > 1 {
+            let parts = receivedParts.map { part in
+                "\(part.octets.count) from \(part.operation)" + (part.object.isEmpty ? "" : " \(part.object)")
+            }
+            text += "; octets had been received: \(parts.joined(separator: ", "))"
+        } else if let received {
+            text += "; \(received.count) octets had been received"
+        }
         // A cause that names the limit already states the time.
         if let elapsed, !cause.contains(" within ") { text += " (after \(elapsed))" }
         if !text.hasSuffix(".") { text += "." }

@@ -52,7 +52,7 @@ final class LinkCursor<Element: Sendable> {
         return try inner?.poll() ?? .end
     }
 
-    func unfinished() -> [UInt8]? { inner?.unfinished() }
+    func unfinished(_ scope: UnfinishedScope) -> UnfinishedParts { inner?.unfinished(scope) ?? UnfinishedParts() }
 
     func stop() {
         isStopped = true

@@ -26,7 +26,7 @@ final class EventBoard: Sendable {
         throwing error: (any Error)? = nil
     ) {
         var error = error as? BLEError
-        error?.received = nil
+        error?.dropReceived()
         let kind = Central.Event.Kind.operation(operation, took: timeline.now - begin, error: error)
         tell(kind, of: object.peripheral, object.attribute)
     }

@@ -18,7 +18,7 @@ extension Session {
         }
         if case .failed(var error) = state {
             // The received part of a message is a value.
-            error.received = nil
+            error.dropReceived()
             state = .failed(error)
         }
         events.tell(.session(state), of: peripheral?.address)

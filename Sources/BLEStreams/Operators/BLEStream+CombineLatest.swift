@@ -15,16 +15,18 @@ extension BLEStream {
     ///
     /// - End: when both have ended, or one has ended without an element.
     /// - Throw: the first error of either; it ends both, and comes after the pairs made of what the other one has
-    ///   already received.
+    ///   already received. ``BLEError/receivedParts`` has the part of a message of each.
     /// - Cancellation and an early `break` close both at once.
     public func combineLatest<Other: Sendable>(with other: BLEStream<Other>) -> BLEStream<(Element, Other)> {
         paired(with: other, "combineLatest") { first, second in
             var (first, second) = (PairedUpstream(first), PairedUpstream(second))
             var isSecondsTurn = true
             // The first error, thrown behind what waits.
-            var failure: (any Error)?
+            var failure = FirstFailure()
             func end() throws -> Polled<(Element, Other)> {
-                if let failure { throw failure }
+                failure.add(first.lostPart)
+                failure.add(second.lostPart)
+                if let failure = failure.thrown { throw failure }
                 return .end
             }
             return {
@@ -41,7 +43,7 @@ extension BLEStream {
                         case .nothing: idle += 1
                         }
                     } catch {
-                        failure = failure ?? error
+                        failure.add(error)
                         if isSecondsTurn {
                             second.fail()
                             first.cursor.stop()
@@ -55,7 +57,7 @@ extension BLEStream {
                     // One of them may never deliver anything, and the other never pause.
                     if Task.isCancelled { return .pending }
                 }
-                return try failure != nil || first.isOver && second.isOver ? end() : .pending
+                return try failure.error != nil || first.isOver && second.isOver ? end() : .pending
             }
         }
     }

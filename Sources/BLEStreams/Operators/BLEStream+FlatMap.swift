@@ -13,7 +13,8 @@ extension BLEStream {
     /// - End: when the upstream and the last inner stream have ended. Once a later operator such as
     ///   ``take(until:)-(BLEStream<Other>)`` stops it, it opens no more.
     /// - Throw: the first error of the upstream, of an inner stream or of `transform`; it ends all streams, and comes
-    ///   behind the elements that open inner streams have received.
+    ///   behind the elements that open inner streams have received. ``BLEError/receivedParts`` has the part of a
+    ///   message of each.
     /// - Cancellation and an early `break` close the upstream and the inner stream at once.
     public func flatMap<Output: Sendable>(
         _ transform: @escaping @Sendable (Element) throws -> BLEStream<Output>

@@ -5,7 +5,8 @@ extension BLEStream {
     ///
     /// - End: when all have ended.
     /// - Throw: the first error of any of them; it ends all streams, and comes behind the elements that they have
-    ///   received. Put ``retry(_:when:)`` on those that may fail.
+    ///   received. ``BLEError/receivedParts`` has the part of a message of each. Put ``retry(_:when:)`` on those that
+    ///   may fail.
     /// - Cancellation and an early `break` close all at once.
     public func merge(with others: BLEStream<Element>...) -> BLEStream<Element> {
         MergeCursor.stream(of: [self] + others) { $1 }
@@ -23,7 +24,8 @@ extension Sequence {
     ///
     /// - End: when all have ended; immediately if there is none.
     /// - Throw: the first error of any of them; it ends all streams, and comes behind the elements that they have
-    ///   received. Put ``BLEStream/retry(_:when:)`` on those that may fail.
+    ///   received. ``BLEError/receivedParts`` has the part of a message of each. Put ``BLEStream/retry(_:when:)`` on
+    ///   those that may fail.
     /// - Cancellation and an early `break` close all at once.
     public func merged<Value>() -> BLEStream<Value> where Element == BLEStream<Value> {
         MergeCursor.stream(of: Array(self)) { $1 }

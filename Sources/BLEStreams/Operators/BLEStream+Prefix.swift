@@ -62,7 +62,7 @@ extension BLEStream {
     /// - End: with the upstream; or with the first element of the other stream: the upstream then receives no more, and
     ///   what it has received is still delivered. The end of the other stream has no effect.
     /// - Throw: errors of both streams pass. An error of the other stream comes after what this one has received, with the
-    ///   part of an incomplete message in ``BLEError/received``.
+    ///   part of an incomplete message in ``BLEError/received``, or in ``BLEError/receivedParts`` behind its own.
     /// - Cancellation and an early `break` close both at once.
     public func take<Other: Sendable>(until other: BLEStream<Other>) -> BLEStream<Element> {
         lift { upstream, waker in
@@ -78,8 +78,8 @@ extension BLEStream {
                 case .element(let element): return .element(element)
                 case .gap(let gap): return .gap(gap)
                 case .pending, .end:
-                    guard var error = failure as? BLEError, error.received == nil else { throw failure }
-                    error.received = upstream.unfinished()
+                    guard var error = failure as? BLEError else { throw failure }
+                    error.handOut(upstream.unfinished(error.received == nil ? .all : .lost))
                     throw error
                 }
             }

@@ -102,7 +102,7 @@ final class Retrying<Element: Sendable> {
     }
 
     @usableFromInline
-    func unfinished() -> [UInt8]? { upstream?.unfinished() }
+    func unfinished(_ scope: UnfinishedScope) -> UnfinishedParts { upstream?.unfinished(scope) ?? UnfinishedParts() }
 
     @usableFromInline
     func stop() {

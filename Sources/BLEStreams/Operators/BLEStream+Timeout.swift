@@ -21,9 +21,9 @@ extension BLEStream {
     ///   - limit: how long to wait, on the clock of the stream's radio.
     ///   - scope: what the limit applies to; by default each wait for a value.
     /// - End: with the upstream.
-    /// - Throw: ``BLEError/Code/timedOut`` with the operation and the received part of a message; an error of the
-    ///   upstream passes. An element that is waiting when the limit is checked is delivered, unless the whole stream is
-    ///   limited.
+    /// - Throw: ``BLEError/Code/timedOut`` with the operation and the received part of a message, or, if it is behind
+    ///   several streams, with each of theirs in ``BLEError/receivedParts``; an error of the upstream passes. An
+    ///   element that is waiting when the limit is checked is delivered, unless the whole stream is limited.
     /// - Cancellation and an early `break` close the upstream at once and stop the timer.
     @inlinable
     public func timeout(_ limit: Duration, for scope: TimeoutScope = .eachValue) -> BLEStream<Element> {
@@ -32,11 +32,11 @@ extension BLEStream {
             let limit = TimeLimit(limit, scope, subject: subject, timeline: timeline, waker: waker)
             return Cursor(
                 poll: {
-                    if limit.isOver() { throw limit.error(upstream.unfinished()) }
+                    if limit.isOver() { throw limit.error(upstream.unfinished(.all)) }
                     let polled = try upstream.poll()
                     switch polled {
                     case .element: limit.valueCame()
-                    case .pending: if limit.isOverWhenWaiting() { throw limit.error(upstream.unfinished()) }
+                    case .pending: if limit.isOverWhenWaiting() { throw limit.error(upstream.unfinished(.all)) }
                     case .gap, .end: break
                     }
                     return polled
@@ -113,7 +113,7 @@ final class TimeLimit {
     func stop() { alarm.stop() }
 
     @usableFromInline
-    func error(_ received: [UInt8]?) -> any Error {
+    func error(_ parts: UnfinishedParts) -> any Error {
         var error = BLEError.timedOut(
             subject.operation,
             object: subject.object,
@@ -121,7 +121,7 @@ final class TimeLimit {
             waitingFor: scope == .wholeStream ? "it did not end" : "no value came"
         )
         if scope != .wholeStream, subject.operation == StreamSubject.scan { error.remedy = BLEError.remedyOfVainScan }
-        error.received = received
+        error.handOut(parts)
         return error
     }
 }

@@ -12,14 +12,22 @@ extension BLEStream {
     /// sum of both.
     ///
     /// - End: when one of the two has ended and no element of it is left.
-    /// - Throw: the first error of either; it ends both.
+    /// - Throw: the first error of either; it ends both. ``BLEError/receivedParts`` has the part of a message of each.
     /// - Cancellation and an early `break` close both at once.
     public func zip<Other: Sendable>(with other: BLEStream<Other>) -> BLEStream<(Element, Other)> {
         paired(with: other, "zip") { first, second in
             var (first, second) = (PairedUpstream(first), PairedUpstream(second))
             return {
-                if first.element == nil, case .gap(let gap) = try first.advance() { return .gap(gap) }
-                if second.element == nil, case .gap(let gap) = try second.advance() { return .gap(gap) }
+                do {
+                    if first.element == nil, case .gap(let gap) = try first.advance() { return .gap(gap) }
+                } catch {
+                    throw second.completing(error)
+                }
+                do {
+                    if second.element == nil, case .gap(let gap) = try second.advance() { return .gap(gap) }
+                } catch {
+                    throw first.completing(error)
+                }
                 if first.isFruitless || second.isFruitless { return .end }
                 guard let one = first.element, let other = second.element else { return .pending }
                 (first.element, second.element) = (nil, nil)

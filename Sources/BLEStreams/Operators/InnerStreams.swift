@@ -8,7 +8,7 @@ final class InnerStreams<Element: Sendable, Output: Sendable> {
     private var isUpstreamOver = false
     /// The inner streams that have failed, closed with the others; and the first error, thrown behind what waits.
     private var failed: [Cursor<Output>] = []
-    private var failure: (any Error)?
+    private var failure = FirstFailure()
 
     init(_ upstream: Cursor<Element>, width: Int, open: @escaping (Element) throws -> Cursor<Output>) {
         self.upstream = upstream
@@ -25,13 +25,15 @@ final class InnerStreams<Element: Sendable, Output: Sendable> {
                     case .element(let element):
                         // Before those that had their turn; one at a time, so that it comes before an error that
                         // follows it.
-                        inner.insert(try open(element), at: 0)
-                        hasOpened = true
+                        hasOpened = begin(element)
                     case .gap(let gap): return .gap(gap)
                     case .pending: break
                     case .end: endUpstream()
                     }
                 } catch {
+                    // Not closed yet, as other streams that have failed.
+                    isUpstreamOver = true
+                    upstream.stop()
                     fail(with: error)
                 }
             }
@@ -40,8 +42,19 @@ final class InnerStreams<Element: Sendable, Output: Sendable> {
             if inner.isEmpty, isUpstreamOver { return try end() }
             // The upstream may have more, and an ended stream has made room for it. Otherwise all have returned
             // `.pending`.
-            if !hasOpened, inner.count == count { return try failure == nil ? .pending : end() }
+            if !hasOpened, inner.count == count { return try failure.error == nil ? .pending : end() }
             if Task.isCancelled { return .pending }
+        }
+    }
+
+    /// Opens the stream of an element, unless that fails.
+    private func begin(_ element: Element) -> Bool {
+        do {
+            inner.insert(try open(element), at: 0)
+            return true
+        } catch {
+            fail(with: error)
+            return false
         }
     }
 
@@ -56,7 +69,10 @@ final class InnerStreams<Element: Sendable, Output: Sendable> {
                     inner.append(cursor)
                     return polled
                 case .pending: inner.append(cursor)
-                case .end: cursor.close()
+                case .end:
+                    // Only one that was stopped may end in the middle of a message.
+                    failure.add(cursor.unfinished(.lost))
+                    cursor.close()
                 }
             } catch {
                 failed.append(cursor)
@@ -69,23 +85,28 @@ final class InnerStreams<Element: Sendable, Output: Sendable> {
     /// No more are opened, those that are open receive no more, and what they have comes before the error. What has
     /// failed is closed when all is.
     private func fail(with error: any Error) {
-        guard failure == nil else { return }
-        failure = error
-        // Not closed yet: it may be the one that has failed.
-        isUpstreamOver = true
-        upstream.stop()
+        let isFirst = failure.error == nil
+        failure.add(error)
+        guard isFirst else { return }
+        if !isUpstreamOver {
+            isUpstreamOver = true
+            upstream.stop()
+            failure.add(upstream.unfinished(.lost))
+        }
         for cursor in inner { cursor.stop() }
     }
 
     private func end() throws -> Polled<Output> {
-        if let failure { throw failure }
+        if let failure = failure.thrown { throw failure }
         return .end
     }
 
-    /// Octets that belong to no element yet, if only one stream can have them.
-    func unfinished() -> [UInt8]? {
-        let parts = inner.compactMap { $0.unfinished() }
-        return parts.count == 1 ? parts[0] : nil
+    /// Octets that belong to no element yet, of all streams. What the upstream keeps for its next consumer stays there.
+    func unfinished(_ scope: UnfinishedScope) -> UnfinishedParts {
+        var parts = failure.parts
+        if !isUpstreamOver { parts.add(upstream.unfinished(.lost)) }
+        for cursor in inner { parts.add(cursor.unfinished(scope)) }
+        return parts
     }
 
     /// Opens no more: elements that wait for their inner stream are dropped.

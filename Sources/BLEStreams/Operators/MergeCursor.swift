@@ -6,7 +6,7 @@ final class MergeCursor<Value: Sendable, Element: Sendable> {
     private var upstreams: [Cursor<Value>?]
     /// The streams that have failed, closed with the others; and the error of the first one, thrown behind what waits.
     private var failed: [Cursor<Value>] = []
-    private var failure: (any Error)?
+    private var failure = FirstFailure()
     private let element: (Int, Value) -> Element
     private var left: Int
     private let news: MergeNews
@@ -49,7 +49,7 @@ final class MergeCursor<Value: Sendable, Element: Sendable> {
         while true {
             for number in news.take() { ask(number) }
             guard let number = ready.popFirst() else {
-                if let failure { throw failure }
+                if let failure = failure.thrown { throw failure }
                 return left == 0 ? .end : .pending
             }
             isReady[number] = false
@@ -65,6 +65,8 @@ final class MergeCursor<Value: Sendable, Element: Sendable> {
                     return .gap(gap)
                 case .pending: break
                 case .end:
+                    // Only one that was stopped may end in the middle of a message.
+                    failure.add(upstream.unfinished(.lost))
                     upstream.close()
                     upstreams[number] = nil
                     left -= 1
@@ -82,9 +84,9 @@ final class MergeCursor<Value: Sendable, Element: Sendable> {
         // Closed when all is: who closes all knows whether anybody gets the error.
         failed.append(upstream)
         upstream.stop()
-        guard failure == nil else { return }
-        failure = error
-        stop()
+        let isFirst = failure.error == nil
+        failure.add(error)
+        if isFirst { stop() }
     }
 
     private func ask(_ number: Int) {
@@ -96,10 +98,11 @@ final class MergeCursor<Value: Sendable, Element: Sendable> {
         for number in upstreams.indices { ask(number) }
     }
 
-    /// Octets that belong to no element yet, if only one stream can have them.
-    private func unfinished() -> [UInt8]? {
-        let parts = upstreams.compactMap { $0?.unfinished() }
-        return parts.count == 1 ? parts[0] : nil
+    /// Octets that belong to no element yet, of all streams.
+    private func unfinished(_ scope: UnfinishedScope) -> UnfinishedParts {
+        var parts = failure.parts
+        for upstream in upstreams { if let upstream { parts.add(upstream.unfinished(scope)) } }
+        return parts
     }
 
     private func stop() {

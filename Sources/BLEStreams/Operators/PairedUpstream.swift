@@ -5,6 +5,7 @@ struct PairedUpstream<Element: Sendable> {
     let cursor: Cursor<Element>
     var element: Element?
     private(set) var isOver = false
+    private(set) var hasFailed = false
 
     init(_ cursor: Cursor<Element>) { self.cursor = cursor }
 
@@ -12,7 +13,18 @@ struct PairedUpstream<Element: Sendable> {
     var isFruitless: Bool { isOver && element == nil }
 
     /// It has failed: it isn't polled any more, and keeps its current element.
-    mutating func fail() { isOver = true }
+    mutating func fail() { (isOver, hasFailed) = (true, true) }
+
+    /// The part of a message that no error of its own hands out, and no later stream begins with.
+    var lostPart: UnfinishedParts { hasFailed ? UnfinishedParts() : cursor.unfinished(.lost) }
+
+    /// The error of the other upstream, with the part of a message that this one has.
+    func completing(_ error: any Error) -> any Error {
+        var failure = FirstFailure()
+        failure.add(error)
+        failure.add(lostPart)
+        return failure.thrown ?? error
+    }
 
     /// Takes the next element in place of the current one.
     mutating func advance() throws -> PairedStep {
@@ -58,10 +70,10 @@ extension BLEStream {
                 let (first, second) = (open(waker), openOther(waker))
                 return Cursor(
                     poll: makePoll(first, second),
-                    unfinished: {
-                        // If only one stream can have them.
-                        let parts = [first.unfinished(), second.unfinished()].compactMap { $0 }
-                        return parts.count == 1 ? parts[0] : nil
+                    unfinished: { scope in
+                        var parts = first.unfinished(scope)
+                        parts.add(second.unfinished(scope))
+                        return parts
                     },
                     stop: {
                         first.stop()

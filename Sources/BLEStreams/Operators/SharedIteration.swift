@@ -111,9 +111,9 @@ final class SharedIteration<Element: Sendable>: Sendable {
         while count < 65_536, draw() { count += 1 }
     }
 
-    func unfinished() -> [UInt8]? {
-        let part = upstream.withLockIfAvailable { $0.cursor?.unfinished() }
-        return part ?? nil
+    func unfinished(_ scope: UnfinishedScope) -> UnfinishedParts {
+        let parts = upstream.withLockIfAvailable { $0.cursor?.unfinished(scope) ?? UnfinishedParts() }
+        return parts ?? UnfinishedParts()
     }
 
     private func step(_ upstream: inout Upstream) -> Bool {

@@ -17,7 +17,7 @@ struct Cursor<Element: Sendable> {
     @usableFromInline let poll: () throws -> Polled<Element>
 
     /// Octets received that belong to no element yet; they are added to the error when a wait is given up.
-    @usableFromInline let unfinished: () -> [UInt8]?
+    @usableFromInline let unfinished: (UnfinishedScope) -> UnfinishedParts
 
     /// From the first call on, the source keeps what it hands out until it is told with the next call that this is
     /// used, but for as many octets at the end of the last element. What is not used when the cursor is closed counts
@@ -39,7 +39,7 @@ struct Cursor<Element: Sendable> {
     @inlinable
     init(
         poll: @escaping () throws -> Polled<Element>,
-        unfinished: @escaping () -> [UInt8]? = { nil },
+        unfinished: @escaping (UnfinishedScope) -> UnfinishedParts = { _ in UnfinishedParts() },
         used: ((_ remaining: Int) -> Void)? = nil,
         place: ConsumerPlace? = nil,
         stop: @escaping () -> Void,
@@ -57,7 +57,7 @@ struct Cursor<Element: Sendable> {
     @inlinable
     init(
         poll: @escaping () throws -> Polled<Element>,
-        unfinished: @escaping () -> [UInt8]? = { nil },
+        unfinished: @escaping (UnfinishedScope) -> UnfinishedParts = { _ in UnfinishedParts() },
         close: @escaping () -> Void
     ) {
         var isStopped = false

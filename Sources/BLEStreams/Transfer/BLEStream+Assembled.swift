@@ -22,7 +22,8 @@ extension BLEStream where Element: Collection, Element.Element == UInt8 {
     /// - End: with the upstream, between two messages.
     /// - Throw: ``BLEError/Code/overflow`` past the maximum, or if chunks were dropped; ``BLEError/Code/ended`` if the
     ///   upstream ends in the middle of a message; an error of the upstream passes. Complete messages are delivered
-    ///   first, and ``BLEError/received`` has the received part of the next one, including its prefix.
+    ///   first, and ``BLEError/received`` has the received part of the next one, including its prefix; so has
+    ///   ``BLEError/receivedParts``, with the name of the stream.
     /// - Cancellation and an early `break` close the upstream at once. If it is a planned subscription of a session whose
     ///   values are octets, or one behind ``timeout(_:for:)``, ``prefix(for:)`` or
     ///   ``take(until:)-(BLEStream<Other>)``, its next stream begins with the message that is not complete, and none is
@@ -39,10 +40,12 @@ extension BLEStream where Element: Collection, Element.Element == UInt8 {
             var isTorn = false
             var isHoled = false
             upstream.used?(0)
-            func handedOut() -> [UInt8]? {
+            func handedOut(_ scope: UnfinishedScope) -> UnfinishedParts {
+                // What the source keeps is not lost.
+                guard scope == .all || upstream.used == nil else { return UnfinishedParts() }
                 let part = assembler.unfinished
                 if part != nil { isTorn = true }
-                return part
+                return UnfinishedParts(part, of: subject)
             }
             // Whoever gets the error has the beginning, and the next stream has the rest. If nobody does, nobody gets
             // the rest either.
@@ -91,8 +94,7 @@ extension BLEStream where Element: Collection, Element.Element == UInt8 {
                         isTorn = true
                         throw BLEError.messageTooLong(subject, maximumSize, error.received)
                     } catch var error as BLEError {
-                        let part = handedOut()
-                        error.received = error.received ?? part
+                        error.handOut(handedOut(.all))
                         isHoled = error.code == .overflow
                         throw error
                     }
@@ -190,7 +192,7 @@ extension BLEError {
             cause: "a message is longer than \(maximum) octets",
             remedy: otherMark + ", or allow larger messages with maximumSize."
         )
-        error.received = received
+        error.handOut(UnfinishedParts(received, of: subject))
         return error
     }
 }

@@ -114,7 +114,7 @@ import Testing
         #expect(failed.count >= 1, "\(diary.words)")
         for event in failed {
             guard case .operation(_, _, let error?) = event.kind else { continue }
-            #expect(error.received == nil)
+            #expect(error.received == nil && error.receivedParts.isEmpty)
         }
     }
 

@@ -40,6 +40,20 @@ extension SuccessiveMessagesTests {
         }
     }
 
+    @Test func `the error of another stream hands out no part that comes whole to the next stream`() async throws {
+        try await Self.run(bursts: [["one\nhal"], ["f\ntwo\n"]]) { bench, session in
+            try await session.ready()
+            let failing = BLEStream.interval(.seconds(5), timeline: bench.time).map { _ -> String in
+                throw Stage.failure
+            }
+            let lines = Self.lines(session).merge(with: failing)
+            let error = await bleError { _ = try await lines.collect(3) }
+            #expect(error?.operation == "play" && error?.received == nil && error?.receivedParts.isEmpty == true)
+            let next = try await Self.lines(session).timeout(.seconds(60)).first()
+            #expect(next == "half")
+        }
+    }
+
     @Test func `each of several streams of one consumer drops the rest of the message`() async throws {
         try await Self.run(bursts: [["one\nhal"], ["f\ntwo\n"]]) { _, session in
             let lines = Self.lines(session).merge(with: Self.lines(session))

@@ -1,0 +1,101 @@
+import BLEProtocol
+import Testing
+
+@testable import BLEStreams
+
+/// The parts of messages of several streams that are read together, in the error of one of them or of all.
+@Suite(.timeLimit(.minutes(10))) struct CombinedPartsTests {
+    enum Combination: CaseIterable {
+        case merge
+        case flatMap
+        case zip
+        case combineLatest
+
+        /// Reads the messages of two sources together.
+        func messages(_ stage: Stage, _ left: String, _ right: String) -> BLEStream<String> {
+            let left = CombinedPartsTests.messages("left", of: stage.source(left))
+            let right = CombinedPartsTests.messages("right", of: stage.source(right))
+            return switch self {
+            case .merge: left.merge(with: right)
+            case .flatMap: stage.source("(lr)").flatMap(merging: 3) { $0 == "l" ? left : right }
+            case .zip: left.zip(with: right).map { $0 + $1 }
+            case .combineLatest: left.combineLatest(with: right).map { $0 + $1 }
+            }
+        }
+    }
+
+    private static func messages(_ name: String, of source: BLEStream<String>) -> BLEStream<String> {
+        let chunks = source.map { Array($0.utf8) }
+        let named = BLEStream<[UInt8]>(
+            StreamSubject(operation: "notifications", object: "of \(name)"),
+            timeline: chunks.timeline,
+            count: chunks.count,
+            open: chunks.open
+        )
+        return named.assembled(until: .delimiter(";")).map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    private static func part(_ name: String, _ text: String) -> BLEError.ReceivedPart {
+        BLEError.ReceivedPart(operation: "notifications", object: "of \(name)", octets: Array(text.utf8))
+    }
+
+    /// The other stream fails with a part of its own, or only has one.
+    @Test(arguments: Combination.allCases, ["d-#", "d----"])
+    func `when one fails, the error has the part of each`(combination: Combination, other: String) async throws {
+        let played = try await play { combination.messages($0, "b-#", other) }
+        #expect(played.output == "--#")
+        let error = try #require(played.error as? BLEError)
+        #expect(error.receivedParts.count == 2, "\(error)")
+        #expect(Set(error.receivedParts) == [Self.part("left", "b"), Self.part("right", "d")])
+        #expect(error.received == Array("b".utf8) || other == "d-#")
+        #expect(played.closings.allSatisfy { $0 == 1 })
+    }
+
+    @Test(arguments: Combination.allCases)
+    func `a time limit behind them has the part of each`(combination: Combination) async throws {
+        let played = try await play { combination.messages($0, "b----", "d----").timeout(.seconds(3)) }
+        #expect(played.output == "---#")
+        let error = try #require(played.error as? BLEError)
+        #expect(error.code == .timedOut && error.received == nil && error.receivedParts.count == 2, "\(error)")
+        #expect(Set(error.receivedParts) == [Self.part("left", "b"), Self.part("right", "d")])
+        for name in ["left", "right"] { #expect("\(error)".contains("1 from notifications of \(name)")) }
+    }
+
+    @Test(arguments: Combination.allCases)
+    func `of several, one that has nothing has no part`(combination: Combination) async throws {
+        let played = try await play { combination.messages($0, "b----", "-----").timeout(.seconds(3)) }
+        let error = try #require(played.error as? BLEError)
+        #expect(error.received == Array("b".utf8) && error.receivedParts == [Self.part("left", "b")])
+    }
+
+    @Test func `a time limit that passes before an error is thrown hands out the parts of that too`() async throws {
+        // The error is known when "f" comes, and would come behind it.
+        let played = try await play(Consumer(isBusyFor: 3)) { stage in
+            Combination.merge.messages(stage, "b-#", "[d;e;f;g]----").timeout(.seconds(8), for: .wholeStream)
+        }
+        #expect(played.output == "d--e--f--#")
+        let error = try #require(played.error as? BLEError)
+        #expect(error.code == .timedOut)
+        #expect(Set(error.receivedParts) == [Self.part("left", "b"), Self.part("right", "g")], "\(error)")
+    }
+
+    @Test func `the signal that ends a stream has a part of its own beside that of the stream`() async throws {
+        let played = try await play { stage in
+            Self.messages("left", of: stage.source("b----"))
+                .take(until: Self.messages("right", of: stage.source("d-#")))
+        }
+        #expect(played.output == "--#")
+        let error = try #require(played.error as? BLEError)
+        #expect(error.received == Array("d".utf8))
+        #expect(error.receivedParts == [Self.part("right", "d"), Self.part("left", "b")])
+    }
+
+    @Test func `the part of one stream has its name too`() async throws {
+        let failed = try await play { Self.messages("left", of: $0.source("b#")) }
+        #expect((failed.error as? BLEError)?.receivedParts == [Self.part("left", "b")])
+        let tooLong = try await play { stage in
+            stage.source("[abc]").map { Array($0.utf8) }.assembled(until: .delimiter(";"), maximumSize: 2)
+        }
+        #expect((tooLong.error as? BLEError)?.receivedParts.map(\.octets) == [Array("abc".utf8)])
+    }
+}
