@@ -14,8 +14,8 @@ import Synchronization
 ///
 /// With a folder, it writes a file automatically when a session fails: `2026-11-20T13:00:37Z-C4F2171A1DBB.btsnoop`; at
 /// most one in ten seconds, and the first 32 of a process. If that can't be written, it warns. btmon and Wireshark show
-/// the file, and a simulated air replays it (`RecordedTraffic`). It contains the services that were discovered since the program began, including
-/// those of links that began before those minutes.
+/// the file, and a simulated air replays it (`RecordedTraffic`). It contains the services that were discovered since
+/// the program began, including those of links that began before those minutes.
 ///
 /// Values are left out by default: their octets are zeros, in memory too, as are names and data in advertisements.
 /// Addresses, handles, types, lengths, times and errors are kept. Its memory is limited; recording costs an allocation

@@ -48,8 +48,8 @@ public final class TrafficCapture: Sendable {
     }
 
     /// Ends the recording: writes the rest, and closes the file. Cancellation doesn't interrupt it; further calls do
-    /// nothing. The program that reads a named pipe may take its time, but must take something every 10 seconds. A packet
-    /// that is being sent meanwhile is awaited for as long, and is then counted as missing.
+    /// nothing. The program that reads a named pipe may take its time, but must take something every 10 seconds. A
+    /// packet that is being sent meanwhile is awaited for as long, and is then counted as missing.
     ///
     /// - Throws: ``BLEError/Code/systemFailure`` with the first error in writing the file; everything before it is in
     ///   the file. ``BLEError/Code/overflow`` if the file is written, but lacks packets, since writing was too slow.

@@ -19,8 +19,8 @@ protocol TrafficObserver: AnyObject, Sendable {
     /// Sends a PDU with the closure, and records it if it was taken.
     func send(_ pdu: [UInt8], _ link: LinkID, by send: () -> SendResult) -> (result: SendResult, hadRoom: Bool)
 
-    /// PDUs were dropped before they reached the library; ``lost(_:_:)`` says where they are missing, and also counts those
-    /// that there was no room for.
+    /// PDUs were dropped before they reached the library; ``lost(_:_:)`` says where they are missing, and also counts
+    /// those that there was no room for.
     func dropped(_ count: Int)
 
     /// PDUs are missing; returns whether there was room for that.
