@@ -95,6 +95,12 @@ extension LinuxRadio {
     /// Whether the kernel has a link to a device. It needs no permission, and compares only the octets.
     public func hasLink(to peer: BluetoothAddress) -> Bool { adapter.isConnected(to: peer) ?? false }
 
+    /// Whether the kernel has a link, of any program, Bluetooth Classic's among them. It needs no permission.
+    public var isLinked: Bool {
+        // Before a connection is made, the kernel lists it with the handle 0 or with one that controllers don't use.
+        adapter.isLinked || adapter.handles?.contains { (1...0x0EFF).contains($0) } == true
+    }
+
     /// Accepts links on the attribute channel. Of several listening programs, the one that began last gets the link. If
     /// it is this one, bluetoothd's own server gets none; if another began later, this one begins again as soon as the
     /// management socket shows it. A second program of this library on the same adapter fails with

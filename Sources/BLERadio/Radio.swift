@@ -97,6 +97,10 @@ public protocol Radio: Sendable {
     /// - Parameter peer: its address; a radio may compare the octets alone, without the kind.
     func hasLink(to peer: BluetoothAddress) -> Bool
 
+    /// Whether the adapter has any link, in either role, made by any program: a step that switches the adapter off
+    /// would end it.
+    var isLinked: Bool { get }
+
     /// What prevents the adapter from connecting at this moment, as far as the radio knows; `nil` if nothing does.
     ///
     /// Attempts wait while the obstacle lasts, and then continue by themselves. An attempt that is given up meanwhile
@@ -239,6 +243,9 @@ extension Radio {
 
     /// Always false.
     public func hasLink(to peer: BluetoothAddress) -> Bool { false }
+
+    /// Always false: a recovery then spares only the links that its own central has made.
+    public var isLinked: Bool { false }
 
     /// Nothing.
     public var connectObstacle: BLEError? { nil }

@@ -116,6 +116,9 @@ extension SimulatedAdapter: Radio {
         core.perform { $0.adapters[id].links.keys.contains { $0.rawValue == peer.rawValue } }
     }
 
+    /// Whether the adapter has any link, in either role.
+    public var isLinked: Bool { core.perform { !$0.adapters[id].links.isEmpty } }
+
     /// Not `nil` while a central is connected to an adapter whose ``AdapterSettings/combinesRoles`` is `false`.
     public var connectObstacle: BLEError? { core.perform { $0.connectObstacle(of: id) } }
 

@@ -89,6 +89,8 @@ package final class CaptureRadio: Radio {
 
     package func hasLink(to peer: BluetoothAddress) -> Bool { radio.hasLink(to: peer) }
 
+    package var isLinked: Bool { radio.isLinked }
+
     package func scan(_ request: ScanRequest, events: @escaping @Sendable (ScanEvent) -> Void) -> RadioActivity {
         radio.scan(request) { [recorder] event in
             switch event {

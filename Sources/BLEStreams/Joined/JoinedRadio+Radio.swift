@@ -43,6 +43,8 @@ extension JoinedRadio: Radio {
 
     func hasLink(to peer: BluetoothAddress) -> Bool { members.contains { $0.radio.hasLink(to: peer) } }
 
+    var isLinked: Bool { members.contains { $0.radio.isLinked } }
+
     /// That of the first one that is on, if all that are on have one: otherwise another one connects.
     var connectObstacle: BLEError? {
         let obstacles = members.filter { $0.radio.adapterInfo.state == .poweredOn }.map(\.radio.connectObstacle)

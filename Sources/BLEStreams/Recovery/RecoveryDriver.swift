@@ -13,7 +13,7 @@ final class RecoveryDriver: Sendable {
         var starts: [RecoveryMachine.TimerID: Int] = [:]
         var watchers = Observers<@Sendable (AdapterTrouble) -> Void>()
         var wasOn = true
-        /// How many links this central has through the adapter.
+        /// How many links this central has through the adapter; the radio may not know of them.
         var links = 0
         /// The attempts to connect, whether they are paused for a step, and the listening for them.
         var attempts = Observers<Attempt>()
@@ -120,7 +120,10 @@ final class RecoveryDriver: Sendable {
         let timer = radio.timeline.schedule(after: delay) { [weak self] in
             guard let self else { return }
             let (isLast, hasLinks) = self.state.withLock { ($0.starts[id] == number, $0.links > 0) }
-            if isLast { self.perform { $0.timerFired(id, besideLinks: hasLinks) } }
+            guard isLast else { return }
+            // A step ends the links of a server, of another central and of other programs just the same.
+            let isLinked = hasLinks || radio.isLinked
+            perform { $0.timerFired(id, besideLinks: isLinked) }
         }
         let former = state.withLock { state in state.timers.updateValue(timer, forKey: id) }
         former?.cancel()

@@ -168,7 +168,7 @@ struct RecoveryMachine {
         return Output(timers: [.start(.patience, plan.patience)])
     }
 
-    /// - Parameter besideLinks: whether this central has links through the adapter.
+    /// - Parameter besideLinks: whether the adapter has links, whoever made them.
     mutating func timerFired(_ id: TimerID, besideLinks: Bool = false) -> Output {
         switch (id, state) {
         case (.silence, .watching(hasHeard: true)):

@@ -8,9 +8,10 @@
 /// The steps are taken one after the other until one helps. They are forgotten only when the adapter has worked for
 /// ``rest``: steps taken shortly before still count, so a step that helps only for minutes is not repeated forever.
 ///
-/// While this central has links through the adapter, a silent scan alone doesn't end them soon: devices that are linked
-/// often don't advertise. A step that ends links then waits until nothing was received for ten more times the
-/// ``silence``, or the links have ended.
+/// While the adapter has links, a silent scan alone doesn't end them soon, whoever made them: this central, another
+/// one, a central that is connected to this machine, or another program. Devices that are linked often don't advertise.
+/// A step that ends links then waits until nothing was received for ten more times the ``silence``, or the links have
+/// ended.
 public struct RecoveryPlan: Hashable, Sendable {
     /// A step that may cure an adapter.
     public enum Step: String, Hashable, Sendable, CaseIterable {

@@ -34,7 +34,7 @@ import Testing
                 let radio = CaptureRadio(adapter, capture: capture)
                 let peer = BluetoothAddress(rawValue: 0xC4F2_171A_1DBB, kind: .random)
                 #expect(radio.adapterInfo == adapter.adapterInfo && !radio.hasLink(to: peer))
-                #expect(radio.connectObstacle == nil)
+                #expect(radio.connectObstacle == nil && !radio.isLinked)
                 _ = try await Events { radio.setPowered(false, result: $0) }.next()?.get()
                 #expect(adapter.state == .poweredOff)
                 #expect(radio.connectObstacle?.cause == adapter.connectObstacle?.cause)

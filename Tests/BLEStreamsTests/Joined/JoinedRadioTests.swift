@@ -246,10 +246,10 @@ import Testing
         try await JoinedSite.run { site in
             let address = site.sensors[0].address
             let joined = JoinedRadio(site.adapters, timeline: site.time)
-            #expect(!joined.hasLink(to: address))
+            #expect(!joined.hasLink(to: address) && !joined.isLinked)
             // The second one's, made by another program.
             try await Central.open(.radio(site.adapters[1])).peripheral(address).withLink { _ in
-                #expect(joined.hasLink(to: address))
+                #expect(joined.hasLink(to: address) && joined.isLinked)
             }
         }
     }

@@ -1,0 +1,75 @@
+import BLERadio
+import BLESimulator
+import BLEStreams
+import Testing
+
+/// A silent scan beside links that its central has not made: a step that ends links waits for them as for its own.
+@Suite(.timeLimit(.minutes(10))) struct SparedLinksTests {
+    private static let plan = RecoveryPlan(
+        steps: [.restartScan, .powerCycle],
+        silence: .seconds(10),
+        patience: .seconds(5),
+        rest: .seconds(60)
+    )
+
+    /// Without links, the adapter would be switched off next.
+    private static let spared = ["the adapter hears nothing for 10.0 seconds", "step 1: the scan begins again"]
+
+    /// Runs a body beside a scan for everything, and the troubles that are told meanwhile.
+    private func scanning(
+        _ body: @escaping @Sendable (Bench, Recorder<String>) async throws -> Void
+    ) async throws {
+        try await Bench.run { bench in
+            let central = try await Central.open(.radio(bench.centralAdapter), recovery: Self.plan)
+            let troubles = Recorder<String>()
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    for try await trouble in central.adapterTroubles { troubles.add("\(trouble)") }
+                }
+                group.addTask { for try await _ in central.scan(duplicates: true) {} }
+                try await bench.time.sleep(for: .seconds(1))
+                try await body(bench, troubles)
+                group.cancelAll()
+            }
+        }
+    }
+
+    @Test func `the link of a central that is connected to this program's own server is spared`() async throws {
+        try await scanning { bench, troubles in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try await LocalPeripheral(name: "Beside") {}.run(on: bench.centralAdapter) }
+                try await bench.time.sleep(for: .seconds(1))
+                let visitor = try await Central.open(.radio(bench.air.adapter()))
+                try await visitor.peripheral(bench.centralAdapter.address).withLink { _ in
+                    bench.peripheralAdapter.unplug()
+                    try await bench.time.sleep(for: .seconds(100))
+                    #expect(bench.centralAdapter.activity.links.count == 1)
+                    #expect(troubles.all == Self.spared)
+                }
+                group.cancelAll()
+            }
+        }
+    }
+
+    @Test func `the link of another central on the same adapter is spared`() async throws {
+        try await scanning { bench, troubles in
+            try await bench.peripheral.withLink { link in
+                try await bench.time.sleep(for: .seconds(100))
+                try await link.expect(Bench.readOnly, reads: [7])
+                #expect(troubles.all == Self.spared)
+            }
+        }
+    }
+
+    @Test func `where none is left the adapter is switched off and on all the same`() async throws {
+        try await scanning { bench, troubles in
+            try await bench.peripheral.withLink { _ in
+                bench.centralAdapter.goDeaf(untilPowerCycle: true)
+                try await bench.time.sleep(for: .seconds(60))
+                #expect(troubles.all == Self.spared)
+            }
+            try await bench.time.sleep(for: .seconds(30))
+            #expect(troubles.all.last == "the adapter works again after 2 steps")
+        }
+    }
+}
