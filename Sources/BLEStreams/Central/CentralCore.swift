@@ -36,9 +36,9 @@ final class CentralCore: Sendable {
         states = ConnectionBoard(identities)
         connector = Connector(timeline: radio.timeline, identities)
         joined = (radio as? any JoiningRadio)?.joined
-        recovery = RecoveryDriver(plan, radio: radio, scans: scans)
+        recovery = RecoveryDriver(plan, radio: radio, scans: scans, identity: identities.identity(of:))
         events = handlers.isEmpty ? nil : EventBoard(handlers, radio.timeline)
-        if let joined { joined.recover(by: plan) } else { recovery.begin() }
+        if let joined { joined.recover(by: plan, identity: identities.identity(of:)) } else { recovery.begin() }
         guard let events else { return }
         (radio as? CaptureRadio)?.tell(events)
         // For as long as the central lives.

@@ -11,8 +11,14 @@ extension JoinedRadio: JoiningRadio {
 
     /// Watches each of them and takes the plan's steps on that one alone: switching off an adapter that doesn't answer
     /// leaves the links of the others up.
-    func recover(by plan: RecoveryPlan) {
-        for member in begin(plan) { recover(member, by: plan) }
+    ///
+    /// - Parameter identity: the identity behind a private address; the address itself if that is unknown.
+    func recover(
+        by plan: RecoveryPlan,
+        identity: @escaping @Sendable (BluetoothAddress) -> BluetoothAddress = { $0 }
+    ) {
+        let recovery = Recovery(plan: plan, identity: identity)
+        for member in begin(recovery) { recover(member, by: recovery) }
     }
 
     /// Records an attempt to connect for each of them; the returned closure records its end. The attempt isn't paused:
@@ -29,8 +35,13 @@ extension JoinedRadio: JoiningRadio {
         }
     }
 
-    func recover(_ member: Member, by plan: RecoveryPlan) {
-        let driver = RecoveryDriver(plan, radio: member.radio, scans: member.scans)
+    func recover(_ member: Member, by recovery: Recovery) {
+        let driver = RecoveryDriver(
+            recovery.plan,
+            radio: member.radio,
+            scans: member.scans,
+            identity: recovery.identity
+        )
         let leave = driver.watch { [weak self] trouble in
             guard let self else { return }
             tell(.ofOne(name(of: member.id), trouble))

@@ -28,8 +28,8 @@ final class JoinedRadio: Sendable {
         var listeners = Observers<Member>()
         /// The activities that report the members' changes.
         var sources: [RadioActivity] = []
-        /// The recovery plan; `nil` until it is set.
-        var plan: RecoveryPlan?
+        /// How the members recover; `nil` until it is set.
+        var recovery: Recovery?
         var recoveries: [(id: AdapterChooser.AdapterID, driver: RecoveryDriver)] = []
         var troubleWatchers = Observers<@Sendable (AdapterTrouble) -> Void>()
     }
@@ -55,12 +55,12 @@ final class JoinedRadio: Sendable {
     /// Adds a radio after the others.
     private func add(_ radio: any Radio) {
         // Either the plan is there already, or whoever brings it finds the member.
-        let (member, plan) = state.withLock { state in
+        let (member, recovery) = state.withLock { state in
             let member = Member(id: state.members.count, radio: radio, scans: ScanBroker(radio: radio))
             state.members.append(member)
             state.infos[member.id] = radio.adapterInfo
             state.chooser.isNow(radio.adapterInfo, member.id)
-            return (member, state.plan)
+            return (member, state.recovery)
         }
         let adapter = radio.observeAdapter { [weak self] in self?.member(member, isNow: $0) }
         let hearing = member.scans.watch(
@@ -74,7 +74,7 @@ final class JoinedRadio: Sendable {
             state.sources += [adapter, RadioActivity(onCancel: hearing)]
             return (state.scan, state.symptomObservers.numbered.map { ($0.id, $0.observer.sink) })
         }
-        if let plan { recover(member, by: plan) }
+        if let recovery { recover(member, by: recovery) }
         scan?.begin(on: member)
         for (id, sink) in symptoms {
             let activity = radio.observeSymptoms { sink.send($0) }
@@ -172,11 +172,17 @@ final class JoinedRadio: Sendable {
 
     // MARK: - Recovery
 
+    /// The recovery plan, and the identities behind private addresses.
+    struct Recovery: Sendable {
+        let plan: RecoveryPlan
+        let identity: @Sendable (BluetoothAddress) -> BluetoothAddress
+    }
+
     /// Stores the plan, once; returns the members that follow it.
-    func begin(_ plan: RecoveryPlan) -> [Member] {
+    func begin(_ recovery: Recovery) -> [Member] {
         state.withLock { state in
-            guard state.plan == nil else { return [] }
-            state.plan = plan
+            guard state.recovery == nil else { return [] }
+            state.recovery = recovery
             return state.members
         }
     }

@@ -37,27 +37,46 @@ struct AttemptListening {
     /// The largest number of known peers.
     private static let limit = 64
 
+    /// An awaited peer.
+    private struct Awaited {
+        let peer: BluetoothAddress
+        var attempts: Int
+    }
+
     /// How long attempts wait in vain before listening begins.
     let patience: Duration
+    /// The identity behind a private address; the address itself if that is unknown.
+    private let identity: @Sendable (BluetoothAddress) -> BluetoothAddress
     private var state = State.idle
     private var isScanning = false
-    /// The number of attempts for each awaited peer; and the peers that were ever received, and not linked since. Octets
-    /// identify peers, whatever the address kind.
-    private var awaited: [UInt64: Int] = [:]
-    private var known: Set<UInt64> = []
+    /// The awaited peers; and the peers that were ever received, and not linked since. Octets identify addresses,
+    /// whatever their kind. Addresses are compared by their identities of that moment: a peer may be received under one
+    /// private address, awaited under another, and its key learned only afterwards.
+    private var awaited: [UInt64: Awaited] = [:]
+    private var known: [UInt64: BluetoothAddress] = [:]
 
-    init(patience: Duration) { self.patience = patience }
+    init(
+        patience: Duration,
+        identity: @escaping @Sendable (BluetoothAddress) -> BluetoothAddress = { $0 }
+    ) {
+        self.patience = patience
+        self.identity = identity
+    }
 
     var isListening: Bool { state == .listening }
 
     /// Whether it listens, and another peer than those awaited and linked was received before: one silent peer doesn't
     /// make a deaf adapter.
-    var missesOthers: Bool { isListening && known.contains { awaited[$0] == nil } }
+    var missesOthers: Bool {
+        guard isListening else { return false }
+        let wanted = Set(awaited.values.map { identity($0.peer).rawValue })
+        return known.values.contains { !wanted.contains(identity($0).rawValue) }
+    }
 
     // MARK: - Attempts
 
     mutating func began(_ peer: BluetoothAddress) -> Output {
-        awaited[peer.rawValue, default: 0] += 1
+        awaited[peer.rawValue, default: Awaited(peer: peer, attempts: 0)].attempts += 1
         switch state {
         case .idle: return count()
         case .due where !isScanning: return listen()
@@ -67,11 +86,12 @@ struct AttemptListening {
 
     /// - Parameter isLinked: whether it has led to a link.
     mutating func ended(_ peer: BluetoothAddress, isLinked: Bool) -> Output {
-        let left = awaited[peer.rawValue, default: 1] - 1
-        awaited[peer.rawValue] = left > 0 ? left : nil
+        let left = (awaited[peer.rawValue]?.attempts ?? 1) - 1
+        awaited[peer.rawValue] = left > 0 ? Awaited(peer: peer, attempts: left) : nil
         if isLinked {
             // It may not advertise beside its link; if it does, it will be received again.
-            known.remove(peer.rawValue)
+            let name = identity(peer).rawValue
+            known = known.filter { identity($0.value).rawValue != name }
             return linked()
         }
         guard isListening, awaited.isEmpty else { return Output() }
@@ -98,7 +118,7 @@ struct AttemptListening {
 
     /// Something was received; with the peers, if it was an advertisement.
     mutating func heard(_ peers: [BluetoothAddress]) -> Output {
-        if known.count < Self.limit { for peer in peers { known.insert(peer.rawValue) } }
+        if known.count < Self.limit { for peer in peers where known[peer.rawValue] == nil { know(peer) } }
         switch state {
         case .idle, .counting(hasHeard: true): return Output()
         case .counting(hasHeard: false):
@@ -113,6 +133,12 @@ struct AttemptListening {
             output.listens = false
             return output
         }
+    }
+
+    private mutating func know(_ peer: BluetoothAddress) {
+        // One peer's changing addresses would fill the place of others.
+        let name = identity(peer)
+        known[name.rawValue] = name
     }
 
     /// Listening is of no use: this program may not scan, or no step is left that could help.

@@ -29,10 +29,17 @@ final class RecoveryDriver: Sendable {
     let scans: ScanBroker
     private let state: Mutex<State>
 
-    init(_ plan: RecoveryPlan, radio: any Radio, scans: ScanBroker) {
+    /// - Parameter identity: the identity behind a private address; the address itself if that is unknown.
+    init(
+        _ plan: RecoveryPlan,
+        radio: any Radio,
+        scans: ScanBroker,
+        identity: @escaping @Sendable (BluetoothAddress) -> BluetoothAddress
+    ) {
         self.radio = radio
         self.scans = scans
-        state = Mutex(State(machine: RecoveryMachine(plan), listening: AttemptListening(patience: plan.silence)))
+        let listening = AttemptListening(patience: plan.silence, identity: identity)
+        state = Mutex(State(machine: RecoveryMachine(plan), listening: listening))
     }
 
     /// Watches from now on, for the lifetime of this object.

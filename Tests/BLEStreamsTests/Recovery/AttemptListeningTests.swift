@@ -107,4 +107,74 @@ import Testing
         _ = machine.giveUp()
         #expect(machine.heard([Self.other]) == Self.counts)
     }
+
+    // MARK: - Private addresses
+
+    private static let key = SecretKey(octets: Array(1...16))
+
+    /// A machine that listens for somebody, once others were received.
+    private func listening(
+        for peer: BluetoothAddress,
+        behind received: [BluetoothAddress],
+        _ identities: KnownIdentities
+    ) -> AttemptListening {
+        var machine = AttemptListening(patience: .seconds(60), identity: identities.identity(of:))
+        for peer in received { _ = machine.heard([peer]) }
+        _ = machine.began(peer)
+        _ = machine.timerFired()
+        #expect(machine.isListening)
+        return machine
+    }
+
+    private func bond(_ key: SecretKey) -> Bond {
+        Bond(peer: Self.sensor, adapter: Self.other, encryptionKeys: [], identityKey: key)
+    }
+
+    @Test func `who was received under private addresses and is awaited as the one behind them is no other`() throws {
+        let key = try #require(Self.key)
+        let identities = KnownIdentities()
+        let received = [key.privateAddress(1), key.privateAddress(2)]
+        var machine = listening(for: Self.sensor, behind: received, identities)
+        #expect(machine.missesOthers)
+        // The key is learned behind the receptions.
+        identities.add(bond(key))
+        #expect(!machine.missesOthers)
+        _ = machine.heard([key.privateAddress(3)])
+        _ = machine.timerFired()
+        #expect(machine.isListening && !machine.missesOthers)
+        _ = machine.heard([Self.other])
+        _ = machine.timerFired()
+        #expect(machine.isListening && machine.missesOthers)
+    }
+
+    @Test func `who is awaited under a private address and was received as the one behind it is no other`() throws {
+        let key = try #require(Self.key)
+        let identities = KnownIdentities()
+        identities.add(bond(key))
+        let received = [Self.sensor, key.privateAddress(1)]
+        let machine = listening(for: key.privateAddress(2), behind: received, identities)
+        #expect(!machine.missesOthers)
+    }
+
+    @Test func `who was received under a private address and is linked as the one behind it is not missed`() throws {
+        let key = try #require(Self.key)
+        let identities = KnownIdentities()
+        var machine = listening(for: Self.sensor, behind: [key.privateAddress(1)], identities)
+        identities.add(bond(key))
+        _ = machine.ended(Self.sensor, isLinked: true)
+        _ = machine.began(Self.other)
+        _ = machine.timerFired()
+        #expect(machine.isListening && !machine.missesOthers)
+    }
+
+    @Test func `the changing addresses of one leave room for others`() throws {
+        let key = try #require(Self.key)
+        let identities = KnownIdentities()
+        identities.add(bond(key))
+        let received = (1...100).map { key.privateAddress($0) } + [Self.other]
+        let machine = listening(for: Self.sensor, behind: received, identities)
+        #expect(machine.missesOthers)
+        let alone = listening(for: Self.sensor, behind: Array(received.dropLast()), identities)
+        #expect(!alone.missesOthers)
+    }
 }
