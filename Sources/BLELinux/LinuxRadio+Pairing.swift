@@ -14,6 +14,10 @@ extension LinuxRadio {
     /// If it can't be the agent and bluetoothd refuses, the error states the reason and a remedy. A pairing cancelled
     /// before its result leaves no keys, neither in the kernel nor with a bluetoothd whose agent this program was; keys
     /// that the kernel makes at that moment are removed as soon as it has reported them, while the radio is open.
+    ///
+    /// If the program was too slow to read the kernel's events, the question or the keys may be among those lost. A
+    /// pairing whose question isn't known is then ended at once; keys that aren't known are removed, and the link is
+    /// dropped: no command of the kernel tells them. Both are errors that are not final: pair again.
     public func pair(
         with peer: BluetoothAddress,
         asking interview: PairingInterview,

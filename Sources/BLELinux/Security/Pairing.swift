@@ -9,25 +9,38 @@ internal import Synchronization
 final class Pairing: Sendable {
     typealias Outcome = Result<Bond?, BLEError>
 
-    private struct State {
+    struct State {
         var keys: GatheredKeys
         var isUnderWay = false
+        /// Whether the kernel's answer to the command is to come.
+        var isAwaited = false
         var isOver = false
+        /// Whether events were lost since the command was sent: keys, questions and the answer may be among them.
+        var hasMissedEvents = false
+        /// Whether a key of the peer's was reported, be it one for this link only.
+        var hasHeardKey = false
+        /// The peer as the kernel names it once it has paired; `nil` before.
+        var made: BluetoothAddress?
+        /// Whether this program has it ended for lost events, and whether the kernel has yet to answer that.
+        var isEnding = false
+        var isEndAwaited = false
+        /// Waits for the end after a loss of events, which may have been among them.
+        var deadline: RadioActivity?
         /// Why the link has ended, which the kernel reports before the pairing's end.
         var linkEnd: ManagementDisconnectReason?
         /// Waits until bluetoothd has inspected the bond, or for what the kernel reports after a failure.
         var pause: RadioActivity?
     }
 
-    private let peer: BluetoothAddress
-    private let surroundings: PairingSurroundings
+    let peer: BluetoothAddress
+    let surroundings: PairingSurroundings
     private let interview: PairingInterview
-    private let engagement: PairingEngagement
+    let engagement: PairingEngagement
     private let failure: @Sendable (ManagementFailure) -> BLEError
     private let sink: EventSink<Outcome>
-    private let state: Mutex<State>
+    let state: Mutex<State>
 
-    private var management: ManagementSocket { surroundings.management }
+    var management: ManagementSocket { surroundings.management }
 
     /// - Parameter failure: the error for a command that the kernel has refused.
     init(
@@ -50,6 +63,8 @@ final class Pairing: Sendable {
     func begin() {
         engagement.begin { [weak self] event in
             self?.received(event)
+        } lost: { [weak self] in
+            self?.missedEvents()
         } ready: { [self] failure in
             if let failure { fail(failure) } else { pair() }
         }
@@ -82,17 +97,25 @@ final class Pairing: Sendable {
     }
 
     private func pairDevice() {
-        guard !state.withLock({ $0.isOver }) else { return }
+        let mayBegin = state.withLock { state in
+            state.isAwaited = !state.isOver
+            return !state.isOver
+        }
+        guard mayBegin else { return }
         management.submit(ManagementPairDevice(ManagementAddress(peer), capability: .init(interview.capability))) {
             [self] answer in
-            let isOver = state.withLock { state in
-                state.isUnderWay = false
-                return state.isOver
+            let (isOver, isEnding, lacksKeys) = state.withLock { state in
+                (state.isUnderWay, state.isAwaited) = (false, false)
+                if case .success(let response) = answer { state.made = response.address.lowEnergy ?? peer }
+                return (state.isOver, state.isEnding, state.lacksKeys)
             }
             guard !isOver else { return }
             switch answer {
+            case .success where lacksKeys: forgetUnseenKeys()
             case .success: outlastBluetoothd(.success(bond))
             case .failure(let failure) where failure.status == .alreadyPaired: finish(.success(nil))
+            case .failure(let failure) where isEnding && failure.status == .cancelled:
+                finish(.failure(engagement.dialogue.failure(failure.status) ?? .pairingQuestionLost(with: peer)))
             case .failure(let failure): fail(failure)
             }
         }
@@ -100,7 +123,7 @@ final class Pairing: Sendable {
 
     /// Keeps the link up until bluetoothd has tried to inspect the new bond's services, which it can't while the link
     /// is up. Otherwise it would connect by itself, and occupy the peer from then on.
-    private func outlastBluetoothd(_ outcome: Outcome) {
+    func outlastBluetoothd(_ outcome: Outcome) {
         guard engagement.dialogue.isBesideBluetoothd else { return finish(outcome) }
         wait(Self.bluetoothdLooks) { [self] in finish(outcome) }
     }
@@ -121,7 +144,7 @@ final class Pairing: Sendable {
     private static let bluetoothdLooks = Duration.milliseconds(3500)
 
     /// The bond from the peer's keys, which come before the answer to the command.
-    private var bond: Bond? {
+    var bond: Bond? {
         let keys = state.withLock { $0.keys }
         guard let adapter = surroundings.facts()?.address, let bond = keys.bond(of: adapter) else { return nil }
         surroundings.keys.note(bond.peer)
@@ -131,7 +154,7 @@ final class Pairing: Sendable {
     private func received(_ event: ManagementEvent) {
         let linkEnd: ManagementDisconnectReason? = state.withLock { state in
             guard case .deviceDisconnected(let address, let reason) = event else {
-                _ = state.keys.take(event)
+                if state.keys.take(event) { state.hasHeardKey = true }
                 return nil
             }
             guard let address = address.lowEnergy, state.keys.isOwn(address) else { return nil }
@@ -167,7 +190,7 @@ final class Pairing: Sendable {
         finish(.failure(explained ?? self.failure(failure)))
     }
 
-    private func finish(_ outcome: Outcome) {
+    func finish(_ outcome: Outcome) {
         guard end().isFirst else { return }
         engagement.end()
         forgetOutOfBandData()
@@ -176,18 +199,20 @@ final class Pairing: Sendable {
 
     /// Ends it. Returns whether this was the first end, and whether the kernel was pairing.
     private func end() -> (isFirst: Bool, isUnderWay: Bool) {
-        let (isFirst, isUnderWay, pause) = state.withLock { state in
-            defer { (state.isOver, state.pause) = (true, nil) }
-            return (!state.isOver, state.isUnderWay, state.pause)
+        let (isFirst, isUnderWay, timers) = state.withLock { state in
+            defer { (state.isOver, state.pause, state.deadline) = (true, nil, nil) }
+            return (!state.isOver, state.isUnderWay, [state.pause, state.deadline])
         }
-        pause?.cancel()
+        for timer in timers { timer?.cancel() }
         return (isFirst, isUnderWay)
     }
 
     /// Removes the keys: otherwise the adapter would have a bond that no program knows.
     private func forgetKeys() {
-        let keys = state.withLock { $0.keys }
-        let identity = keys.isEmpty ? nil : keys.identity
+        let identity: BluetoothAddress? = state.withLock { state in
+            if !state.keys.isEmpty { return state.keys.identity }
+            return state.lacksKeys ? state.made : nil
+        }
         engagement.end(forgetting: identity)
         if let identity {
             surroundings.keys.remove(identity)

@@ -87,6 +87,12 @@ final class PairingDialogue: Sendable {
             && state.withLock { !$0.consent.wasAsked && $0.consent.question == nil }
     }
 
+    /// Whether the kernel has asked its question, or shown its passkey, or the answer is known without: in each
+    /// pairing, it asks or shows one.
+    var wasAsked: Bool {
+        state.withLock { $0.consent.wasAsked || $0.consent.question != nil || $0.consent.answer != nil }
+    }
+
     /// When the program was asked last; `nil` if it was not.
     var lastQuestion: Duration? { state.withLock { $0.asked } }
 

@@ -64,6 +64,37 @@ extension BLEError {
         )
     }
 
+    /// A pairing that was begun here was ended after a loss of the kernel's events: without its question, nobody would
+    /// answer it.
+    static func pairingQuestionLost(with peer: BluetoothAddress) -> BLEError {
+        var error = BLEError(
+            .securityFailed,
+            operation: "pair",
+            object: "with \(peer)",
+            cause: "events of the kernel were lost, since this program was too slow to read them, and the pairing's "
+                + "question or its end may be among them; the pairing was ended",
+            remedy: "Pair again; if it happens each time, end scans meanwhile, and don't block the thread of "
+                + "Central.executor."
+        )
+        error.isFinal = false
+        return error
+    }
+
+    /// A pairing that was begun here has succeeded, and the keys of its bond are not known.
+    static func pairingKeysLost(with peer: BluetoothAddress) -> BLEError {
+        var error = BLEError(
+            .securityFailed,
+            operation: "pair",
+            object: "with \(peer)",
+            cause: "the devices have paired, but the kernel's report of the keys was lost, since this program was too "
+                + "slow to read it; there would be no bond after a restart, so the keys were removed from the adapter, "
+                + "and the link was dropped",
+            remedy: "Connect and pair again; if the peripheral refuses, remove the bond there first."
+        )
+        error.isFinal = false
+        return error
+    }
+
     /// A pairing that a central began is over, since it pairs again, and the kernel's report of its end was lost.
     static func pairingEndedUnseen(by central: BluetoothAddress) -> BLEError {
         BLEError(

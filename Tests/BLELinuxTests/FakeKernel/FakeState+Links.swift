@@ -84,6 +84,7 @@ extension FakeState {
         case .comparison(let value): tell(number, 0x0F, address.octets + [0] + Self.octets(value))
         case .passkey: tell(number, 0x10, address.octets)
         case .refuses: endPairing(of: address, on: number, .authenticationFailed)
+        case .goesOn: break
         }
     }
 

@@ -214,6 +214,8 @@ struct FakePeer {
         case comparison(UInt32)
         case passkey
         case refuses
+        /// It goes on, and nothing is told of it.
+        case goesOn
     }
 
     var address: BluetoothAddress

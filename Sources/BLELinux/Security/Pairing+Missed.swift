@@ -1,0 +1,78 @@
+internal import BLEProtocol
+internal import BLERadio
+internal import Synchronization
+
+// What may be among events that were lost; all of it on the loop's thread.
+extension Pairing {
+    /// How long it may take after a loss that can't be of its question: one step of each side.
+    private static let steps = PairingDialogue.stepLimit * 2
+
+    /// Some of the kernel's events were lost. A lost question would end it only with the Security Manager's limit, and
+    /// the link with it, so it is ended at once. If the question is known, the pairing goes on as it did.
+    ///
+    /// Keys come immediately before the answer. If they have come and it has not, the kernel's reply to a cancellation
+    /// shows whether it was lost; there is nothing left that could be cancelled.
+    func missedEvents() {
+        let wasAsked = engagement.dialogue.wasAsked
+        let mustEnd: Bool? = state.withLock { state in
+            guard state.isAwaited else { return nil }
+            state.hasMissedEvents = true
+            return state.isOver ? nil : !wasAsked || state.hasHeardKey
+        }
+        guard let mustEnd else { return }
+        if mustEnd { return endForLoss() }
+        let deadline = surroundings.timeline.schedule(after: Self.steps) { [self] in
+            // A program that was stopped reads the events first.
+            management.whenRead { [self] in endForLoss() }
+        }
+        let superfluous = state.withLock { state -> RadioActivity? in
+            guard !state.isOver else { return deadline }
+            defer { state.deadline = deadline }
+            return state.deadline
+        }
+        superfluous?.cancel()
+    }
+
+    /// Has the kernel end it. If the kernel no longer pairs, its answer was lost.
+    private func endForLoss() {
+        let mayEnd = state.withLock { state in
+            guard state.isAwaited, !state.isOver, !state.isEndAwaited else { return false }
+            (state.isEnding, state.isEndAwaited) = (true, true)
+            return true
+        }
+        guard mayEnd else { return }
+        management.submit(ManagementCancelPairDevice(ManagementAddress(peer))) { [self] answer in
+            let isUnseen = state.withLock { state in
+                state.isEndAwaited = false
+                // If it was cancelled, the answer to it is to come, or the loss of that is told.
+                guard state.isAwaited, !state.isOver, answer.failure != nil else { return false }
+                (state.isUnderWay, state.isAwaited) = (false, false)
+                return true
+            }
+            if isUnseen { endUnseen() }
+        }
+    }
+
+    private func endUnseen() {
+        // Keys are reported only if the pairing has succeeded.
+        if state.withLock({ $0.hasHeardKey && !$0.lacksKeys }) { return outlastBluetoothd(.success(bond)) }
+        finish(.failure(.pairingEndedUnseen(with: peer)))
+    }
+
+    /// The kernel has made keys whose report was lost, and tells them by no command: without them, there would be a
+    /// bond until the program ends, and none afterwards. So they are removed, with the link that they encrypt: on that,
+    /// the next request to pair would find nothing to do.
+    func forgetUnseenKeys() {
+        let made = state.withLock { $0.made } ?? peer
+        engagement.end(forgetting: made)
+        surroundings.keys.remove(made)
+        management.submit(ManagementUnpairDevice(ManagementAddress(made), disconnects: true)) { [self] _ in
+            finish(.failure(.pairingKeysLost(with: peer)))
+        }
+    }
+}
+
+extension Pairing.State {
+    /// Whether the report of a key may have been lost: none was heard, or one of the two of a legacy pairing.
+    var lacksKeys: Bool { hasMissedEvents && (keys.isEmpty ? !hasHeardKey : !keys.isWhole) }
+}
