@@ -93,6 +93,16 @@ final class PairingDialogue: Sendable {
         state.withLock { $0.consent.wasAsked || $0.consent.question != nil || $0.consent.answer != nil }
     }
 
+    /// Whether this side has agreed.
+    var hasAgreed: Bool {
+        state.withLock { state in
+            switch state.consent.answer {
+            case nil, .refuse?: false
+            default: true
+            }
+        }
+    }
+
     /// When the program was asked last; `nil` if it was not.
     var lastQuestion: Duration? { state.withLock { $0.asked } }
 

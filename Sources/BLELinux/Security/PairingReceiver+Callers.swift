@@ -139,13 +139,17 @@ extension PairingReceiver {
 
     /// A central's link has ended; without a link to it, this does nothing.
     func left(_ central: BluetoothAddress, _ reason: ManagementDisconnectReason) {
-        let dialogue = state.withLock { $0.callers[central]?.dialogue }
+        let (dialogue, mayHaveEnded) = state.withLock { state in
+            (state.callers[central]?.dialogue, state.callers[central]?.mayHaveEnded == true)
+        }
         dialogue?.linkEnded(reason)
         if let dialogue, end(central) {
             // The Security Manager drops the link when a step has taken too long.
             let other: PairingFailure = reason == .localHost ? .timedOut : .refusedByCentral
-            let error = dialogue.failure(nil) ?? .pairingFailed(by: central, other)
-            sink.send(.failed(central, error))
+            // Without an answer, it can't have succeeded.
+            let isUnknown = mayHaveEnded && dialogue.hasAgreed
+            let error = isUnknown ? BLEError.pairingLeftUnseen(by: central) : .pairingFailed(by: central, other)
+            sink.send(.failed(central, dialogue.failure(nil) ?? error))
         }
         state.withLock { $0.callers[central] = nil }
     }

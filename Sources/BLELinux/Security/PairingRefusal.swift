@@ -108,6 +108,18 @@ extension BLEError {
         )
     }
 
+    /// A central that began a pairing has left, and the kernel's report of its end and of the keys may have been lost.
+    static func pairingLeftUnseen(by central: BluetoothAddress) -> BLEError {
+        BLEError(
+            .securityFailed,
+            operation: "pair",
+            object: "with \(central), which began it",
+            cause: "it is not known whether it succeeded: the kernel's report was lost, since this program was too "
+                + "slow to read it, and the central has left; a bond would last only until this program ends",
+            remedy: "Remove the bond on both devices, here with Peripheral.unpair(), then pair again from the central."
+        )
+    }
+
     /// bluetoothd refuses if it has no agent to ask, and its refusal counts.
     private static func refusedByBluetoothd(_ peer: BluetoothAddress, because failure: BusFailure?) -> BLEError {
         let why = failure.map { "\($0)" } ?? "it is not on the system bus"

@@ -157,6 +157,34 @@ import Testing
         withExtendedLifetime(radio) {}
     }
 
+    @Test func `a pairing that was agreed to may have succeeded where its keys were missed before the central left`()
+        async throws
+    {
+        let radio = try run.radio(number)
+        let events = Events()
+        let interview = PairingInterview(.keyboardOnly) { _, reply in reply(.passkey(123_456)) }
+        let receiving = await receive(interview, on: radio, events)
+        connect()
+        // The passkey's reply is on its way.
+        kernel.with { $0.adapters[number]?.silent = [0x1E] }
+        await pair(.passkey)
+        let key: [UInt8] = [3, 0, 16] + [UInt8](repeating: 0, count: 10) + Array(1...16)
+        let adapter = number
+        await lose { $0.tell(adapter, 0x0A, [1] + ManagementAddress(.example).octets + key) }
+        #expect(Self.failures(events).isEmpty && Self.bonds(events).isEmpty)
+        kernel.with { state in
+            guard let socket = state.link(of: number, with: .example)?.socket else { return }
+            state.end(socket)
+        }
+        await kernel.idle()
+        let failures = Self.failures(events)
+        #expect(failures.count == 1 && failures.first?.pairingFailure == nil)
+        #expect(failures.first?.cause.contains("was lost") == true && failures.first?.remedy.isEmpty == false)
+        receiving.cancel()
+        await kernel.idle()
+        withExtendedLifetime(radio) {}
+    }
+
     @Test(arguments: [false, true])
     func `a pairing whose central has left unseen has failed`(_ comesBack: Bool) async throws {
         let radio = try run.radio(number)
