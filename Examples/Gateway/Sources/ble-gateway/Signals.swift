@@ -2,12 +2,14 @@
 import Glibc
 
 /// Handles SIGINT, SIGTERM and SIGHUP as events, for as long as this exists.
+///
+/// A signal that was ignored when the program started stays ignored.
 final class Signals {
     private let sources: [any DispatchSourceSignal]
 
     init(_ handle: @escaping @Sendable (Int32) -> Void) {
         let queue = DispatchQueue(label: "signals")
-        let numbers = [SIGINT, SIGTERM, SIGHUP]
+        let numbers = [SIGINT, SIGTERM, SIGHUP].filter { !Self.isIgnored($0) }
         // Blocked for this thread and all threads that it starts, so that only the sources receive them.
         var set = sigset_t()
         sigemptyset(&set)
@@ -18,6 +20,17 @@ final class Signals {
             source.setEventHandler { handle(number) }
             source.activate()
         }
+    }
+
+    /// Whether the signal was ignored when the program started.
+    ///
+    /// `nohup` has SIGHUP ignored, `trap ''` in a shell has any signal ignored, and a shell without job control has
+    /// SIGINT ignored by the programs that it runs in the background.
+    private static func isIgnored(_ number: Int32) -> Bool {
+        var action = sigaction()
+        sigaction(number, nil, &action)
+        return unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self)
+            == unsafeBitCast(SIG_IGN, to: Int.self)
     }
 
     deinit { for source in sources { source.cancel() } }

@@ -180,13 +180,16 @@ private func spawnProgram(
             posix_spawn_file_actions_addclose(&actions, descriptor)
         }
     }
-    // A program inherits the blocked signals of the thread that starts it, and threads of pools block all.
-    var (attributes, none) = (posix_spawnattr_t(), sigset_t())
+    // A program inherits the blocked signals of the thread that starts it, and threads of pools block all; and those
+    // that are ignored, as under `nohup`.
+    var (attributes, signals) = (posix_spawnattr_t(), sigset_t())
     posix_spawnattr_init(&attributes)
     defer { posix_spawnattr_destroy(&attributes) }
-    sigemptyset(&none)
-    posix_spawnattr_setsigmask(&attributes, &none)
-    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
+    sigemptyset(&signals)
+    posix_spawnattr_setsigmask(&attributes, &signals)
+    for number in [SIGINT, SIGTERM, SIGHUP] { sigaddset(&signals, number) }
+    posix_spawnattr_setsigdefault(&attributes, &signals)
+    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
 
     let strings = ([path] + words).map { strdup($0) }
     let variables = environment.map { strdup("\($0.key)=\($0.value)") }
