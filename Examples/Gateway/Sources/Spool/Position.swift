@@ -18,9 +18,14 @@ struct Position: Hashable {
     var tailHole: UInt64 = 0
     /// Losses that nobody was told of.
     var losses: [SpoolLoss] = []
+    /// Records from `head` on that are gone and part of a loss, without those of `tailHole`. Only on disk: a spool that
+    /// is open has ``SpoolCore/holes``.
+    var gaps: [Range<UInt64>] = []
 
     /// More losses are merged with the last one.
     static let lossLimit = 64
+    /// More gaps aren't kept: their records count as there after a restart.
+    static let gapLimit = 128
 
     /// Records a loss.
     mutating func lost(_ first: UInt64, _ last: UInt64, _ count: Int) {
@@ -36,8 +41,13 @@ struct Position: Hashable {
 }
 
 extension Position {
-    static let format = FormatName(number: 0x3130_5350_454C_4231)
-    static let size = 8 * (10 + 3 * lossLimit) + 4
+    static let format = FormatName(number: 0x3230_5350_454C_4231)
+    static let size = gapOffset + 8 * (1 + 2 * gapLimit) + 4
+    /// The version before this one has no gaps.
+    private static let formerFormat = FormatName(number: 0x3130_5350_454C_4231)
+    static let formerSize = gapOffset + 4
+    private static let lossOffset = 8 * 10
+    private static let gapOffset = lossOffset + 8 * 3 * lossLimit
 
     /// The position as octets with a checksum.
     func encoded(generation: UInt64) -> [UInt8] {
@@ -50,21 +60,25 @@ extension Position {
             writer.add(loss.last)
             writer.add(UInt64(loss.count))
         }
+        let kept = gaps.prefix(Self.gapLimit)
+        writer.add(UInt64(kept.count))
+        for index in 0..<Self.gapLimit {
+            let gap = index < kept.count ? kept[index] : 0..<0
+            writer.add(gap.lowerBound)
+            writer.add(gap.upperBound)
+        }
         writer.add(CRC32C.checksum(writer.octets))
         return writer.octets
     }
 
-    /// A position and its generation; `nil` if the octets are not a whole position.
+    /// A position and its generation; `nil` if the octets are not a whole position, of this version or the one before.
     static func decoded(_ octets: [UInt8]) -> (generation: UInt64, position: Position)? {
-        guard octets.count == size else { return nil }
-        return octets.withUnsafeBytes { octets in
-            let body = UnsafeRawBufferPointer(rebasing: octets[..<(size - 4)])
-            guard CRC32C.checksum(body) == octets.uint32(at: size - 4), octets.uint64(at: 0) == format.number else {
-                return nil
-            }
+        octets.withUnsafeBytes { octets in
+            let hasGaps = isWhole(octets, size, format)
+            guard hasGaps || isWhole(octets, formerSize, formerFormat) else { return nil }
             let numbers = (0..<10).map { octets.uint64(at: 8 * $0) }
             let losses = (0..<Int(min(numbers[9], UInt64(lossLimit)))).map { index in
-                let offset = 8 * (10 + 3 * index)
+                let offset = lossOffset + 8 * 3 * index
                 return SpoolLoss(
                     first: octets.uint64(at: offset),
                     last: octets.uint64(at: offset + 8),
@@ -79,9 +93,24 @@ extension Position {
                 offered: numbers[6],
                 epoch: numbers[7],
                 tailHole: numbers[8],
-                losses: losses
+                losses: losses,
+                gaps: hasGaps ? gaps(in: octets) : []
             )
             return (numbers[1], position)
+        }
+    }
+
+    private static func isWhole(_ octets: UnsafeRawBufferPointer, _ size: Int, _ format: FormatName) -> Bool {
+        guard octets.count >= size, octets.uint64(at: 0) == format.number else { return false }
+        let body = UnsafeRawBufferPointer(rebasing: octets[..<(size - 4)])
+        return CRC32C.checksum(body) == octets.uint32(at: size - 4)
+    }
+
+    private static func gaps(in octets: UnsafeRawBufferPointer) -> [Range<UInt64>] {
+        (0..<Int(min(octets.uint64(at: gapOffset), UInt64(gapLimit)))).compactMap { index in
+            let offset = gapOffset + 8 * (1 + 2 * index)
+            let (first, end) = (octets.uint64(at: offset), octets.uint64(at: offset + 8))
+            return first < end ? first..<end : nil
         }
     }
 }

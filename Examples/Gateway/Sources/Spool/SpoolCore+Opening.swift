@@ -67,17 +67,22 @@ extension SpoolCore {
 
     /// Numbers that were given away and have no record: they found no room, or a loss of power took them.
     private mutating func recoverHoles(from recovered: UInt64) {
-        let known = holes
-        holes = []
+        let (known, gaps) = (holes, position.gaps)
+        (holes, position.gaps) = ([], [])
         for hole in known where hole.upperBound > position.head {
             addHole(max(hole.lowerBound, position.head)..<hole.upperBound)
         }
+        for gap in gaps {
+            for part in gap.clamped(to: position.head..<recovered).subtracting(holes) { addHole(part) }
+        }
         if let first = segments.first.map({ $0.first - min($0.hole, $0.first) }), first > position.head {
-            position.lost(position.head, first - 1, Int(first - position.head))
-            addHole(position.head..<first)
+            for part in (position.head..<first).subtracting(holes) { lost(part) }
         }
         let reported = position.next - min(position.tailHole, position.next - recovered)
-        if recovered < reported { position.lost(recovered, reported - 1, Int(reported - recovered)) }
+        // Those of a gap are part of a loss already.
+        for part in (recovered..<reported).subtracting(gaps) {
+            position.lost(part.lowerBound, part.upperBound - 1, part.count)
+        }
         addHole(recovered..<position.next)
         // All of them are part of a loss now: the next opening, and the next file, must know.
         position.tailHole = position.next - recovered
@@ -108,6 +113,20 @@ extension SpoolCore {
         position.dropped = min(first.dropped, first.first - 1)
         position.offered = last.end
         handedOut = last.end
+    }
+}
+
+extension Range<UInt64> {
+    /// What is in none of the other ranges, in order.
+    fileprivate func subtracting(_ others: [Range<UInt64>]) -> [Range<UInt64>] {
+        var parts: [Range<UInt64>] = []
+        var start = lowerBound
+        for other in others.sorted(by: { $0.lowerBound < $1.lowerBound }) where other.overlaps(self) {
+            if start < other.lowerBound { parts.append(start..<other.lowerBound) }
+            start = Swift.max(start, other.upperBound)
+        }
+        if start < upperBound { parts.append(start..<upperBound) }
+        return parts
     }
 }
 

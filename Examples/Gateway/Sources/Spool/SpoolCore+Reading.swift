@@ -82,7 +82,8 @@ extension SpoolCore {
         try? writePosition()
     }
 
-    private mutating func lost(_ range: Range<UInt64>) {
+    /// Records are gone that were not known to be.
+    mutating func lost(_ range: Range<UInt64>) {
         guard !range.isEmpty else { return }
         position.lost(range.lowerBound, range.upperBound - 1, range.count)
         addHole(range)

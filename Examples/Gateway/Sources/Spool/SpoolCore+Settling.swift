@@ -58,8 +58,18 @@ extension SpoolCore {
         }
     }
 
+    /// The position as it is kept on disk.
+    private var kept: Position {
+        var kept = position
+        let end = tail.lowerBound
+        for hole in holes where hole.lowerBound < end && kept.gaps.count < Position.gapLimit {
+            kept.gaps.append(hole.lowerBound..<min(hole.upperBound, end))
+        }
+        return kept
+    }
+
     mutating func writePosition(synchronised: Bool = false) throws(SpoolError) {
-        try positionFile.write(position, synchronised: synchronised)
+        try positionFile.write(kept, synchronised: synchronised)
         unwritten = 0
         if synchronised { self.synchronised = position }
     }

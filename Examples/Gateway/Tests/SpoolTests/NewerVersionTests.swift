@@ -33,11 +33,11 @@ struct NewerVersionTests {
     func refused(_ kind: String) throws {
         let folder = try filled()
         let file = kind == "position" ? "\(folder.path)/position" : try #require(folder.segments.first)
-        // The last digit of the format's name: BLEPS01 or BLESEG01. What is behind it has another form.
+        // The last digit of the format's name: BLEPS02 or BLESEG01. What is behind it has another form.
         try change(file) { octets in
             let places = kind == "position" ? [0, 4096] : [0]
-            for place in places where octets[place + 7] == UInt8(ascii: "1") {
-                octets[place + 7] = UInt8(ascii: "2")
+            for place in places where octets[place + 6] == UInt8(ascii: "0") {
+                octets[place + 7] += 1
                 octets[place + 12] ^= 0xFF
             }
         }
