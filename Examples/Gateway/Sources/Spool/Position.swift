@@ -38,6 +38,16 @@ struct Position: Hashable {
             losses.append(SpoolLoss(first: first, last: last, count: count))
         }
     }
+
+    /// Records a loss before all others: the numbers of the last one can still move.
+    mutating func lostBefore(_ first: UInt64, _ last: UInt64, _ count: Int) {
+        guard losses.count == Self.lossLimit else {
+            return losses.insert(SpoolLoss(first: first, last: last, count: count), at: 0)
+        }
+        losses[0].first = min(losses[0].first, first)
+        losses[0].last = max(losses[0].last, last)
+        losses[0].count += count
+    }
 }
 
 extension Position {

@@ -61,6 +61,8 @@ extension SpoolCore {
     /// The position as it is kept on disk.
     private var kept: Position {
         var kept = position
+        // If the process ends, no acknowledgement comes any more for these.
+        if let first = late.min(), let last = late.max() { kept.lostBefore(first, last, late.count) }
         let end = tail.lowerBound
         for hole in holes where hole.lowerBound < end && kept.gaps.count < Position.gapLimit {
             kept.gaps.append(hole.lowerBound..<min(hole.upperBound, end))

@@ -89,4 +89,24 @@ import Testing
         #expect(try spool.append([10]) == 10)
         #expect(try spool.next()?.epoch == 2)
     }
+
+    @Test func `records that were dropped after they had been handed out are told after a kill`() throws {
+        let spool = try folder.spool()
+        for number in 1...3 { try spool.append([UInt8(number)]) }
+        for _ in 1...3 { _ = try spool.next() }
+        for _ in 0..<400 { try spool.append([UInt8](repeating: 0, count: 200)) }
+        try spool.acknowledge(2)
+        // The one that came is written with the position.
+        #expect(try spool.next() != nil)
+        let untold = spool.counts.dropped
+        try spool.flush()
+        let copy = try folder.copy()
+        let later = try copy.spool()
+        let losses = try later.losses()
+        #expect(losses.contains { $0.first == 1 })
+        #expect(losses.reduce(0) { $0 + $1.count } == untold)
+        #expect(later.counts.dropped == untold && later.counts.addUp)
+        #expect(try later.drain().count == 403 - 1 - untold)
+        #expect(later.counts.acknowledged == 403 - untold)
+    }
 }
