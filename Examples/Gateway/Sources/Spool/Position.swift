@@ -134,9 +134,17 @@ struct PositionFile {
     private let disk: Disk
     private var generation: UInt64 = 0
 
+    static let name = "position"
+    /// The file that has the position, too, while there are no segments.
+    static let copyName = "position.copy"
+
     /// Opens the file, and creates it if needed; the position is `nil` if none can be read.
-    static func open(in folder: String, _ disk: Disk) throws(SpoolError) -> (PositionFile, Position?) {
-        var result = PositionFile(file: try File("\(folder)/position", O_RDWR | O_CREAT), disk: disk)
+    static func open(
+        _ name: String,
+        in folder: String,
+        _ disk: Disk
+    ) throws(SpoolError) -> (file: PositionFile, position: Position?) {
+        var result = PositionFile(file: try File("\(folder)/\(name)", O_RDWR | O_CREAT), disk: disk)
         var newest: (generation: UInt64, position: Position)?
         for place in 0..<2 {
             let octets = try result.file.read(Position.size, at: place * distance)

@@ -8,9 +8,12 @@ extension SpoolCore {
             throw SpoolError("create the folder", settings.folder, errno: errno)
         }
         let lock = try FolderLock(settings.folder)
-        let (positionFile, known) = try PositionFile.open(in: settings.folder, disk)
+        let (positionFile, known) = try PositionFile.open(PositionFile.name, in: settings.folder, disk)
+        // The spool does without it, on a disk that has no room for it.
+        let copy = try? PositionFile.open(PositionFile.copyName, in: settings.folder, disk)
         var core = SpoolCore(settings, disk, lock, positionFile, known ?? Position())
-        try core.recoverSegments(isPositionLost: known == nil)
+        core.positionCopy = copy?.file
+        try core.recoverSegments(isPositionLost: known == nil, copy: copy?.position)
         core.cursor = core.position.head
         core.position.epoch += 1
         try core.writePosition(synchronised: true)
@@ -34,7 +37,9 @@ extension SpoolCore {
     }
 
     /// Finds the segments, and counts what is missing.
-    private mutating func recoverSegments(isPositionLost: Bool) throws(SpoolError) {
+    ///
+    /// - Parameter copy: the position when there were no segments last.
+    private mutating func recoverSegments(isPositionLost: Bool, copy: Position?) throws(SpoolError) {
         let numbers = try settings.segmentNumbers(disk)
         // Before anything is removed.
         for first in numbers { try Segment.check(try File("\(settings.folder)/\(Segment.name(first))", O_RDONLY)) }
@@ -54,7 +59,7 @@ extension SpoolCore {
         let refused = position.tailHole
         if let last = segments.indices.last { try recoverTail(last) }
         recoverTailHole(refused)
-        if isPositionLost { recoverPosition() }
+        if isPositionLost { recoverPosition(copy) }
         position.epoch = max(position.epoch, segments.map(\.epoch).max() ?? 0)
         let recovered = segments.last?.end ?? 1
         position.next = max(position.next, recovered, position.head)
@@ -106,9 +111,12 @@ extension SpoolCore {
         }
     }
 
-    /// The position can't be read: whatever is there is handed out again.
-    private mutating func recoverPosition() {
-        guard let first = segments.first, let last = segments.last else { return }
+    /// The position can't be read: whatever is there is handed out again. If nothing is there, the numbers go on.
+    private mutating func recoverPosition(_ copy: Position?) {
+        guard let first = segments.first, let last = segments.last else {
+            if let copy { (position, handedOut) = (copy, copy.offered) }
+            return
+        }
         position.head = first.first
         position.dropped = min(first.dropped, first.first - 1)
         position.offered = last.end

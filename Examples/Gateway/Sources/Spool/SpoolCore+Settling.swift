@@ -51,7 +51,8 @@ extension SpoolCore {
         endSettledFile()
         while let oldest = segments.first, oldest.end <= position.head, segments.count > 1 || writer == nil {
             // Otherwise a loss of power could bring the position back without the records.
-            guard (try? writePosition(synchronised: true)) != nil else { return }
+            let isLast = segments.count == 1
+            guard (try? writePosition(synchronised: true, isLastSegment: isLast)) != nil else { return }
             unlink(path(of: oldest))
             segments.removeFirst()
             if reader?.first == oldest.first { reader = nil }
@@ -70,8 +71,13 @@ extension SpoolCore {
         return kept
     }
 
-    mutating func writePosition(synchronised: Bool = false) throws(SpoolError) {
+    /// Writes the position.
+    ///
+    /// - Parameter isLastSegment: the only segment is removed after that.
+    mutating func writePosition(synchronised: Bool = false, isLastSegment: Bool = false) throws(SpoolError) {
+        let kept = kept
         try positionFile.write(kept, synchronised: synchronised)
+        if segments.isEmpty || isLastSegment { try? positionCopy?.write(kept, synchronised: synchronised) }
         unwritten = 0
         if synchronised { self.synchronised = position }
     }

@@ -7,6 +7,9 @@ struct SpoolCore: ~Copyable, Sendable {
     /// Locked for as long as the spool is open.
     let lock: FolderLock
     var positionFile: PositionFile
+    /// Has the position, too, while there are no segments, which would tell the numbers if it were damaged; `nil`: it
+    /// can't be used.
+    var positionCopy: PositionFile?
     var position: Position
 
     /// The segments, the oldest first.
@@ -150,7 +153,7 @@ struct SpoolCore: ~Copyable, Sendable {
             let settled = Set(open)
             settle { settled.contains($0) }
         }
-        try writePosition(synchronised: true)
+        try writePosition(synchronised: true, isLastSegment: segments.count == 1)
         if segments.count == 1 { writer = nil }
         unlink(path(of: oldest))
         segments.removeFirst()

@@ -57,6 +57,38 @@ struct DamageTests {
         #expect(spool.counts.dropped == 0)
     }
 
+    /// What becomes of the position's file.
+    enum PositionDamage: CaseIterable {
+        case emptied, overwritten, removed
+    }
+
+    @Test(arguments: PositionDamage.allCases)
+    func `numbers go on if the position can't be read and no file is left to tell them`(
+        _ damage: PositionDamage
+    ) throws {
+        let folder = try SpoolFolder()
+        do {
+            let spool = try folder.spool()
+            for number in 1...5 { try spool.append([UInt8(number)]) }
+            #expect(try spool.drain().count == 5)
+            try spool.close()
+        }
+        // The next start removes the file, of which all was acknowledged.
+        try folder.spool().close()
+        #expect(folder.segments.isEmpty)
+        let position = "\(folder.path)/position"
+        switch damage {
+        case .emptied: truncate(position, 0)
+        case .overwritten: try Data(repeating: 0xA5, count: 8192).write(to: URL(fileURLWithPath: position))
+        case .removed: try FileManager.default.removeItem(atPath: position)
+        }
+        let spool = try folder.spool()
+        #expect(spool.counts.appended == 5 && spool.counts.acknowledged == 5 && spool.counts.addUp)
+        #expect(try spool.append([6]) == 6)
+        #expect(try spool.next() == SpoolRecord(sequence: 6, epoch: 3, isRedelivered: false, payload: [6]))
+        #expect(try spool.losses() == [])
+    }
+
     static let seeds = Array(0..<(ProcessInfo.processInfo.environment["SPOOL_SEEDS"].flatMap(UInt64.init) ?? 50))
 
     /// Some octets that tell which record they are of; four segments hold about 80 of them.
