@@ -5,7 +5,10 @@ extension SpoolCore {
     static func open(_ settings: SpoolSettings, _ disk: Disk) throws(SpoolError) -> SpoolCore {
         try settings.check()
         if mkdir(settings.folder, 0o700) != 0, errno != EEXIST {
-            throw SpoolError("create the folder", settings.folder, errno: errno)
+            let number = errno
+            var error = SpoolError("create the folder", settings.folder, errno: number)
+            if number == ENOENT { error.remedy = "Make the folder that it is to be in, or mount the disk that has it." }
+            throw error
         }
         let lock = try FolderLock(settings.folder)
         let (positionFile, known) = try PositionFile.open(PositionFile.name, in: settings.folder, disk)
@@ -41,6 +44,7 @@ extension SpoolCore {
     /// - Parameter copy: the position when there were no segments last.
     private mutating func recoverSegments(isPositionLost: Bool, copy: Position?) throws(SpoolError) {
         let numbers = try settings.segmentNumbers(disk)
+        isNew = isPositionLost && copy == nil && numbers.isEmpty
         // Before anything is removed.
         for first in numbers { try Segment.check(try File("\(settings.folder)/\(Segment.name(first))", O_RDONLY)) }
         for first in numbers {

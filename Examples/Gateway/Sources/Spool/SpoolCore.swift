@@ -34,6 +34,8 @@ struct SpoolCore: ~Copyable, Sendable {
     /// The position that the disk certainly has.
     var synchronised: Position?
     var isClosed = false
+    /// Whether the folder had nothing of an earlier opening.
+    var isNew = false
 
     static let settledPerWrite = 64
     static let reserved: UInt64 = 256

@@ -49,6 +49,12 @@ struct GatewayRun {
         leases = try configuration.leases.map {
             try LeaseDriver($0, spool: configuration.spool.folder, report: report)
         }
+        let folder = configuration.spool.folder
+        let parts = [
+            (folder, spool.isNew), (folder + ".sparkplug", sparkplug?.spool.isNew ?? false),
+            (folder + ".leases", leases?.isNew ?? false),
+        ]
+        if let news = FirstStart.news(of: parts.filter { $0.1 }.map { $0.0 }) { report(news) }
         campaigns = leases.flatMap { leases in configuration.campaigns.map { CampaignDriver($0, leases, publisher) } }
         let health = Health(spool, outbox, sessions, leases, sparkplug)
         self.health = health

@@ -20,6 +20,8 @@ struct EpochStore: Sendable {
     let gateway: GatewayID
     /// The number that was reserved when the gateway started.
     let reserved: UInt64
+    /// Whether there was no file.
+    let isNew: Bool
     private let path: String
     private static let sizeLimit = 1024
 
@@ -37,6 +39,7 @@ struct EpochStore: Sendable {
         } catch {
             throw StoreError(description: "leases: \(error)")
         }
+        isNew = octets == nil
         if let octets {
             guard octets.count <= Self.sizeLimit,
                 let content = try? JSONDecoder().decode(Content.self, from: Data(octets)),

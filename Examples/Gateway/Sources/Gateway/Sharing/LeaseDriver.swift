@@ -78,6 +78,9 @@ final class LeaseDriver: Sendable {
     /// Says that ``tenures`` may have changed; for one consumer.
     let changes: AsyncStream<Void>
 
+    /// Whether there was no file with the identifier of this gateway.
+    var isNew: Bool { store.isNew }
+
     init(
         _ settings: Configuration.Sharing,
         spool: String,
