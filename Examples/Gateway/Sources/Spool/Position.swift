@@ -52,63 +52,51 @@ struct Position: Hashable {
 
 extension Position {
     static let format = FormatName(number: 0x3230_5350_454C_4231)
-    static let size = gapOffset + 8 * (1 + 2 * gapLimit) + 4
-    /// The version before this one has no gaps.
+    /// The most that it has; what is not used of that is zero.
+    static let size = length(losses: lossLimit, gaps: gapLimit)
+    /// The version before this one has no gaps, and room for all losses.
     private static let formerFormat = FormatName(number: 0x3130_5350_454C_4231)
-    static let formerSize = gapOffset + 4
-    private static let lossOffset = 8 * 10
-    private static let gapOffset = lossOffset + 8 * 3 * lossLimit
+    static let formerSize = 8 * (10 + 3 * lossLimit) + 4
 
     /// The position as octets with a checksum.
     func encoded(generation: UInt64) -> [UInt8] {
         var writer = OctetWriter()
+        let keptGaps = gaps.prefix(Self.gapLimit)
         let numbers = [head, dropped, refused, next, offered, epoch, tailHole, UInt64(losses.count)]
-        for number in [Self.format.number, generation] + numbers { writer.add(number) }
-        for index in 0..<Self.lossLimit {
-            let loss = index < losses.count ? losses[index] : SpoolLoss(first: 0, last: 0, count: 0)
+        for number in [Self.format.number, generation] + numbers + [UInt64(keptGaps.count)] { writer.add(number) }
+        for loss in losses {
             writer.add(loss.first)
             writer.add(loss.last)
             writer.add(UInt64(loss.count))
         }
-        let kept = gaps.prefix(Self.gapLimit)
-        writer.add(UInt64(kept.count))
-        for index in 0..<Self.gapLimit {
-            let gap = index < kept.count ? kept[index] : 0..<0
+        for gap in keptGaps {
             writer.add(gap.lowerBound)
             writer.add(gap.upperBound)
         }
         writer.add(CRC32C.checksum(writer.octets))
-        return writer.octets
+        return writer.octets + [UInt8](repeating: 0, count: Self.size - writer.octets.count)
     }
 
     /// A position and its generation; `nil` if the octets are not a whole position, of this version or the one before.
     static func decoded(_ octets: [UInt8]) -> (generation: UInt64, position: Position)? {
-        octets.withUnsafeBytes { octets in
-            let hasGaps = isWhole(octets, size, format)
-            guard hasGaps || isWhole(octets, formerSize, formerFormat) else { return nil }
-            let numbers = (0..<10).map { octets.uint64(at: 8 * $0) }
-            let losses = (0..<Int(min(numbers[9], UInt64(lossLimit)))).map { index in
-                let offset = lossOffset + 8 * 3 * index
-                return SpoolLoss(
-                    first: octets.uint64(at: offset),
-                    last: octets.uint64(at: offset + 8),
-                    count: Int(clamping: octets.uint64(at: offset + 16))
-                )
+        octets.withUnsafeBytes { octets -> (generation: UInt64, position: Position)? in
+            if let used = length(of: octets), isWhole(octets, used, format) {
+                return (octets.uint64(at: 8), Position(octets, lossOffset: 8 * 11, gaps: Int(octets.uint64(at: 80))))
             }
-            let position = Position(
-                head: numbers[2],
-                dropped: numbers[3],
-                refused: numbers[4],
-                next: numbers[5],
-                offered: numbers[6],
-                epoch: numbers[7],
-                tailHole: numbers[8],
-                losses: losses,
-                gaps: hasGaps ? gaps(in: octets) : []
-            )
-            return (numbers[1], position)
+            guard isWhole(octets, formerSize, formerFormat) else { return nil }
+            return (octets.uint64(at: 8), Position(octets, lossOffset: 8 * 10, gaps: 0))
         }
     }
+
+    /// How many octets of these are used, with the checksum; `nil` if they can't be a position of this version.
+    static func length(of octets: UnsafeRawBufferPointer) -> Int? {
+        guard octets.count >= 8 * 11 else { return nil }
+        let (losses, gaps) = (octets.uint64(at: 72), octets.uint64(at: 80))
+        guard losses <= UInt64(lossLimit), gaps <= UInt64(gapLimit) else { return nil }
+        return length(losses: Int(losses), gaps: Int(gaps))
+    }
+
+    private static func length(losses: Int, gaps: Int) -> Int { 8 * (11 + 3 * losses + 2 * gaps) + 4 }
 
     private static func isWhole(_ octets: UnsafeRawBufferPointer, _ size: Int, _ format: FormatName) -> Bool {
         guard octets.count >= size, octets.uint64(at: 0) == format.number else { return false }
@@ -116,9 +104,22 @@ extension Position {
         return CRC32C.checksum(body) == octets.uint32(at: size - 4)
     }
 
-    private static func gaps(in octets: UnsafeRawBufferPointer) -> [Range<UInt64>] {
-        (0..<Int(min(octets.uint64(at: gapOffset), UInt64(gapLimit)))).compactMap { index in
-            let offset = gapOffset + 8 * (1 + 2 * index)
+    /// Reads octets that are whole.
+    private init(_ octets: UnsafeRawBufferPointer, lossOffset: Int, gaps gapCount: Int) {
+        let numbers = (0..<10).map { octets.uint64(at: 8 * $0) }
+        (head, dropped, refused, next) = (numbers[2], numbers[3], numbers[4], numbers[5])
+        (offered, epoch, tailHole) = (numbers[6], numbers[7], numbers[8])
+        let lossCount = Int(min(numbers[9], UInt64(Self.lossLimit)))
+        losses = (0..<lossCount).map { index in
+            let offset = lossOffset + 24 * index
+            return SpoolLoss(
+                first: octets.uint64(at: offset),
+                last: octets.uint64(at: offset + 8),
+                count: Int(clamping: octets.uint64(at: offset + 16))
+            )
+        }
+        gaps = (0..<gapCount).compactMap { index in
+            let offset = lossOffset + 24 * lossCount + 16 * index
             let (first, end) = (octets.uint64(at: offset), octets.uint64(at: offset + 8))
             return first < end ? first..<end : nil
         }
@@ -148,7 +149,8 @@ struct PositionFile {
         var newest: (generation: UInt64, position: Position)?
         for place in 0..<2 {
             let octets = try result.file.read(Position.size, at: place * distance)
-            if Position.format.isNewer(in: octets, size: Position.size) { throw .newerVersion(result.file.path) }
+            let length = octets.withUnsafeBytes { Position.length(of: $0) } ?? Position.size
+            if Position.format.isNewer(in: octets, size: length) { throw .newerVersion(result.file.path) }
             guard let found = Position.decoded(octets), found.generation > newest?.generation ?? 0 else { continue }
             newest = found
         }
