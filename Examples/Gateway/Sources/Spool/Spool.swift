@@ -37,6 +37,12 @@ public final class Spool: Sendable {
     /// first time, or the disk that has it isn't mounted. A spool can't tell which.
     public var isNew: Bool { core.withLock { $0.isNew } }
 
+    /// The number of this opening.
+    var epoch: UInt64 { core.withLock { $0.position.epoch } }
+
+    /// How many dropped records nobody was told of yet, with those whose acknowledgement can still come.
+    var untold: Int { core.withLock { core in core.position.losses.reduce(core.late.count) { $0 + $1.count } } }
+
     /// What has become of all records.
     public var counts: SpoolCounts { core.withLock { $0.counts } }
 

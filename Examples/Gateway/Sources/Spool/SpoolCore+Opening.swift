@@ -106,6 +106,9 @@ extension SpoolCore {
             truncate(path(of: segments[index]), off_t(reader.offset))
             segments[index].size = reader.offset
         }
+        // The process before may have been killed without: `flush` is to mean all records.
+        let file = try File(path(of: segments[index]), O_RDONLY)
+        try disk.synchronise(file.descriptor, file.path)
         if segments[index].first == segments[index].end {
             // Nothing is behind the gap before it, which is then found as the end of all.
             if segments[index].hole > 0 { holes.removeLast() }
