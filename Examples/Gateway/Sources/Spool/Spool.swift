@@ -33,8 +33,8 @@ public final class Spool: Sendable {
         core = Mutex(try SpoolCore.open(settings, disk))
     }
 
-    /// Whether nothing of an earlier opening was found in the folder, so that the numbers begin at 1: it is used for the
-    /// first time, or the disk that has it isn't mounted. A spool can't tell which.
+    /// Whether nothing of an earlier opening was found in the folder, so that the numbers begin at 1: it is used for
+    /// the first time, or the disk that has it isn't mounted. A spool can't tell which.
     public var isNew: Bool { core.withLock { $0.isNew } }
 
     /// The number of this opening.
