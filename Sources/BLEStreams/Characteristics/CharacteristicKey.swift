@@ -78,15 +78,11 @@ extension BLEError {
 }
 
 extension BluetoothUUID: CharacteristicKey {
-    public typealias Value = CharacteristicValue
-
     /// The first characteristic of this type, in any service.
     public var reference: CharacteristicReference { CharacteristicReference(.uuid(self, service: nil)) }
 }
 
 extension Characteristic: CharacteristicKey {
-    public typealias Value = CharacteristicValue
-
     /// This characteristic, as it was discovered: an operation fails with ``BLEError/Code/servicesChanged`` if the
     /// peripheral no longer has it in this form.
     public var reference: CharacteristicReference { CharacteristicReference(.exactly(self)) }

@@ -35,8 +35,6 @@ extension CharacteristicReference: CustomStringConvertible {
 }
 
 extension CharacteristicReference: CharacteristicKey {
-    public typealias Value = CharacteristicValue
-
     public var reference: CharacteristicReference { self }
 }
 
