@@ -21,9 +21,6 @@ public struct AdvertisingData: Hashable, Sendable {
 }
 
 extension AdvertisingData: Sequence {
-    /// One AD structure: its type and the octets after the type, possibly none.
-    public typealias Element = (type: AdvertisingData.FieldType, data: ArraySlice<UInt8>)
-
     /// Walks the AD structures from the first to the last.
     public struct Iterator: IteratorProtocol {
         private let bytes: [UInt8]
@@ -31,8 +28,9 @@ extension AdvertisingData: Sequence {
 
         init(bytes: [UInt8]) { self.bytes = bytes }
 
-        /// The next structure; `nil` at the end, at a length of zero and at a length that overruns the octets.
-        public mutating func next() -> Element? {
+        /// The next structure: its type and the octets after the type, possibly none; `nil` at the end, at a length of
+        /// zero and at a length that overruns the octets.
+        public mutating func next() -> (type: AdvertisingData.FieldType, data: ArraySlice<UInt8>)? {
             guard position < bytes.count else { return nil }
             let length = Int(bytes[position])
             let end = position + 1 + length
@@ -47,9 +45,6 @@ extension AdvertisingData: Sequence {
 
     /// Starts at the first structure.
     public func makeIterator() -> Iterator { Iterator(bytes: bytes) }
-
-    /// A lower bound for the number of structures.
-    public var underestimatedCount: Int { 0 }
 }
 
 extension AdvertisingData {
