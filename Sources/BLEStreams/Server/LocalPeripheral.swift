@@ -87,10 +87,6 @@ public struct LocalPeripheral: Sendable {
         self.services = services()
     }
 
-    /// Called for problems worth a line in a log that make no call fail: unanswered requests, a central whose writes
-    /// are dropped, a failed pairing. A recurring problem is reported the 1st, the 10th and the 100th time, and so on.
-    public typealias Warning = @Sendable (BLEError) -> Void
-
     /// Advertises and serves on an adapter while the closure runs.
     ///
     /// When the adapter is switched off or unplugged, or stops advertising or listening for it, the closure is
@@ -106,7 +102,9 @@ public struct LocalPeripheral: Sendable {
     ///   - adapter: the adapter, or a radio: `.radio(air.adapter())`.
     ///   - store: where the bonds with centrals and their subscriptions are kept; `nil`: ``PeerStore/standard`` for an
     ///     adapter of this machine, memory for ``AdapterChoice/radio(_:)``.
-    ///   - warning: called for problems that make no call fail; by default they are printed to standard error.
+    ///   - warning: called for problems worth a line in a log that make no call fail: unanswered requests, a central
+    ///     whose writes are dropped, a failed pairing. A recurring problem is reported the 1st, the 10th and the 100th
+    ///     time, and so on. By default they are printed to standard error.
     ///   - body: the peripheral's work with the server, in a task of its own; when it returns or throws, advertising
     ///     ends and all links are dropped.
     /// - Returns: what the closure returns.
@@ -117,7 +115,7 @@ public struct LocalPeripheral: Sendable {
     public func run<Output: Sendable>(
         on adapter: AdapterChoice = .default,
         store: PeerStore? = nil,
-        warning: @escaping Warning = PeerStore.printWarning,
+        warning: @escaping PeerStore.Warning = PeerStore.printWarning,
         _ body: @escaping @Sendable (PeripheralServer) async throws -> Output
     ) async throws -> Output {
         let store = store ?? (adapter.isOfThisMachine ? .standard : .inMemory())
@@ -128,7 +126,7 @@ public struct LocalPeripheral: Sendable {
     /// Advertises and serves on a radio while the closure runs. See ``run(on:store:warning:_:)``.
     public func run<Output: Sendable>(
         on radio: any Radio,
-        warning: @escaping Warning = PeerStore.printWarning,
+        warning: @escaping PeerStore.Warning = PeerStore.printWarning,
         _ body: @escaping @Sendable (PeripheralServer) async throws -> Output
     ) async throws -> Output {
         let server = try PeripheralServer(self, radio: radio, store: .inMemory(), warning: warning)

@@ -34,7 +34,8 @@ extension PeripheralServer {
     /// A central's read of a dynamic value; the central waits for the answer.
     ///
     /// Answer once, within 20 s. A request that is released without an answer, or takes longer, is refused with
-    /// Unlikely Error, so that the central doesn't wait in vain, and ``LocalPeripheral/Warning`` reports it.
+    /// Unlikely Error, so that the central doesn't wait in vain, and the `warning` of
+    /// ``LocalPeripheral/run(on:store:warning:_:)`` reports it.
     public struct ReadRequest: Sendable {
         /// The central that reads.
         public let central: ConnectedCentral

@@ -58,7 +58,7 @@ public final class PeripheralServer: Sendable {
         _ description: LocalPeripheral,
         radio: any Radio,
         store: PeerStore,
-        warning: @escaping LocalPeripheral.Warning
+        warning: @escaping PeerStore.Warning
     ) throws {
         let services = try description.allServices(description.services, operation: "serve")
         database = SharedDatabase(AttributeDatabase(services: services))

@@ -22,11 +22,11 @@ final class ServerWarnings: Sendable {
     /// A limit, since centrals may come under any number of addresses.
     private static let mostKinds = 256
 
-    private let warning: LocalPeripheral.Warning
+    private let warning: PeerStore.Warning
     private let errands: Errands
     private let counts = Mutex<[Kind: Int]>([:])
 
-    init(_ warning: @escaping LocalPeripheral.Warning, _ errands: Errands) {
+    init(_ warning: @escaping PeerStore.Warning, _ errands: Errands) {
         self.warning = warning
         self.errands = errands
     }

@@ -51,7 +51,7 @@ import Testing
             _ body: @escaping @Sendable (PeripheralServer) async throws -> Void
         ) async throws -> BLEError? {
             do {
-                let warn: LocalPeripheral.Warning = { warnings.add($0) }
+                let warn: PeerStore.Warning = { warnings.add($0) }
                 try await peripheral.run(on: puppet, warning: warn) { server in
                     try await withThrowingTaskGroup(of: Void.self) { group in
                         group.addTask { for try await state in server.states { note(state) } }

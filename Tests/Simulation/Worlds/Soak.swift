@@ -193,7 +193,7 @@ private final class SoakStage: Sendable {
             LocalService(Self.service) { LocalCharacteristic(Self.number, [.notify]) }
         }
         sensor.resuming = .exponential()
-        let silently: LocalPeripheral.Warning = { _ in }
+        let silently: PeerStore.Warning = { _ in }
         try await sensor.run(on: sensors[index], warning: silently) { [self] server in
             while true {
                 try await time.sleep(for: .seconds(500 + Int(time.randomBits() % 200)))

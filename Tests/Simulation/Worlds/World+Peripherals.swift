@@ -9,7 +9,7 @@ extension World {
         guard let adapter = adapter(of: planned.number) else { return }
         while true {
             do {
-                let warning: LocalPeripheral.Warning = { [weak self] in self?.log("p\(planned.number) is told: \($0)") }
+                let warning: PeerStore.Warning = { [weak self] in self?.log("p\(planned.number) is told: \($0)") }
                 let local = planned.local(receivers(of: planned.number))
                 try await local.run(on: .radio(adapter), store: store(of: planned.number), warning: warning) { server in
                     try await self.live(planned, server)

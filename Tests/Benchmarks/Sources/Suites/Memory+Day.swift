@@ -64,7 +64,7 @@ extension Memory {
         let sensor = LocalPeripheral(name: "Sensor") {
             LocalService(BluetoothUUID(0xA000)) { LocalCharacteristic(Instructions.heartbeat, [.notify]) }
         }
-        let silently: LocalPeripheral.Warning = { _ in }
+        let silently: PeerStore.Warning = { _ in }
         try await sensor.run(on: adapter, warning: silently) { server in
             while true {
                 try await time.sleep(for: .seconds(60))
