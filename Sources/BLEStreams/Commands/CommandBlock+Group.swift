@@ -1,3 +1,5 @@
+public import BLEProtocol
+
 extension CommandBlock where Output == Void {
     /// Several ready-made commands in sequence, with exclusive use of the link; the first failure ends the group.
     ///
@@ -23,7 +25,7 @@ extension CommandBlock where Output == Void {
     /// ``group(_:_:)-(_,CommandBlock<Void>...)``.
     public static func group(
         _ name: String = "group",
-        @CommandStepsBuilder _ steps: () -> [CommandStep]
+        @ListBuilder<CommandStep> _ steps: () -> [CommandStep]
     ) -> CommandBlock { CommandBlock(name, steps()) }
 
     private init(_ name: String, _ steps: [CommandStep]) {
@@ -44,18 +46,7 @@ public struct CommandStep: Sendable {
     }
 }
 
-/// Builds the list of a group.
-@resultBuilder public enum CommandStepsBuilder {
-    /// A command.
+extension ListBuilder where Element == CommandStep {
+    /// A command of a group.
     public static func buildExpression(_ command: some Command) -> [CommandStep] { [CommandStep(command)] }
-    /// Commands in the order in which they are written.
-    public static func buildBlock(_ parts: [CommandStep]...) -> [CommandStep] { parts.flatMap { $0 } }
-    /// An `if` without `else`.
-    public static func buildOptional(_ part: [CommandStep]?) -> [CommandStep] { part ?? [] }
-    /// The first branch of an `if` or a `switch`.
-    public static func buildEither(first: [CommandStep]) -> [CommandStep] { first }
-    /// Another branch of an `if` or a `switch`.
-    public static func buildEither(second: [CommandStep]) -> [CommandStep] { second }
-    /// A `for` loop.
-    public static func buildArray(_ parts: [[CommandStep]]) -> [CommandStep] { parts.flatMap { $0 } }
 }

@@ -40,7 +40,7 @@ extension LocalCharacteristic {
         id: String? = nil,
         read: @escaping @Sendable (ConnectedCentral) async throws -> [UInt8],
         write: (@Sendable ([UInt8], ConnectedCentral) async throws -> Void)? = nil,
-        @LocalService.ListBuilder<LocalDescriptor> descriptors: () -> [LocalDescriptor] = { [] }
+        @ListBuilder<LocalDescriptor> descriptors: () -> [LocalDescriptor] = { [] }
     ) {
         self.init(
             uuid,
@@ -87,7 +87,7 @@ extension LocalCharacteristic {
         hasFixedLength: Bool = false,
         id: String? = nil,
         write: @escaping @Sendable ([UInt8], ConnectedCentral) async throws -> Void,
-        @LocalService.ListBuilder<LocalDescriptor> descriptors: () -> [LocalDescriptor] = { [] }
+        @ListBuilder<LocalDescriptor> descriptors: () -> [LocalDescriptor] = { [] }
     ) {
         self.init(
             uuid,

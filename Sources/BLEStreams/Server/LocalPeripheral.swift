@@ -78,7 +78,7 @@ public struct LocalPeripheral: Sendable {
         appearance: UInt16 = 0,
         advertising: [BluetoothUUID]? = nil,
         pairing: PairingAnswers? = PairingAnswers(),
-        @LocalService.ListBuilder<LocalService> services: () -> [LocalService]
+        @ListBuilder<LocalService> services: () -> [LocalService]
     ) {
         self.name = name
         self.appearance = appearance

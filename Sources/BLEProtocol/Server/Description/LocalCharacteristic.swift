@@ -67,7 +67,7 @@ public struct LocalCharacteristic: Hashable, Sendable, Identifiable {
         maximumLength: Int = 512,
         hasFixedLength: Bool = false,
         id: String? = nil,
-        @LocalService.ListBuilder<LocalDescriptor> descriptors: () -> [LocalDescriptor] = { [] }
+        @ListBuilder<LocalDescriptor> descriptors: () -> [LocalDescriptor] = { [] }
     ) {
         self.id = id ?? uuid.description
         self.uuid = uuid

@@ -39,7 +39,7 @@ public struct LocalService: Hashable, Sendable, Identifiable {
         isPrimary: Bool = true,
         includes: [String] = [],
         id: String? = nil,
-        @LocalService.ListBuilder<LocalCharacteristic> characteristics: () -> [LocalCharacteristic] = { [] }
+        @ListBuilder<LocalCharacteristic> characteristics: () -> [LocalCharacteristic] = { [] }
     ) {
         self.init(uuid, isPrimary: isPrimary, includes: includes, id: id, characteristics: characteristics())
     }
