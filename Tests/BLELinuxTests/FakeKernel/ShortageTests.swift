@@ -22,11 +22,10 @@ import Testing
         run.kernel.with { $0.fault = SystemFault(call: .accept, number: 1, effect: .keepsFailing(error)) }
         let address = try #require(peripheral.adapterInfo.address)
         let attempt = central.connect(to: address) { _ in }
-        await run.kernel.idle()
-        let told = events.all.compactMap { event -> BLEError? in
+        let told = try await events.first("the shortage", in: run) { event -> BLEError? in
             if case .interrupted(let failure) = event { failure } else { nil }
         }
-        #expect(told.map(\.systemError) == [error] && told.first?.remedy.contains(remedy) == true)
+        #expect(told.systemError == error && told.remedy.contains(remedy))
         attempt.cancel()
         advertisement.cancel()
         listening.cancel()
