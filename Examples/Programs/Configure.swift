@@ -2,9 +2,9 @@ import BLEDevices
 import ConsoleOutput
 
 extension BluetoothUUID {
-    static let configuration = BluetoothUUID(high: 0x7A1C_0050_5F2B_4C8E, low: 0x9D3A_6B70_E14F_2C55)
-    static let interval = BluetoothUUID(high: 0x7A1C_0051_5F2B_4C8E, low: 0x9D3A_6B70_E14F_2C55)
-    static let label = BluetoothUUID(high: 0x7A1C_0052_5F2B_4C8E, low: 0x9D3A_6B70_E14F_2C55)
+    static let configuration: BluetoothUUID = "7A1C0050-5F2B-4C8E-9D3A-6B70E14F2C55"
+    static let interval: BluetoothUUID = "7A1C0051-5F2B-4C8E-9D3A-6B70E14F2C55"
+    static let label: BluetoothUUID = "7A1C0052-5F2B-4C8E-9D3A-6B70E14F2C55"
 }
 
 /// `interval=1000` or `label=Kitchen`, in the device's encoding.

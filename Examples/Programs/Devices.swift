@@ -44,7 +44,7 @@ func modem(_ stage: Stage) async throws {
 
 /// Two beacons. One goes out of range after a second, and returns after it has been missed.
 func beacons(_ stage: Stage) async throws {
-    let uuid = BluetoothUUID(high: 0x7A1C_0080_5F2B_4C8E, low: 0x9D3A_6B70_E14F_2C55)
+    let uuid: BluetoothUUID = "7A1C0080-5F2B-4C8E-9D3A-6B70E14F2C55"
     let radios = (1...2).map { _ in stage.air.adapter() }
     try await withThrowingTaskGroup { group in
         for (number, radio) in radios.enumerated() {

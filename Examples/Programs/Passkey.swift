@@ -2,8 +2,8 @@ import BLEDevices
 import ConsoleOutput
 
 extension BluetoothUUID {
-    static let lock = BluetoothUUID(high: 0x7A1C_0060_5F2B_4C8E, low: 0x9D3A_6B70_E14F_2C55)
-    static let lockState = BluetoothUUID(high: 0x7A1C_0061_5F2B_4C8E, low: 0x9D3A_6B70_E14F_2C55)
+    static let lock: BluetoothUUID = "7A1C0060-5F2B-4C8E-9D3A-6B70E14F2C55"
+    static let lockState: BluetoothUUID = "7A1C0061-5F2B-4C8E-9D3A-6B70E14F2C55"
 }
 
 /// Reads a value that requires pairing with the passkey that the device displays.

@@ -1,7 +1,7 @@
 import BLEDevices
 
 extension BluetoothUUID {
-    static let heater = BluetoothUUID(high: 0x7A1C_0070_5F2B_4C8E, low: 0x9D3A_6B70_E14F_2C55)
+    static let heater: BluetoothUUID = "7A1C0070-5F2B-4C8E-9D3A-6B70E14F2C55"
 }
 
 /// Keeps a room at a temperature: follows its thermometer, and switches its heater.

@@ -19,7 +19,7 @@ extension CharacteristicKey where Self == TypedCharacteristic<Double> {
         }
     }
     static var room: Self { celsius(BluetoothUUID.Characteristics.temperature) }
-    static var target: Self { celsius(BluetoothUUID(high: 0x7A1C_0041_5F2B_4C8E, low: 0x9D3A_6B70_E14F_2C55)) }
+    static var target: Self { celsius("7A1C0041-5F2B-4C8E-9D3A-6B70E14F2C55") }
 }
 
 let heating = Heating()

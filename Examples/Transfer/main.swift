@@ -15,11 +15,11 @@ import Interruption
 let signals = TerminationSignals()
 
 extension BluetoothUUID {
-    static let transferService = BluetoothUUID(high: 0x7A1C_0001_5F2B_4C8E, low: 0x9D3A_6B70_E14F_2C55)
+    static let transferService: BluetoothUUID = "7A1C0001-5F2B-4C8E-9D3A-6B70E14F2C55"
 }
 
 extension CharacteristicKey where Self == BluetoothUUID {
-    static var transfer: Self { BluetoothUUID(high: 0x7A1C_0002_5F2B_4C8E, low: 0x9D3A_6B70_E14F_2C55) }
+    static var transfer: Self { "7A1C0002-5F2B-4C8E-9D3A-6B70E14F2C55" }
 }
 
 // MARK: - The peripheral

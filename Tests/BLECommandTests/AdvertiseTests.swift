@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test func `beacons are read in what a scan hears`() throws {
-        let uuid = try #require(BluetoothUUID("E2C56DB5-DFFB-48D2-B060-D0F5A71096E0"))
+        let uuid: BluetoothUUID = "E2C56DB5-DFFB-48D2-B060-D0F5A71096E0"
         let beacon = IBeacon(uuid: uuid, major: 7, minor: 9)
         let apple = try AdvertisingData(beacon.fields)
         #expect(apple.beacons.map(\.0) == ["iBeacon"] && apple.beaconTexts == ["iBeacon \(uuid) 7.9"])

@@ -17,7 +17,7 @@ import Testing
     private static let airLocate = "0201061aff4c000215e2c56db5dffb48d2b060d0f5a71096e000010002c5"
 
     @Test func `an iBeacon is read and written, most significant octets first`() throws {
-        let uuid = try #require(BluetoothUUID("E2C56DB5-DFFB-48D2-B060-D0F5A71096E0"))
+        let uuid: BluetoothUUID = "E2C56DB5-DFFB-48D2-B060-D0F5A71096E0"
         let beacon = IBeacon(uuid: uuid, major: 1, minor: 2, measuredPower: -59)
         #expect(IBeacon(advertisement(Self.airLocate)) == beacon)
         #expect(try text(beacon.fields) == Self.airLocate)

@@ -80,7 +80,7 @@ import Testing
         expectPDU(information, is: "05 01" + text.map { $0 + "0229" }.joined())
         #expect(information.encoded.count <= mtu && information.encoded.count + 4 > mtu)
 
-        let own = try #require(BluetoothUUID("00010203-0405-0607-0809-0A0B0C0D0E0F"))
+        let own: BluetoothUUID = "00010203-0405-0607-0809-0A0B0C0D0E0F"
         let wide = ATTFindInformationResponse(
             format: .bits128,
             entries: handles.prefix(longs).map { .init(handle: $0, type: own) }

@@ -34,7 +34,7 @@ import Testing
     }
 
     @Test func `find information with 128-bit types, also for a type that has a 16-bit form`() throws {
-        let own = try #require(BluetoothUUID("00010203-0405-0607-0809-0A0B0C0D0E0F"))
+        let own: BluetoothUUID = "00010203-0405-0607-0809-0A0B0C0D0E0F"
         expectPDU(
             ATTFindInformationResponse(format: .bits128, entries: [.init(handle: 0x21, type: own)]),
             is: "05 02 2100 0f0e0d0c0b0a09080706050403020100"
@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test func `read by type`() throws {
-        let own = try #require(BluetoothUUID("00010203-0405-0607-0809-0A0B0C0D0E0F"))
+        let own: BluetoothUUID = "00010203-0405-0607-0809-0A0B0C0D0E0F"
         expectPDU(
             ATTReadByTypeRequest(startHandle: 1, endHandle: 0xFFFF, type: AttributeType.characteristic),
             is: "08 0100 ffff 0328"
@@ -86,7 +86,7 @@ import Testing
     }
 
     @Test func `a 32-bit UUID travels as 128 bits`() throws {
-        let wide = try #require(BluetoothUUID("12345678"))
+        let wide: BluetoothUUID = "12345678"
         expectPDU(
             ATTReadByTypeRequest(startHandle: 1, endHandle: 2, type: wide),
             is: "08 0100 0200 fb349b5f8000008000100000 78563412"

@@ -78,7 +78,7 @@ import Testing
     // MARK: - Services
 
     @Test func `services of all widths are listed once, complete or not`() throws {
-        let own = try #require(BluetoothUUID("2D45B460-8DB7-11E1-9A46-0002A5D5C51B"))
+        let own: BluetoothUUID = "2D45B460-8DB7-11E1-9A46-0002A5D5C51B"
         let advertisement = data(
             "0302 0d18 0503 0f180d18 0505 78563412 1107 1bc5d5a50200469ae111b78d60b4452d"
         )
@@ -102,7 +102,7 @@ import Testing
     }
 
     @Test func `solicited services of all widths`() throws {
-        let own = try #require(BluetoothUUID("2D45B460-8DB7-11E1-9A46-0002A5D5C51B"))
+        let own: BluetoothUUID = "2D45B460-8DB7-11E1-9A46-0002A5D5C51B"
         let advertisement = data("0314 0d18 051f 78563412 1115 1bc5d5a50200469ae111b78d60b4452d")
         let wide = BluetoothUUID(bits32: 0x1234_5678)
         #expect(advertisement.solicitedServiceUUIDs == [BluetoothUUID(0x180D), wide, own])
@@ -114,7 +114,7 @@ import Testing
         let advertisement = data(
             "0516 0d18 0102 0620 78563412 aa 1221 1bc5d5a50200469ae111b78d60b4452d bb 0316 0f18 0216 0d"
         )
-        let own = try #require(BluetoothUUID("2D45B460-8DB7-11E1-9A46-0002A5D5C51B"))
+        let own: BluetoothUUID = "2D45B460-8DB7-11E1-9A46-0002A5D5C51B"
         #expect(advertisement.serviceData.map(\.service.description) == ["180D", "12345678", own.description, "180F"])
         #expect(advertisement.serviceData.map { WireText.text($0.data) } == ["0102", "aa", "bb", ""])
         #expect(advertisement.serviceData(for: own) == octets("bb"))

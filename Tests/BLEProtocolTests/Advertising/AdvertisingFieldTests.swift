@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test func `services make one list for each width`() throws {
-        let own = try #require(BluetoothUUID("2D45B460-8DB7-11E1-9A46-0002A5D5C51B"))
+        let own: BluetoothUUID = "2D45B460-8DB7-11E1-9A46-0002A5D5C51B"
         let services = [own, BluetoothUUID(0x180D), BluetoothUUID(bits32: 0x1234_5678), BluetoothUUID(0x180F)]
         let ownText = "1bc5d5a50200469ae111b78d60b4452d"
         #expect(try built(.services(services)) == text("0503 0d180f18 0505 78563412 1107") + ownText)
@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test func `service data has the shortest UUID in front`() throws {
-        let own = try #require(BluetoothUUID("2D45B460-8DB7-11E1-9A46-0002A5D5C51B"))
+        let own: BluetoothUUID = "2D45B460-8DB7-11E1-9A46-0002A5D5C51B"
         #expect(try built(.serviceData(BluetoothUUID(0x180D), [1])) == text("0416 0d18 01"))
         #expect(try built(.serviceData(BluetoothUUID(bits32: 0x1234_5678), [1])) == text("0620 78563412 01"))
         #expect(try built(.serviceData(own, [])) == text("1121 1bc5d5a50200469ae111b78d60b4452d"))

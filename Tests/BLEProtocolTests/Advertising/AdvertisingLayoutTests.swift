@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct AdvertisingLayoutTests {
     private let flags = AdvertisingData.Field.flags([.generalDiscoverable, .classicNotSupported])
-    private let own = BluetoothUUID(high: 0x2D45_B460_8DB7_11E1, low: 0x9A46_0002_A5D5_C51B)
+    private let own: BluetoothUUID = "2D45B460-8DB7-11E1-9A46-0002A5D5C51B"
 
     private func name(_ count: Int) -> AdvertisingData.Field { .localName(String(repeating: "n", count: count)) }
 

@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test func `includes come before characteristics and may name a later service`() {
-        let long = BluetoothUUID(high: 0x0123_4567_89AB_CDEF, low: 0x0123_4567_89AB_CDEF)
+        let long: BluetoothUUID = "01234567-89AB-CDEF-0123-456789ABCDEF"
         let database = AttributeDatabase(services: [
             LocalService(BluetoothUUID(0x1812), includes: ["180F", "vendor"]) {
                 LocalCharacteristic(BluetoothUUID(0x2A4A), [.read])

@@ -2,8 +2,8 @@ import BLEProtocol
 
 /// What the server of the tests offers; the handles are in the comments.
 enum SampleServices {
-    static let vendorService = BluetoothUUID(high: 0xA000_0000_0000_0000, low: 0x0000_0000_0000_0001)
-    static let vendorValue = BluetoothUUID(high: 0xB000_0000_0000_0000, low: 0x0000_0000_0000_0002)
+    static let vendorService: BluetoothUUID = "A0000000-0000-0000-0000-000000000001"
+    static let vendorValue: BluetoothUUID = "B0000000-0000-0000-0000-000000000002"
 
     static let all = [
         LocalService(BluetoothUUID(0x180A)) {  // 1 to 7

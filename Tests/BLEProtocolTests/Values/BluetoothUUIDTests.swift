@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct BluetoothUUIDTests {
     @Test func `a short UUID is its 128-bit form on the base`() throws {
-        let full = try #require(BluetoothUUID("0000180D-0000-1000-8000-00805F9B34FB"))
+        let full: BluetoothUUID = "0000180D-0000-1000-8000-00805F9B34FB"
         #expect(full == BluetoothUUID(0x180D))
         #expect(full.hashValue == BluetoothUUID(0x180D).hashValue)
         #expect(full == BluetoothUUID(bits32: 0x180D))
@@ -12,7 +12,7 @@ import Testing
     }
 
     @Test func `a UUID off the base has no short form`() throws {
-        let own = try #require(BluetoothUUID("2D45B460-8DB7-11E1-9A46-0002A5D5C51B"))
+        let own: BluetoothUUID = "2D45B460-8DB7-11E1-9A46-0002A5D5C51B"
         #expect(own.short == nil && own.bits32 == nil)
         #expect(own.high == 0x2D45_B460_8DB7_11E1 && own.low == 0x9A46_0002_A5D5_C51B)
         // The same first half, but not the base's second one.
@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test func `octets on air are least significant first`() throws {
-        let own = try #require(BluetoothUUID("2D45B460-8DB7-11E1-9A46-0002A5D5C51B"))
+        let own: BluetoothUUID = "2D45B460-8DB7-11E1-9A46-0002A5D5C51B"
         let ownText = "1bc5d5a50200469ae111b78d60b4452d"
         #expect(WireText.text(own.attOctets) == ownText && WireText.text(own.shortestOctets) == ownText)
         #expect(WireText.text(BluetoothUUID(0x180D).attOctets) == "0d18")
@@ -60,8 +60,22 @@ import Testing
         #expect(BluetoothUUID(text) == nil)
     }
 
-    @Test func `it prints in its shortest form, and that is read back`() throws {
-        let own = try #require(BluetoothUUID("2d45b460-8db7-11e1-9a46-0002a5d5c51b"))
+    @Test func `a literal is read as the same text is`() {
+        let (own, short): (BluetoothUUID, BluetoothUUID) = ("2d45b460-8db7-11e1-9a46-0002a5d5c51b", "0x180D")
+        #expect(own == BluetoothUUID(high: 0x2D45_B460_8DB7_11E1, low: 0x9A46_0002_A5D5_C51B))
+        #expect(short == .heartRate)
+    }
+
+    @Test func `a literal that is no UUID stops the program, and says what one looks like`() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            _ = "2d45b460-8db7" as BluetoothUUID
+        }
+        let message = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+        #expect(message.contains("\"2d45b460-8db7\" is not a UUID: write 4 or 8 hex digits"))
+    }
+
+    @Test func `it prints in its shortest form, and that is read back`() {
+        let own: BluetoothUUID = "2d45b460-8db7-11e1-9a46-0002a5d5c51b"
         #expect("\(own)" == "2D45B460-8DB7-11E1-9A46-0002A5D5C51B")
         #expect("\(BluetoothUUID(0x000D))" == "000D")
         #expect("\(BluetoothUUID(high: 1, low: 2))" == "00000000-0000-0001-0000-000000000002")

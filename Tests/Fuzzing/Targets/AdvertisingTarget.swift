@@ -92,7 +92,7 @@ private struct AdvertisingCheck {
     }
 
     static let seeds: [[UInt8]] = {
-        let uuid = BluetoothUUID("6E400001-B5A3-F393-E0A9-E50E24DCCA9E") ?? BluetoothUUID(0x1800)
+        let uuid: BluetoothUUID = "6E400001-B5A3-F393-E0A9-E50E24DCCA9E"
         let address = BluetoothAddress("C4:F2:17:1A:1D:BB/random")
         let interval = AdvertisingData.ConnectionIntervalRange(minimum: .milliseconds(20), maximum: nil)
         let telemetry = Eddystone.Telemetry(

@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    private let own = BluetoothUUID("00010203-0405-0607-0809-0A0B0C0D0E0F") ?? BluetoothUUID(0)
+    private let own: BluetoothUUID = "00010203-0405-0607-0809-0A0B0C0D0E0F"
     private let long = [UInt8]((0..<400).map { UInt8(truncatingIfNeeded: $0) })
 
     private func pair() -> Pair {

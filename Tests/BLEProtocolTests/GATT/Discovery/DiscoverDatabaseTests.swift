@@ -29,8 +29,8 @@ import Testing
         43 2902 0000
         """
 
-    private static let vendor = BluetoothUUID("00010203-0405-0607-0809-0A0B0C0D0E0F") ?? BluetoothUUID(0)
-    private static let vendorValue = BluetoothUUID("00010203-0405-0607-0809-0A0B0C0D0E1F") ?? BluetoothUUID(0)
+    private static let vendor: BluetoothUUID = "00010203-0405-0607-0809-0A0B0C0D0E0F"
+    private static let vendorValue: BluetoothUUID = "00010203-0405-0607-0809-0A0B0C0D0E1F"
 
     private static func characteristic(
         _ uuid: UInt16,

@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct DiscoverIncludedServicesTests {
     @Test func `a UUID of 128 bits is read from the declaration of the service`() throws {
-        let own = try #require(BluetoothUUID("EFCDAB89-6745-2301-0000-0000393E0000"))
+        let own: BluetoothUUID = "EFCDAB89-6745-2301-0000-0000393E0000"
         var bearer = Bearer()
         let id = bearer.begin(DiscoverIncludedServices(in: 1...0xFFFF))
         bearer.expect("08 0100 ffff 0228", answeredWith: "09 08 0200 1000 1f00 0f18")
