@@ -58,7 +58,8 @@ let package = Package(
         .target(name: "Sparkplug"),
         .testTarget(name: "SparkplugTests", dependencies: ["Sparkplug"]),
 
-        // Which of many gateways holds a peripheral: the rules as a machine, and the worlds that test them. See LEASES.md.
+        // Which of many gateways holds a peripheral: the rules as a machine, and the worlds that test them. See
+        // LEASES.md.
         .target(name: "Leases"),
         .target(name: "LeaseWorld", dependencies: ["Leases"]),
         .executableTarget(name: "LeaseSimulation", dependencies: ["Leases", "LeaseWorld"]),

@@ -15,8 +15,8 @@ package struct Interrupted: Error {
 /// Handles SIGINT, SIGTERM and SIGHUP (sent by Ctrl-C, `kill` and a terminal that closes) as events, for as long as
 /// this exists.
 ///
-/// The first SIGINT cancels the current work; SIGTERM and SIGHUP cancel all work. A second SIGINT or SIGTERM, while that
-/// work ends, ends the program at once, unless it comes so soon that it belongs to the same event.
+/// The first SIGINT cancels the current work; SIGTERM and SIGHUP cancel all work. A second SIGINT or SIGTERM, while
+/// that work ends, ends the program at once, unless it comes so soon that it belongs to the same event.
 ///
 /// A signal that was ignored when the program started stays ignored.
 package final class TerminationSignals: Sendable {

@@ -107,8 +107,8 @@ public protocol Radio: Sendable {
     /// reports the obstacle as its cause.
     var connectObstacle: BLEError? { get }
 
-    /// Accepts links that other devices make to this adapter, until the activity is cancelled. One listener at a time: a
-    /// second one fails with ``BLEError/Code/busy``.
+    /// Accepts links that other devices make to this adapter, until the activity is cancelled. One listener at a time:
+    /// a second one fails with ``BLEError/Code/busy``.
     func listen(events: @escaping @Sendable (ListenEvent) -> Void) -> RadioActivity
 
     /// Advertises until the activity is cancelled. A request that doesn't fit fails with ``BLEError/Code/overflow``.

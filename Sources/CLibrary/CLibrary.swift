@@ -1,4 +1,5 @@
-// The system's C library under one name: what stands above the radio asks for files, time and logarithms, not for Glibc.
+// The system's C library under one name: what stands above the radio asks for files, time and logarithms, not for
+// Glibc.
 
 #if canImport(Glibc)
     @_exported public import Glibc

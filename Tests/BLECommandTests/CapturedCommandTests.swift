@@ -13,8 +13,8 @@ import Testing
         ["update", Demo.update, "/bin/true", "--plain", "--model", "7"],
     ]
 
-    /// Whether btmon is here, and can read a link on any machine: until 5.66 it asks the machine for an adapter with the
-    /// capture's number, and dereferences the null pointer that it has without one (`att_read_type_req` in
+    /// Whether btmon is here, and can read a link on any machine: until 5.66 it asks the machine for an adapter with
+    /// the capture's number, and dereferences the null pointer that it has without one (`att_read_type_req` in
     /// `monitor/att.c`; mended in 5.67).
     static let canBtmonReadLinks: Bool = {
         guard has("btmon") else { return false }

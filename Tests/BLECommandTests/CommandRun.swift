@@ -38,8 +38,8 @@ final class CommandRun: Sendable {
     ///
     /// - Parameters:
     ///   - name: which program it is.
-    ///   - words: as soon as it says these it is interrupted, as by Ctrl-C. What it waits for has limits in real time, so
-    ///     this doesn't wait for a thread of the tests.
+    ///   - words: as soon as it says these it is interrupted, as by Ctrl-C. What it waits for has limits in real time,
+    ///     so this doesn't wait for a thread of the tests.
     ///   - times: in how many lines it has to say them.
     ///   - channel: where it says them.
     ///   - columns: how wide the terminals are that its output and errors go to; `nil`: they are pipes.

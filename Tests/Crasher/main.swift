@@ -1,5 +1,5 @@
-// Crashes with secrets in its hands, for a test that reads what is printed then: `Crasher HOW`. It has paired with a passkey,
-// holds the bond and a value that was read over the encrypted link, and goes on in one of these ways.
+// Crashes with secrets in its hands, for a test that reads what is printed then: `Crasher HOW`. It has paired with a
+// passkey, holds the bond and a value that was read over the encrypted link, and goes on in one of these ways.
 
 import BLEProtocol
 import BLERadio

@@ -1,6 +1,7 @@
 /// A snippet as a file that can be compiled: what only stands at file level stands there, the rest in a function.
 ///
-/// A line that is nothing but `…`, and `{ … }`, stand for whatever a reader has there. Nothing else is added or left out.
+/// A line that is nothing but `…`, and `{ … }`, stand for whatever a reader has there. Nothing else is added or left
+/// out.
 struct SnippetSource {
     /// Lines that keep their numbers in the page that they are from.
     private struct Part {

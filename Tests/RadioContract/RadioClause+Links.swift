@@ -116,8 +116,8 @@ extension RadioStage.LinkPair {
 }
 
 extension ATTLink {
-    /// What holds for one end of a link whatever is at the other, checked by closing it: the end is told once, as closed
-    /// by this side, and nothing is taken after it.
+    /// What holds for one end of a link whatever is at the other, checked by closing it: the end is told once, as
+    /// closed by this side, and nothing is taken after it.
     ///
     /// The link must not have been started.
     package func keepsItsEnd() async throws {

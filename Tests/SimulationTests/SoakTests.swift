@@ -1,7 +1,8 @@
 import SimulatedWorlds
 import Testing
 
-/// A few days of what `swift run -c release Simulation --soak` does for a year. Memory is compared in a process of its own.
+/// A few days of what `swift run -c release Simulation --soak` does for a year. Memory is compared in a process of its
+/// own.
 @Suite(.timeLimit(.minutes(10))) struct SoakTests {
     @Test func `for three days, each value that reaches the socket is taken, in order, and counted`() async throws {
         var soak = Soak(seed: 3)

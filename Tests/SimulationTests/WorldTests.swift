@@ -2,7 +2,8 @@ import Foundation
 import SimulatedWorlds
 import Testing
 
-/// Whole worlds, drawn from seeds. `SIMULATION_WORLDS=5000` runs so many; `swift run -c release Simulation` more, on all cores.
+/// Whole worlds, drawn from seeds. `SIMULATION_WORLDS=5000` runs so many; `swift run -c release Simulation` more, on
+/// all cores.
 @Suite(.timeLimit(.minutes(30))) struct WorldTests {
     private static let worlds =
         ProcessInfo.processInfo.environment["SIMULATION_WORLDS"].flatMap { UInt64($0) } ?? 120

@@ -68,7 +68,8 @@ struct Arguments {
 
     /// What is wrong with an option. `code` is what the C library returned: a letter, a number of ours, or 0.
     ///
-    /// It doesn't repeat what stands behind `=`: with a mistyped name, nobody can tell whether that is a passkey or key.
+    /// It doesn't repeat what stands behind `=`: with a mistyped name, nobody can tell whether that is a passkey or
+    /// key.
     private static func refusal(
         of word: String,
         _ isValueMissing: Bool,

@@ -2,8 +2,9 @@ import ConsoleOutput
 
 extension String {
     /// The text for a terminal with this many columns: long lines are broken between fields, which two spaces separate,
-    /// otherwise between words, and within a word only if it is longer than a line. A command in backticks, which may be
-    /// copied, and a number with its unit stay in one line. `nil`: the text goes elsewhere, and its lines aren't broken.
+    /// otherwise between words, and within a word only if it is longer than a line. A command in backticks, which may
+    /// be copied, and a number with its unit stay in one line. `nil`: the text goes elsewhere, and its lines aren't
+    /// broken.
     ///
     /// - Parameter hanging: how much farther the rest of a line is indented than its beginning.
     func wrapped(to columns: Int?, hanging: Int = 2) -> String {

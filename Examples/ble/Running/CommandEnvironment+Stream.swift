@@ -40,8 +40,8 @@ extension CommandEnvironment {
     /// - Parameters:
     ///   - limits: when it ends.
     ///   - droppedBefore: how many values were lost before they reached the stream.
-    ///   - take: prints an element, without waiting for anything: it runs on the thread that reads the links, which saves
-    ///     two changes of thread for each. Values that arrived together leave in one write.
+    ///   - take: prints an element, without waiting for anything: it runs on the thread that reads the links, which
+    ///     saves two changes of thread for each. Values that arrived together leave in one write.
     ///   - after: called after a value if more are wanted; then each value is written by itself, on any thread.
     /// - Throws: what the stream throws; a `BLEError` if the time is over before there are enough values.
     func printAll<Element>(

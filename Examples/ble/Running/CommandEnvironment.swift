@@ -154,8 +154,8 @@ struct CommandEnvironment: Sendable {
         do {
             try await capture.close()
         } catch var failure as BLEError {
-            // The exit status is that of a failure, but nobody need repeat what was done. A command whose reader has left
-            // may have ended early.
+            // The exit status is that of a failure, but nobody need repeat what was done. A command whose reader has
+            // left may have ended early.
             if closed == nil { failure.cause += "; the command has done everything else" }
             throw failure
         }

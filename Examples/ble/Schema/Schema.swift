@@ -1,6 +1,7 @@
 /// The JSON Schema of the output of `--json`: for each subcommand, the objects that it prints, one per line.
 enum Schema {
-    /// The whole document (JSON Schema 2020-12): `$defs` has an entry for each subcommand, and `error` for standard error.
+    /// The whole document (JSON Schema 2020-12): `$defs` has an entry for each subcommand, and `error` for standard
+    /// error.
     static var document: JSON {
         let shared = shared.map { ($0.0, $0.1.schema) }
         let printing = commands.filter { !$0.records.isEmpty }.map { command in

@@ -47,8 +47,8 @@ struct Shell: Command {
 
     /// Runs what is typed, or comes from a file.
     ///
-    /// - Returns: what decides the exit status: Ctrl-C that has ended a command, whose results are incomplete, or that one
-    ///   has failed. `nil` at a terminal: a person has seen what failed.
+    /// - Returns: what decides the exit status: Ctrl-C that has ended a command, whose results are incomplete, or that
+    ///   one has failed. `nil` at a terminal: a person has seen what failed.
     private func runLines(
         _ editor: LineEditor,
         on link: Link,

@@ -62,7 +62,8 @@ public struct ConfigurationFlow: Command {
             context.begin("roll back", total: begun.count)
             let lost = await rollBack(begun, in: context)
             unrestored[device] = lost.isEmpty ? nil : lost
-            // The setting begun last need not have changed: the device may refuse its old value as it refused the new one.
+            // The setting begun last need not have changed: the device may refuse its old value as it refused the new
+            // one.
             let names = lost.filter { $0 != begun.last || owed.contains($0) }.map { "\($0.characteristic)" }
             guard !names.isEmpty, var error = error as? BLEError else { throw error }
             error.cause += "; its previous value could not be restored: \(names.joined(separator: ", "))"

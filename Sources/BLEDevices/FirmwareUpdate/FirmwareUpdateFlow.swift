@@ -26,8 +26,8 @@ public import BLEStreams
 ///   stalls; ``BLEError/Code/protocolViolation`` if its reports are impossible; ``BLEError/Code/disconnected`` if the
 ///   link can't be made again; ``BLEError/Code/notSupported`` if the device can't be updated this way;
 ///   `CancellationError`. After an error the flow has unsubscribed, and the device has its previous firmware; from the
-///   phase `reset` on, it may instead run the new one, or start it at its next restart: on trial, or for good in the mode
-///   `confirm`. A trial ends at the restart after that.
+///   phase `reset` on, it may instead run the new one, or start it at its next restart: on trial, or for good in the
+///   mode `confirm`. A trial ends at the restart after that.
 public struct FirmwareUpdateFlow: Command {
     /// How a device receives its firmware.
     public struct Method: Sendable {

@@ -13,9 +13,9 @@ public import BLEStreams
 ///
 /// No command ends a report. If a flow ends before its report, the device may go on sending, and what nobody hears is
 /// lost: no later flow on that link may take the rest for its own report. Each passes over all records until the one
-/// with the requested number comes; if the end comes first, it requests its report once more, and takes that. If several
-/// reports were left, what it takes then may be another one of them. That report lacks no record if it begins at the
-/// requested number or before, as it does where each flow goes on from the last stored record.
+/// with the requested number comes; if the end comes first, it requests its report once more, and takes that. If
+/// several reports were left, what it takes then may be another one of them. That report lacks no record if it begins
+/// at the requested number or before, as it does where each flow goes on from the last stored record.
 public struct PlainRecordTransport: RecordTransport {
     private let control: CharacteristicReference
     private let records: CharacteristicReference

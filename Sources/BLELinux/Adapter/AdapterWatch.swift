@@ -105,8 +105,8 @@ final class AdapterWatch: Sendable {
         for info in news { for sink in sinks { sink.send(info) } }
     }
 
-    /// Forgets, a moment later, that this program had switched it off: it is on again, whoever has done that, and a later
-    /// power-off has another cause.
+    /// Forgets, a moment later, that this program had switched it off: it is on again, whoever has done that, and a
+    /// later power-off has another cause.
     private func forgetSwitching(_ name: String) {
         guard let timer = SwitchedHere.removeLater(name, on: timeline) else { return }
         let former = state.withLock { state in

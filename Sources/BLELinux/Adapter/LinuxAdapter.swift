@@ -129,8 +129,8 @@ final class LinuxAdapter: Sendable {
     /// What the kernel reports about it now; `nil` while it is absent, or if the kernel can't be asked.
     var facts: AdapterFacts? { try? latest() }
 
-    /// How often it was found to be unplugged, or plugged in again. The kernel has then forgotten all that it had for it,
-    /// such as keys, even if its name is the same.
+    /// How often it was found to be unplugged, or plugged in again. The kernel has then forgotten all that it had for
+    /// it, such as keys, even if its name is the same.
     var removals: Int {
         _ = facts
         return place.withLock { $0.removals }
@@ -239,8 +239,8 @@ final class LinuxAdapter: Sendable {
     /// The peers of all links, in either role, made by any program; empty if the kernel doesn't say.
     var peers: [BluetoothAddress] { peers(asCentral: true) + peers(asCentral: false) }
 
-    /// The handles of all links, Bluetooth Classic's among them, in either role, made by any program; `nil` if the kernel
-    /// doesn't say.
+    /// The handles of all links, Bluetooth Classic's among them, in either role, made by any program; `nil` if the
+    /// kernel doesn't say.
     var handles: [UInt16]? { try? socket?.descriptor.handles(ofLinksOf: number) }
 
     /// Whether it has a link; `false` if the kernel doesn't say.

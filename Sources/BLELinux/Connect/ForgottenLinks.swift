@@ -77,8 +77,8 @@ final class ForgottenLinks: Sendable {
         return reported.filter { !known.contains($0) }
     }
 
-    /// Not while another program has the controller for itself (`HCI_CHANNEL_USER`): the kernel knows none of its links,
-    /// and raw sockets hear of them. The management socket doesn't have the adapter then.
+    /// Not while another program has the controller for itself (`HCI_CHANNEL_USER`): the kernel knows none of its
+    /// links, and raw sockets hear of them. The management socket doesn't have the adapter then.
     private func endForgotten() {
         guard !forgotten.isEmpty else { return }
         management?.submit(ManagementReadInformation()) { [weak self] answer in

@@ -29,8 +29,8 @@ package final class EventLoop: Sendable {
 
     /// Runs a closure that reads from a socket on the loop's thread, after a delay, if the loop is still there.
     ///
-    /// Real time is the loop's own: the thread wakes up by itself, where a timer of another thread would take three. Any
-    /// other time is the timeline's.
+    /// Real time is the loop's own: the thread wakes up by itself, where a timer of another thread would take three.
+    /// Any other time is the timeline's.
     func scheduleReceiving(
         after delay: Duration,
         _ timeline: any Timeline,
@@ -252,8 +252,8 @@ private final class EventLoopCore: Sendable {
         if jobs.count > Self.keptJobs { jobs = [] }
         // Mostly there is one, for which this takes half the time of `removeAll(keepingCapacity:)`.
         while jobs.popLast() != nil {}
-        // Jobs that came meanwhile run after the sockets, which may be ready again: those are only looked at then, which
-        // takes one system call and not three.
+        // Jobs that came meanwhile run after the sockets, which may be ready again: those are only looked at then,
+        // which takes one system call and not three.
         state.withLock { state in
             state.isAwake = !state.jobs.isEmpty
             next.hasJobs = state.isAwake

@@ -19,8 +19,8 @@ final class PacedReading: Sendable {
     private let timeline: any Timeline
     private let interval: Duration
     private let state: Mutex<State>
-    /// Whether something was sent since the last reading, and whether a sender must end a pause: without the lock, since
-    /// most of what is sent finds no pause.
+    /// Whether something was sent since the last reading, and whether a sender must end a pause: without the lock,
+    /// since most of what is sent finds no pause.
     private let hasSentSinceReading = Atomic(false)
     private let isPaused = Atomic(false)
 

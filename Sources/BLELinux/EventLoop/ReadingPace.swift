@@ -1,8 +1,9 @@
 /// Whether a socket is read as soon as something comes, or every few milliseconds: a value, like all machines here.
 ///
-/// To wake the loop, and the consumers behind it, costs several times what an advertisement or a notification costs. Where
-/// many come, the kernel keeps those of some milliseconds, and one wake-up serves them all; a time that the kernel hasn't
-/// noted is late by as much. Network drivers do the same; the kernel calls it NAPI (Documentation/networking/napi.rst).
+/// To wake the loop, and the consumers behind it, costs several times what an advertisement or a notification costs.
+/// Where many come, the kernel keeps those of some milliseconds, and one wake-up serves them all; a time that the
+/// kernel hasn't noted is late by as much. Network drivers do the same; the kernel calls it NAPI
+/// (Documentation/networking/napi.rst).
 struct ReadingPace: Equatable {
     /// What to do after a reading.
     enum Step: Equatable {
@@ -24,8 +25,8 @@ struct ReadingPace: Equatable {
         plenty: .max
     )
     /// For the PDUs of a link: shorter than 7.5 ms, the shortest interval at which two devices meet (Core Specification
-    /// 5.4, Vol 6, Part B, 4.5.1). A pause for a single PDU costs more than it saves, and one in which half a queue gathers could lose
-    /// some.
+    /// 5.4, Vol 6, Part B, 4.5.1). A pause for a single PDU costs more than it saves, and one in which half a queue
+    /// gathers could lose some.
     static let ofLinks = ReadingPace(every: .milliseconds(5), ifWithin: .milliseconds(2), worth: 2, plenty: 128)
 
     /// The readings, each soon after the one before, that show that much comes.

@@ -18,8 +18,8 @@ struct PowerBreak: Sendable {
     ///
     /// - Parameters:
     ///   - work: done while it is off; it is switched on afterwards in any case.
-    ///   - result: called with the first failure, if any; that the adapter is left off is more than any other. An adapter
-    ///     that could not be switched on stays noted.
+    ///   - result: called with the first failure, if any; that the adapter is left off is more than any other. An
+    ///     adapter that could not be switched on stays noted.
     func begin(
         doing work: @escaping @Sendable (_ done: @escaping @Sendable (Outcome) -> Void) -> Void,
         _ result: @escaping @Sendable (Outcome) -> Void

@@ -1,7 +1,7 @@
 /// The USB device of a controller, as sysfs shows it to every program.
 ///
-/// Source: kernel, `Documentation/ABI/stable/sysfs-bus-usb`; `drivers/bluetooth/btusb.c`, which makes the adapter a child of the
-/// device's interface.
+/// Source: kernel, `Documentation/ABI/stable/sysfs-bus-usb`; `drivers/bluetooth/btusb.c`, which makes the adapter a
+/// child of the device's interface.
 struct USBDevice: Hashable {
     /// Its bus, and its number there; the number changes each time it is plugged in.
     var bus: Int

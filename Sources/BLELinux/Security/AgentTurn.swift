@@ -5,8 +5,8 @@ internal import Synchronization
 ///
 /// bluetoothd asks its newest agent about every pairing, whichever program pairs, and what that one knows nothing about
 /// is refused. So who becomes the agent keeps the next one away until bluetoothd has asked. The turn is the name of a
-/// socket, which the kernel frees when it is closed, or its program ends, however it ends; who waits is connected to it,
-/// and learns of its end from that.
+/// socket, which the kernel frees when it is closed, or its program ends, however it ends; who waits is connected to
+/// it, and learns of its end from that.
 final class AgentTurn: Sendable {
     /// How long to wait for others: one of them may be stopped. The Security Manager gives a pairing's step 30 s.
     static let patience = Duration.seconds(10)

@@ -7,9 +7,10 @@ internal import Synchronization
 /// The kernel keeps them while the adapter is plugged in, and forgets them when it is removed. A list that is loaded
 /// replaces the previous one, of any program, and no command adds to it. So, depending on what is known:
 ///
-/// 1. If debugfs shows what the kernel has (to root), ours are added to it: no program loses a key, not even one that is
-/// made meanwhile, and keys that bluetoothd has removed by its own list are put back. Other keys of the same peer stay: the program that gave them
-/// has paired since, or believes so, and only the peer knows which keys are valid.
+/// 1. If debugfs shows what the kernel has (to root), ours are added to it: no program loses a key, not even one that
+///    is
+/// made meanwhile, and keys that bluetoothd has removed by its own list are put back. Other keys of the same peer stay:
+/// the program that gave them has paired since, or believes so, and only the peer knows which keys are valid.
 /// 2. Otherwise the list is ours only if bluetoothd is known not to run, from the processes or from the system bus, and
 /// no other program of this library has set it, according to ``KeyClaim``.
 /// 3. Otherwise nothing is loaded, and the result says whose the list is: ``KeyObstacle``.
@@ -98,8 +99,8 @@ final class KernelKeys: Sendable {
         }
     }
 
-    /// Whether there is a bond with a peer, as far as this program has seen or given it, that was made with a passkey or by
-    /// comparing numbers.
+    /// Whether there is a bond with a peer, as far as this program has seen or given it, that was made with a passkey
+    /// or by comparing numbers.
     func isAuthenticated(_ peer: BluetoothAddress) -> Bool { state.withLock { $0.authenticated.contains(peer) } }
 
     /// Whether the kernel had other keys for a peer than this program when it was to be given this program's.
@@ -221,8 +222,8 @@ final class KernelKeys: Sendable {
         }
     }
 
-    /// - Parameter count: the number of reports that the keys take into account. What the kernel has made since is given
-    ///   to it again: a pairing, of any program, may have ended between the reading of a list and its loading.
+    /// - Parameter count: the number of reports that the keys take into account. What the kernel has made since is
+    ///   given to it again: a pairing, of any program, may have ended between the reading of a list and its loading.
     private func give(
         _ keys: KernelKeyList,
         _ peers: Set<BluetoothAddress>,

@@ -36,9 +36,9 @@ final class PairingAnew: Sendable {
     /// How long after its first key a legacy pairing may take to make the second one.
     private static let secondKey = Duration.seconds(1)
 
-    /// How long it may take after a loss of events or a question: one step of each side. Nothing else ends it if its end
-    /// was lost: the link stays, and the kernel can't be asked; nor does the link's level show it, which the kernel may
-    /// report as requested after a failure.
+    /// How long it may take after a loss of events or a question: one step of each side. Nothing else ends it if its
+    /// end was lost: the link stays, and the kernel can't be asked; nor does the link's level show it, which the kernel
+    /// may report as requested after a failure.
     private static let steps = PairingDialogue.stepLimit * 2
 
     /// - Parameters:

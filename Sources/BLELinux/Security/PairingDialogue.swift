@@ -182,9 +182,10 @@ final class PairingDialogue: Sendable {
 
     /// Takes the end of the link, on the loop's thread.
     ///
-    /// The Security Manager drops a link after a step that took too long: this device's, if the program was asked nearly
-    /// that long ago and has not answered. A program that was stopped meanwhile learns of that, of its own timer's end
-    /// and of a late answer at once, in any order. An end among events that were lost has no reason: it may be that one.
+    /// The Security Manager drops a link after a step that took too long: this device's, if the program was asked
+    /// nearly that long ago and has not answered. A program that was stopped meanwhile learns of that, of its own
+    /// timer's end and of a late answer at once, in any order. An end among events that were lost has no reason: it may
+    /// be that one.
     func linkEnded(_ reason: ManagementDisconnectReason) {
         guard reason == .localHost || reason == .unspecified else { return }
         let now = timeline.now

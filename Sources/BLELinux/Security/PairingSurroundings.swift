@@ -10,8 +10,8 @@ struct PairingSurroundings: Sendable {
     var adapter: String
     /// The adapter; `nil` while it is absent.
     var facts: @Sendable () -> AdapterFacts?
-    /// The peers of the links on which the adapter is the peripheral, in any kind of address; empty if the kernel doesn't
-    /// say.
+    /// The peers of the links on which the adapter is the peripheral, in any kind of address; empty if the kernel
+    /// doesn't say.
     var centrals: @Sendable () -> [BluetoothAddress] = { [] }
     var leftovers: Leftovers
     /// The bus on which bluetoothd is reached.

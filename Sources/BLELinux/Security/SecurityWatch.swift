@@ -51,8 +51,8 @@ final class SecurityWatch: Sendable {
         for sink in sinks { sink.send(()) }
     }
 
-    /// Reports new keys with a peer, and losses of events, which may be of such, on the loop's thread, until the activity
-    /// is cancelled.
+    /// Reports new keys with a peer, and losses of events, which may be of such, on the loop's thread, until the
+    /// activity is cancelled.
     func watchKeys(of peer: BluetoothAddress, _ made: @escaping @Sendable () -> Void) -> RadioActivity {
         let sink = EventSink<Void> { made() }
         state.withLock { $0.keySinks[peer, default: []].append(sink) }

@@ -13,8 +13,8 @@ extension FileDescriptor {
         return descriptor
     }
 
-    /// The same, for one that others connect to, to learn when it is closed. It accepts none: their connections wait, and
-    /// end with it. The corresponding C functions are `socket`, `bind` and `listen`.
+    /// The same, for one that others connect to, to learn when it is closed. It accepts none: their connections wait,
+    /// and end with it. The corresponding C functions are `socket`, `bind` and `listen`.
     static func listeningSocket(named name: String, of kernel: Kernel) throws(SystemError) -> FileDescriptor {
         let descriptor = try socket(AF_UNIX, Int32(SOCK_SEQPACKET.rawValue), 0, of: kernel)
         try descriptor.bind(toName: name)

@@ -61,7 +61,8 @@ extension ATTPDU {
     }
 }
 
-/// The sizes that the Attribute Protocol fixes. Source: Core Specification, Vol 3, Part F, 3.2.8, 3.2.9 and Part G, 5.2.1.
+/// The sizes that the Attribute Protocol fixes. Source: Core Specification, Vol 3, Part F, 3.2.8, 3.2.9 and Part G,
+/// 5.2.1.
 package enum ATTLimits {
     /// ATT_MTU on LE before an exchange, and the smallest value that may be offered.
     package static let defaultMTU = 23

@@ -43,7 +43,8 @@ extension Characteristic.Properties: CustomStringConvertible {
 }
 
 extension Characteristic {
-    /// What a characteristic can do beyond its properties: the value of the Characteristic Extended Properties descriptor.
+    /// What a characteristic can do beyond its properties: the value of the Characteristic Extended Properties
+    /// descriptor.
     ///
     /// Source: Core Specification, Vol 3, Part G, 3.3.3.1.
     public struct ExtendedProperties: OptionSet, Hashable, Sendable {

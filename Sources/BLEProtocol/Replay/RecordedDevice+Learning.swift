@@ -114,8 +114,8 @@ extension RecordedDevice {
         }
     }
 
-    /// Finds the configurations that the central has taken for granted: bluetoothd writes to the only attribute behind a
-    /// value that is notified of, without asking for its type.
+    /// Finds the configurations that the central has taken for granted: bluetoothd writes to the only attribute behind
+    /// a value that is notified of, without asking for its type.
     mutating func assumeConfigurations() {
         let handles = handles
         let ends = attributes.values.compactMap(\.groupEnd)

@@ -38,14 +38,14 @@ extension LinkSecurity {
     ///
     /// Source: Core Specification, Vol 3, Part C, 10.2.1, LE security mode 1, levels 2 to 4.
     public enum Level: String, Hashable, Sendable, CaseIterable {
-        /// Encrypted against eavesdroppers, except an attacker who was in the middle of the pairing or received a legacy
-        /// pairing.
+        /// Encrypted against eavesdroppers, except an attacker who was in the middle of the pairing or received a
+        /// legacy pairing.
         case encrypted
-        /// Also protected against a man in the middle, by a passkey or by comparing numbers; an attacker who has received a
-        /// legacy pairing can still read the link.
+        /// Also protected against a man in the middle, by a passkey or by comparing numbers; an attacker who has
+        /// received a legacy pairing can still read the link.
         case authenticated
-        /// The same by LE Secure Connections, with a key of 16 octets: even an attacker who has received the pairing can't
-        /// compute the key.
+        /// The same by LE Secure Connections, with a key of 16 octets: even an attacker who has received the pairing
+        /// can't compute the key.
         case secureConnections
     }
 }

@@ -5,8 +5,8 @@ extension AdapterInfo {
         case deaf(Duration)
         /// The controller, or the kernel on its behalf, has not answered a command; the value is the command's name.
         case unanswered(String)
-        /// A kernel scan that ends by itself after some seconds has not ended; the value is the time within which it should
-        /// have.
+        /// A kernel scan that ends by itself after some seconds has not ended; the value is the time within which it
+        /// should have.
         case scanWithoutEnd(Duration)
     }
 }

@@ -8,8 +8,8 @@ extension ConnectionParameters {
     ///
     /// Linux grants every valid request of a peripheral and lets no program answer it. So the link is watched: when the
     /// peripheral's request has taken it beyond the limits, the program's own parameters are requested again, at most
-    /// ``corrections`` times in a row; then the link stays as the peripheral wants it. ``LinkConditions/breach`` reports
-    /// both. Source: kernel, `net/bluetooth/l2cap_core.c`, `l2cap_conn_param_update_req`.
+    /// ``corrections`` times in a row; then the link stays as the peripheral wants it. ``LinkConditions/breach``
+    /// reports both. Source: kernel, `net/bluetooth/l2cap_core.c`, `l2cap_conn_param_update_req`.
     public struct Limits: Hashable, Sendable {
         /// The time between two connection events.
         public let interval: ClosedRange<Duration>
@@ -20,8 +20,8 @@ extension ConnectionParameters {
         /// The silence after which the link is lost.
         public let supervisionTimeout: ClosedRange<Duration>
 
-        /// How often the program's own parameters are requested again. The count restarts when the link has been within the
-        /// limits for a minute.
+        /// How often the program's own parameters are requested again. The count restarts when the link has been within
+        /// the limits for a minute.
         public let corrections: Int
 
         /// Makes limits; omitted values are not limited.

@@ -2,7 +2,10 @@
 ///
 /// ```swift
 /// let services = try await peripheral.withLink(parameters: .fast) { link in try await link.discover() }
-/// let patient = try ConnectionParameters(interval: .milliseconds(30) ... .milliseconds(50), supervisionTimeout: .seconds(10))
+/// let patient = try ConnectionParameters(
+///     interval: .milliseconds(30) ... .milliseconds(50),
+///     supervisionTimeout: .seconds(10)
+/// )
 /// ```
 ///
 /// Short intervals make a link fast, long ones save both sides' batteries. They are a central's request: the controller

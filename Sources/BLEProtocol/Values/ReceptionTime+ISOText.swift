@@ -50,7 +50,8 @@ extension ReceptionTime {
     }
 }
 
-/// Writes numbers of a known width. Loggers write a time for each value, and strings of parts would cost ten times as much.
+/// Writes numbers of a known width. Loggers write a time for each value, and strings of parts would cost ten times as
+/// much.
 private struct Digits {
     let text: UnsafeMutableBufferPointer<UInt8>
     var count = 0

@@ -6,8 +6,8 @@ import Synchronization
 /// - Each caller is let in once, immediately or later, unless it leaves first.
 /// - Leaving is idempotent, while waiting or during a turn, and lets the next caller in.
 /// - If turns are limited, a caller whose turn has lasted that long is asked to make room once another one waits; it
-///   leaves, and may line up again. Whenever a turn ends by itself, the others have the whole time again: what they wait
-///   for goes on, and those who wait in line are let in without taking anybody's turn away.
+///   leaves, and may line up again. Whenever a turn ends by itself, the others have the whole time again: what they
+///   wait for goes on, and those who wait in line are let in without taking anybody's turn away.
 /// - No lock is held while a caller is let in or asked to leave.
 package final class Turns: Sendable {
     /// How long a turn lasts at least before another caller may claim it.

@@ -54,9 +54,9 @@ public final class SimulatedAdapter: Sendable {
     /// Plugs it in again, switched on.
     public func plugIn() { setState(.poweredOn) }
 
-    /// Puts it into any state. A starting adapter (``AdapterInfo/State/resetting``) forgets its links like one that hangs:
-    /// the peers receive nothing more, until their supervision timeout. Its activities fail with the error of the
-    /// state.
+    /// Puts it into any state. A starting adapter (``AdapterInfo/State/resetting``) forgets its links like one that
+    /// hangs: the peers receive nothing more, until their supervision timeout. Its activities fail with the error of
+    /// the state.
     public func setState(_ state: AdapterInfo.State) {
         core.perform {
             $0.adapters[id].isSwitchedOffHere = false

@@ -3,8 +3,8 @@ internal import BLERadio
 internal import Synchronization
 
 extension SimulatedAir {
-    /// Replays a recording while the closure runs: advertisements at their recorded times, and each recorded peripheral as
-    /// one that a central can connect to.
+    /// Replays a recording while the closure runs: advertisements at their recorded times, and each recorded peripheral
+    /// as one that a central can connect to.
     ///
     /// The recording begins with the call, and its times are measured from its first event. A peripheral offers the
     /// services that were discovered during the recording. Each read returns the attribute's next recorded value or
@@ -23,8 +23,8 @@ extension SimulatedAir {
     ///   - recording: what to replay.
     ///   - body: the code to run meanwhile. When it ends, the links of the replayed peripherals are dropped.
     /// - Returns: what the closure returns.
-    /// - Throws: ``BLEError/Code/invalidArgument`` if an adapter of this air has the address of a recorded peripheral; what
-    ///   the closure throws.
+    /// - Throws: ``BLEError/Code/invalidArgument`` if an adapter of this air has the address of a recorded peripheral;
+    ///   what the closure throws.
     public func replay<Output>(_ recording: RecordedTraffic, _ body: () async throws -> Output) async throws -> Output {
         let adapters = try recording.devices.map { try replayedAdapter($0.address) }
         let peripherals = zip(recording.devices, adapters).map { ReplayedPeripheral($0, on: $1) }

@@ -5,8 +5,8 @@ import Synchronization
 
 /// The file, or the pipe to another program, that a recording is written to.
 ///
-/// Writing doesn't wait for a pipe's reader, and opening it only for so long: a recording must not stop the program that
-/// makes it, nor keep it from ending.
+/// Writing doesn't wait for a pipe's reader, and opening it only for so long: a recording must not stop the program
+/// that makes it, nor keep it from ending.
 struct CaptureOutput {
     private let path: String
     private let descriptor: Int32
@@ -80,8 +80,8 @@ struct CaptureOutput {
         }
     }
 
-    /// Tells when a full pipe has room again. It has a descriptor of its own: Dispatch must have let go of one before it
-    /// is closed.
+    /// Tells when a full pipe has room again. It has a descriptor of its own: Dispatch must have let go of one before
+    /// it is closed.
     ///
     /// The corresponding C function is `fcntl`.
     func roomSource(on queue: DispatchQueue) throws(BLEError) -> any DispatchSourceWrite {
@@ -113,8 +113,8 @@ struct CaptureOutput {
         )
     }
 
-    /// Returns what `write` returned, and its `errno`. Its SIGPIPE, which ends a program by default, is withheld: a pipe
-    /// whose reader has ended is an error of the recording alone.
+    /// Returns what `write` returned, and its `errno`. Its SIGPIPE, which ends a program by default, is withheld: a
+    /// pipe whose reader has ended is an error of the recording alone.
     private func withoutSignal(_ body: () -> Int) -> (count: Int, number: Int32) {
         var (pipe, before, pending) = (sigset_t(), sigset_t(), sigset_t())
         sigemptyset(&pipe)

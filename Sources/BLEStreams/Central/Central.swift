@@ -95,8 +95,8 @@ public final class Central: Sendable {
     /// Scans for peripherals while the stream is iterated.
     ///
     /// Concurrent scans share one scan of the radio. A bonded peripheral that uses private addresses is reported under
-    /// its identity address, whichever private address it has at the moment. Where fifty advertisements or more come each
-    /// second, the radio reads them together, every 20 ms, which saves most of their cost.
+    /// its identity address, whichever private address it has at the moment. Where fifty advertisements or more come
+    /// each second, the radio reads them together, every 20 ms, which saves most of their cost.
     ///
     /// - Parameters:
     ///   - filters: what to find; none: everything. See ``ScanFilter`` for how they combine.

@@ -5,8 +5,8 @@ import Synchronization
 /// The preferences for the links of one central: their connection parameters, the security that single characteristics
 /// require, and who answers when a link must be made more secure.
 ///
-/// They are set for an address, and hold for all addresses of the peripheral: a link to a bonded one goes by its identity,
-/// whichever private address the program knows it by.
+/// They are set for an address, and hold for all addresses of the peripheral: a link to a bonded one goes by its
+/// identity, whichever private address the program knows it by.
 final class LinkPreferences: Sendable {
     /// What was set for single peripherals, by the octets of their addresses.
     private struct Table<Value> {

@@ -5,9 +5,9 @@ extension CharacteristicAccess {
     /// share one subscription. The consumer is in place before the peer is asked to send, so early values aren't lost.
     /// If the services are not known yet, they are discovered first.
     ///
-    /// Where a link brings five hundred values or more a second, and nothing is sent to the peer meanwhile, the kernel's
-    /// radio reads them together, every 5 ms, which saves most of their cost; each keeps the time at which the kernel
-    /// received it.
+    /// Where a link brings five hundred values or more a second, and nothing is sent to the peer meanwhile, the
+    /// kernel's radio reads them together, every 5 ms, which saves most of their cost; each keeps the time at which the
+    /// kernel received it.
     ///
     /// A session's stream continues over all its links: the subscription is made on each link before the session is
     /// ready, and the stream waits while there is no link; ``BLEStream/withGaps()`` shows for how long nothing could be

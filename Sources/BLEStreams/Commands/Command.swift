@@ -24,7 +24,9 @@
 /// struct Identify: Command {
 ///     func run(in context: CommandContext) async throws -> String? {
 ///         context.begin("identify")
-///         return try await context.resuming { try await context.read(BluetoothUUID.Characteristics.serialNumber).text }
+///         return try await context.resuming {
+///             try await context.read(BluetoothUUID.Characteristics.serialNumber).text
+///         }
 ///     }
 /// }
 /// print(try await queue.connecting().run(Identify()) ?? "none")

@@ -4,8 +4,8 @@ import Synchronization
 
 /// The connection states of all peripherals of a central, and their watchers.
 ///
-/// An entry exists only while the peripheral isn't idle or is being watched. A peripheral with changing private addresses
-/// may have one for each address by which the program names it; all of them get its transitions.
+/// An entry exists only while the peripheral isn't idle or is being watched. A peripheral with changing private
+/// addresses may have one for each address by which the program names it; all of them get its transitions.
 final class ConnectionBoard: Sendable {
     private struct Entry {
         let address: BluetoothAddress

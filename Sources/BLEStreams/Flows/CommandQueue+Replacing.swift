@@ -15,10 +15,13 @@ extension CommandQueue {
     /// ```swift
     /// let queue = queue.connecting()
     /// let image = try FirmwareImage(file: "app_update.bin")
-    /// let synchronization = SynchronizationFlow(over: RecordAccessControlPoint.glucose, after: nil) { print($0.number) }
+    /// let synchronization = SynchronizationFlow(over: RecordAccessControlPoint.glucose, after: nil) {
+    ///     print($0.number)
+    /// }
     /// await withThrowingTaskGroup(of: Void.self) { group in
     ///     group.addTask { _ = try await queue.run(synchronization, replacing: .activeFlow) }
-    ///     group.addTask { try await queue.run(FirmwareUpdateFlow(image), replacing: .activeFlow) }  // ends the other one
+    ///     // ends the other one
+    ///     group.addTask { try await queue.run(FirmwareUpdateFlow(image), replacing: .activeFlow) }
     ///     while let result = await group.nextResult() { print(result) }
     /// }
     /// ```

@@ -15,8 +15,8 @@ extension PairingFlow {
     }
 }
 
-/// Pairs with a device: finds it unless it is connected, connects, reads a protected characteristic, pairs if the read is
-/// refused, reads it again, and lets the caller remember the device.
+/// Pairs with a device: finds it unless it is connected, connects, reads a protected characteristic, pairs if the read
+/// is refused, reads it again, and lets the caller remember the device.
 ///
 /// It alone pairs: its read doesn't use the answers that ``Peripheral/allowPairing(_:)`` has set.
 ///

@@ -24,7 +24,11 @@ extension Link {
     /// let data = [UInt8](repeating: 0, count: 2000)
     /// let length = link.maximumWriteLength(for: .withoutResponse)
     /// for start in stride(from: 0, to: data.count, by: length) {
-    ///     try await link.write(data[start..<min(start + length, data.count)], to: BluetoothUUID(0xA001), .withoutResponse)
+    ///     try await link.write(
+    ///         data[start..<min(start + length, data.count)],
+    ///         to: BluetoothUUID(0xA001),
+    ///         .withoutResponse
+    ///     )
     /// }
     /// ```
     /// Source: Core Specification, Vol 3, Part F, 3.2.9.

@@ -3,8 +3,8 @@ extension BLEStream {
     ///
     /// Values that come one at a time cost a third less than in a `for try await` loop, which prepares for cancellation
     /// anew for each element; this does so once. Otherwise it is the same: elements come in order, in the caller's
-    /// isolation, and what arrives while the closure runs waits in the stream's buffer. The closure can't `await`; use a
-    /// loop for that.
+    /// isolation, and what arrives while the closure runs waits in the stream's buffer. The closure can't `await`; use
+    /// a loop for that.
     ///
     /// ```swift
     /// var sum = 0

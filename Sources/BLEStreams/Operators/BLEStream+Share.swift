@@ -19,8 +19,8 @@ extension BLEStream {
     ///   - buffer: what happens to elements that arrive faster than one consumer takes them.
     /// - End: with the upstream, for each consumer after the content of its buffer. A later consumer starts it again.
     /// - Throw: an error of the upstream reaches every consumer, after the content of its buffer. If there are several
-    ///   consumers, the rest of a message that it interrupts goes to the next stream, even behind ``retry(_:when:)``; to
-    ///   drop it, put `retry` before `share`.
+    ///   consumers, the rest of a message that it interrupts goes to the next stream, even behind ``retry(_:when:)``;
+    ///   to drop it, put `retry` before `share`.
     /// - Cancellation and an early `break` of one consumer don't affect the others; those of the last one close the
     ///   upstream at once.
     public func share(replay: Int = 0, buffer: BufferPolicy = .standard) -> BLEStream<Element> {

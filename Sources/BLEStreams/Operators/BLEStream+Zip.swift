@@ -2,7 +2,9 @@ extension BLEStream {
     /// Pairs of the elements of this stream and another one: the first with the first, the second with the second.
     ///
     /// ```swift
-    /// for try await (beat, second) in link.notifications(of: .heartRateMeasurement).zip(with: .interval(.seconds(1))) {
+    /// for try await (beat, second) in link.notifications(of: .heartRateMeasurement)
+    ///     .zip(with: .interval(.seconds(1)))
+    /// {
     ///     print(second, beat.beatsPerMinute)
     /// }
     /// ```

@@ -22,7 +22,8 @@ extension TypedCharacteristic {
     /// The same characteristic, with values that keep the time at which they were received.
     ///
     /// ```swift
-    /// let temperature = TypedCharacteristic(BluetoothUUID.Characteristics.temperature) { reader throws(MalformedValue) in
+    /// let temperature = TypedCharacteristic(BluetoothUUID.Characteristics.temperature) {
+    ///     reader throws(MalformedValue) in
     ///     Double(try reader.int16()) / 100
     /// }
     /// for try await sample in link.notifications(of: temperature.timed) {

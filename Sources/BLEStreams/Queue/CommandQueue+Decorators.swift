@@ -2,7 +2,8 @@ import BLEProtocol
 import Synchronization
 
 extension CommandQueue {
-    /// What happens to the link after a command of ``CommandQueue/connecting(timeout:then:)``; the last command decides.
+    /// What happens to the link after a command of ``CommandQueue/connecting(timeout:then:)``; the last command
+    /// decides.
     public enum LinkAfterCommand: Hashable, Sendable {
         /// It is ended once no command has run for this long.
         case disconnectWhenIdle(Duration)

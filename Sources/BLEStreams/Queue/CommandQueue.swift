@@ -151,8 +151,8 @@ extension Link {
     /// Runs the closure with a queue on this link. Its commands use the link; they neither make nor end it.
     ///
     /// When the closure returns or throws, commands that are still in the queue fail with ``BLEError/Code/ended``. Once
-    /// the link is lost, commands fail with ``BLEError/Code/disconnected``: for work that continues on the next link, use
-    /// ``Peripheral/withQueue(_:)`` with ``CommandQueue/connecting(timeout:then:)``, or ``Session/queue``.
+    /// the link is lost, commands fail with ``BLEError/Code/disconnected``: for work that continues on the next link,
+    /// use ``Peripheral/withQueue(_:)`` with ``CommandQueue/connecting(timeout:then:)``, or ``Session/queue``.
     ///
     /// ```swift
     /// try await link.withQueue { queue in

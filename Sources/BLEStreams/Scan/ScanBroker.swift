@@ -148,8 +148,8 @@ final class ScanBroker: Sendable {
 
     /// Adapts the radio's scan to the present consumers.
     ///
-    /// One thread at a time: the radio scans once, and would refuse a scan that one thread begins while another has yet to
-    /// end the one before. Whoever comes meanwhile leaves it to that thread.
+    /// One thread at a time: the radio scans once, and would refuse a scan that one thread begins while another has yet
+    /// to end the one before. Whoever comes meanwhile leaves it to that thread.
     private func adjust() {
         let isFirst = state.withLock { state in
             defer { state.isAdjusting = true }

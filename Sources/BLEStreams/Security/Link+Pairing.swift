@@ -17,9 +17,9 @@ extension Link {
     /// A link that is raised automatically, on demand, continues without a stored bond: then the store's warning
     /// reports it.
     ///
-    /// In two cases there is no bond to write, ``Peripheral/bond`` is `nil`, and the link is encrypted all the same: the
-    /// peripheral pairs without bonding, and later links have to be paired anew; or the adapter has keys from another
-    /// program, such as bluetoothd, and it depends on that program how long they last.
+    /// In two cases there is no bond to write, ``Peripheral/bond`` is `nil`, and the link is encrypted all the same:
+    /// the peripheral pairs without bonding, and later links have to be paired anew; or the adapter has keys from
+    /// another program, such as bluetoothd, and it depends on that program how long they last.
     ///
     /// Pairing requires the capability `CAP_NET_ADMIN`. Cancellation ends it. Source: Core Specification, Vol 3, Part
     /// H, 2.
@@ -133,8 +133,8 @@ extension Peripheral {
     /// there.
     ///
     /// - Parameter timeout: how long the adapter may take to answer.
-    /// - Throws: ``BLEError/Code/notFound`` if there is no bond; the store's error if the adapter's key is removed, but the
-    ///   file that may have the bond could not be changed, for example because the disk is full: another call tries
+    /// - Throws: ``BLEError/Code/notFound`` if there is no bond; the store's error if the adapter's key is removed, but
+    ///   the file that may have the bond could not be changed, for example because the disk is full: another call tries
     ///   again, and otherwise the next program loads the key again. ``BLEError/Code/permissionDenied``,
     ///   ``BLEError/Code/timedOut``, an error of the adapter; `CancellationError`.
     public func unpair(timeout: Duration = .seconds(10)) async throws {

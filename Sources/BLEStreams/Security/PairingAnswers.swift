@@ -15,7 +15,9 @@ import BLERadio
 /// operation requires it:
 ///
 /// ```swift
-/// let state = try await peripheral.withLink(pairing: .passkey(123_456)) { link in try await link.read(BluetoothUUID(0xFFF1)) }
+/// let state = try await peripheral.withLink(pairing: .passkey(123_456)) { link in
+///     try await link.read(BluetoothUUID(0xFFF1))
+/// }
 /// ```
 ///
 /// An operation that the peripheral answers with Insufficient Authentication, Insufficient Encryption or Encryption Key

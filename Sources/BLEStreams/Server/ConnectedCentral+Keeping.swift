@@ -4,11 +4,11 @@ import Synchronization
 
 /// What is stored of a bonded central while it is connected.
 ///
-/// It won't write again what it has configured. So that is stored soon after each change, and not only when the link ends:
-/// a program may be killed, and a machine may lose its power.
+/// It won't write again what it has configured. So that is stored soon after each change, and not only when the link
+/// ends: a program may be killed, and a machine may lose its power.
 extension ConnectedCentral {
-    /// How long a change may wait: a central configures several characteristics one after the other, and encrypts its link
-    /// before or shortly after that.
+    /// How long a change may wait: a central configures several characteristics one after the other, and encrypts its
+    /// link before or shortly after that.
     private static let delay = Duration.seconds(2)
 
     /// Stores what it has configured, some time from now.
@@ -43,8 +43,8 @@ extension ConnectedCentral {
     }
 
     /// Stores it later: nothing is kept without a bond, and a central that configures first may take long to pair,
-    /// since a user has to agree. The radio tells of new keys: a central that encrypts the link with an old one is stored
-    /// at its next change, or when it leaves.
+    /// since a user has to agree. The radio tells of new keys: a central that encrypts the link with an old one is
+    /// stored at its next change, or when it leaves.
     private func keepOnceEncrypted(_ server: PeripheralServer) {
         guard state.withLock({ $0.end == nil && $0.encryption == nil }) else { return }
         let observer = bearer.radioLink.observeSecurity { [weak self, weak server] in

@@ -32,7 +32,10 @@ public struct LocalPeripheral: Sendable {
     ///     LocalService(.environmentalSensing) { LocalCharacteristic(BluetoothUUID(0x2A6E), [.read, .notify]) }
     /// }
     /// thermometer.advertisement = AdvertiseRequest(
-    ///     [.services([.environmentalSensing]), .serviceData(.environmentalSensing, [0xC4, 0x09]), .localName("Thermometer")],
+    ///     [
+    ///         .services([.environmentalSensing]), .serviceData(.environmentalSensing, [0xC4, 0x09]),
+    ///         .localName("Thermometer"),
+    ///     ],
     ///     interval: .milliseconds(200) ... .milliseconds(250)
     /// )
     /// ```

@@ -62,8 +62,8 @@ extension PeripheralServer {
 
     /// A central has written a value.
     ///
-    /// A stored value has already changed. A dynamic one waits for the program: accept or reject it once, within 20 s; a
-    /// request that is released without an answer, or takes longer, is refused with Unlikely Error.
+    /// A stored value has already changed. A dynamic one waits for the program: accept or reject it once, within 20 s;
+    /// a request that is released without an answer, or takes longer, is refused with Unlikely Error.
     public struct WriteRequest: Sendable {
         /// The central that writes.
         public let central: ConnectedCentral
@@ -94,8 +94,8 @@ extension PeripheralServer {
         /// ```
         public func accept() { answer?.give(.success([])) }
 
-        /// Whether ``accept()`` has been called in time, while the link was up. If no central waits (``awaitsAnswer`` is
-        /// `false`), the value counts as accepted.
+        /// Whether ``accept()`` has been called in time, while the link was up. If no central waits (``awaitsAnswer``
+        /// is `false`), the value counts as accepted.
         public var wasAccepted: Bool { answer?.wasAccepted ?? true }
 
         /// Accepts the value; returns whether it counts: not if the central has already been refused, because it waited
@@ -115,8 +115,8 @@ final class PendingAnswer: Sendable {
     private let token: ATTServer.RequestToken
     private let onUnanswered: @Sendable (Duration?) -> Void
 
-    /// - Parameter onUnanswered: called if the program has not answered: with the limit that has passed, or with `nil` if
-    ///   it released the request.
+    /// - Parameter onUnanswered: called if the program has not answered: with the limit that has passed, or with `nil`
+    ///   if it released the request.
     init(
         _ bearer: Bearer,
         _ token: ATTServer.RequestToken,

@@ -38,7 +38,8 @@ extension PeripheralServer {
         let failure = failure
         await stop()
         errands.doAll()
-        // The answer to a command that puts the advertisement up may still be owed: then it is taken down only after it.
+        // The answer to a command that puts the advertisement up may still be owed: then it is taken down only after
+        // it.
         await radio.finished()
         if let failure { throw failure }
         return try outcome.get()

@@ -30,8 +30,8 @@ extension Session {
     /// the link, or abandons the attempt to make one. Streams stay open and wait.
     ///
     /// It returns when the link is down, after some seconds at most, even if the task is cancelled; in the program's
-    /// first steps on a link, which are cancelled by it, it returns immediately. A failed session stays failed; one that
-    /// has not begun yet doesn't begin by itself.
+    /// first steps on a link, which are cancelled by it, it returns immediately. A failed session stays failed; one
+    /// that has not begun yet doesn't begin by itself.
     public func disconnect() async {
         if isTakingFirstSteps, orders.disconnect({}) { return }
         await undisturbedReply(on: core.timeline) { finish in

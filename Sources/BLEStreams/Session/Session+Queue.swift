@@ -20,8 +20,8 @@ extension Session {
     ///
     /// The session's streams go on meanwhile: values arrive, and those who ask see a gap where a link was lost.
     /// ``CharacteristicAccess/read(_:timeout:)``,
-    /// ``CharacteristicAccess/write(_:to:_:timeout:)-(Collection<UInt8>,_,_,_)`` and subscriptions that are not on yet wait
-    /// until the command has ended.
+    /// ``CharacteristicAccess/write(_:to:_:timeout:)-(Collection<UInt8>,_,_,_)`` and subscriptions that are not on yet
+    /// wait until the command has ended.
     ///
     /// Once the session has failed, commands fail with its error; when the session ends, they are cancelled and fail
     /// with ``BLEError/Code/ended``. Each access returns the same queue.
@@ -75,7 +75,8 @@ extension Session {
     /// What a caller waits for whose turn doesn't come.
     static var isInUse: @Sendable () -> String { { "a command or another operation of the session did not end" } }
 
-    /// Refuses an operation that would wait for the task that calls it: a command of the queue, or a holder of the link.
+    /// Refuses an operation that would wait for the task that calls it: a command of the queue, or a holder of the
+    /// link.
     func refuseToWait(for operation: String) throws(BLEError) {
         if queueCore.isInside {
             throw BLEError(

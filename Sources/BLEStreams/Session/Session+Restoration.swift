@@ -79,8 +79,8 @@ extension Session {
         withExtendedLifetime(others) {}
     }
 
-    /// Removes what this session has stored for an address that its peripheral no longer has, unless another session has
-    /// stored another plan there.
+    /// Removes what this session has stored for an address that its peripheral no longer has, unless another session
+    /// has stored another plan there.
     private func withdraw(
         _ kept: (address: BluetoothAddress, record: SessionRecord),
         isLasting: Bool = false,

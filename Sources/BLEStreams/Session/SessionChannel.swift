@@ -89,8 +89,8 @@ final class SessionChannel {
     var isOn = false
     /// Whether the peer has confirmed the subscription, and has not ended it since: the driver learns of that later.
     var isConfirmed = false
-    /// Whether values of the present link have come, which they may before the subscription is confirmed, as where others
-    /// are subscribed to the same.
+    /// Whether values of the present link have come, which they may before the subscription is confirmed, as where
+    /// others are subscribed to the same.
     private var isFlowing = false
 
     private var consumers = Observers<Consumer>()
@@ -150,8 +150,8 @@ final class SessionChannel {
         return mustWake
     }
 
-    /// Removes a consumer, to be released outside the lock. What the only one of a planned subscription has not taken is
-    /// the next one's: a program that takes one message at a time loses nothing between them.
+    /// Removes a consumer, to be released outside the lock. What the only one of a planned subscription has not taken
+    /// is the next one's: a program that takes one message at a time loses nothing between them.
     func remove(_ id: Int) -> SessionConsumer? {
         guard let entry = consumers.remove(id) else { return nil }
         let leavesInMessage = entry.consumer.place?.leavesInMessage == true

@@ -169,8 +169,8 @@ final class SessionChannels: Sendable {
     }
 
     /// A confirmed subscription has ended, and the link goes on: behind a change of its services, the peer has refused
-    /// to send, or has nothing left to send. A planned one is made once more, which shows whether the session can go on;
-    /// the streams of others end with the error.
+    /// to send, or has nothing left to send. A planned one is made once more, which shows whether the session can go
+    /// on; the streams of others end with the error.
     func ended(_ subscription: Session.Subscription, because error: BLEError) {
         let now = timeline.now
         let isPlanned = state.withLock { state -> Bool? in

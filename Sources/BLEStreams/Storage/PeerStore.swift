@@ -13,8 +13,8 @@ import Synchronization
 /// failure either the old or the new one exists. A damaged file is set aside in the same folder and named in a warning,
 /// and its content is determined again; a file that can't be used for another reason stays as it is. A bond that could
 /// not be written, for example to a full disk, is kept in memory while the program runs, and is written with the peer's
-/// next change or by ``flush()``; so is ``Session/forget()``. Of peers with which there is neither a bond nor a session,
-/// a folder keeps the services alone, of about 1,024 peers: those whose files were written last.
+/// next change or by ``flush()``; so is ``Session/forget()``. Of peers with which there is neither a bond nor a
+/// session, a folder keeps the services alone, of about 1,024 peers: those whose files were written last.
 ///
 /// Several programs may share a folder: each change applies to the file's content at that moment. A program that was
 /// stopped while it wrote, or whose disk doesn't answer, keeps the others from changing files: they wait ten seconds,
@@ -93,8 +93,8 @@ public final class PeerStore: Sendable {
         self.init(folder: PeerFolder(path: folder), warning: warning)
     }
 
-    /// The same, with another patience for programs that keep the files locked, and a closure that is called before each
-    /// change with how long it may wait for them.
+    /// The same, with another patience for programs that keep the files locked, and a closure that is called before
+    /// each change with how long it may wait for them.
     convenience init(
         folder: String,
         patience: Duration,

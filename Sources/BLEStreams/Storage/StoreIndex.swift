@@ -28,8 +28,8 @@ struct StoreIndex: Sendable {
         entries[peer] = Entry(stamp: stamp, bonds: record.bonds(with: peer), isStranger: record.isStrangers)
     }
 
-    /// The strangers whose files were written longest ago, if there are more than a number of them: enough to leave room
-    /// for new ones, but not so many that removing them takes long.
+    /// The strangers whose files were written longest ago, if there are more than a number of them: enough to leave
+    /// room for new ones, but not so many that removing them takes long.
     func strangers(beyond limit: Int) -> [BluetoothAddress] {
         let strangers = entries.filter(\.value.isStranger)
         guard strangers.count > limit else { return [] }

@@ -70,8 +70,9 @@ extension TrustedFolder {
 
     /// Whether the lock was taken within that time.
     ///
-    /// The kernel offers no wait with a limit, so another thread waits. Both descriptors are of one open file: what that
-    /// thread locks in time is this one's lock, and what it locks too late is unlocked as soon as it closes its own.
+    /// The kernel offers no wait with a limit, so another thread waits. Both descriptors are of one open file: what
+    /// that thread locks in time is this one's lock, and what it locks too late is unlocked as soon as it closes its
+    /// own.
     private func take(_ kind: Int32, of file: Int32, within limit: Duration) throws(BLEError) -> Bool {
         if flock(file, kind | LOCK_NB) == 0 { return true }
         guard [EWOULDBLOCK, EINTR].contains(errno) else { throw .store("lock", lockPath, errno: errno) }

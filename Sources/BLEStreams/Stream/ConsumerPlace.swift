@@ -3,8 +3,8 @@ import Synchronization
 /// Where a consumer begins and leaves in the values of a source that goes on without it: between two messages, or in
 /// the middle of one that was given up and that nobody gets.
 ///
-/// The source says where it begins, and reads where it leaves; ``BLEStream/assembled(until:maximumSize:)`` reads the one
-/// and says the other. Both do so in the consumer's context, while it opens or closes the source.
+/// The source says where it begins, and reads where it leaves; ``BLEStream/assembled(until:maximumSize:)`` reads the
+/// one and says the other. Both do so in the consumer's context, while it opens or closes the source.
 @usableFromInline
 final class ConsumerPlace: Sendable {
     /// The consumer: the same one for all iterations that ``BLEStream/retry(_:when:)`` begins for it.

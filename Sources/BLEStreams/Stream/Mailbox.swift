@@ -19,8 +19,8 @@ final class Mailbox<Element: Sendable>: Sendable {
         var isLeaving = false
         /// How many sources hand over what an earlier consumer has left.
         var takeovers = 0
-        /// How many elements were taken over, which a buffer that fails holds beyond its capacity, and the number of the
-        /// element behind the last one.
+        /// How many elements were taken over, which a buffer that fails holds beyond its capacity, and the number of
+        /// the element behind the last one.
         var takenOver = (count: 0, end: 0)
         /// The number of the element behind the last one when the first of several takeovers began.
         var takeoverBegan = 0
@@ -289,8 +289,8 @@ final class Mailbox<Element: Sendable>: Sendable {
             mailbox.finish()
         }
 
-        /// The same for a source that learns only when it is closed how it was left: what comes from now on follows what
-        /// this consumer has not used, and is the next one's.
+        /// The same for a source that learns only when it is closed how it was left: what comes from now on follows
+        /// what this consumer has not used, and is the next one's.
         func stopKeeping() { if remaining == nil { remaining = mailbox.stop() } }
 
         func close() {

@@ -79,8 +79,8 @@ final class Waker: Sendable {
 
     /// Called before the last poll before waiting: later news wakes the consumer.
     ///
-    /// - Returns: whether it has been listening, and nothing came meanwhile: the consumer may wait. Otherwise it polls once
-    ///   more.
+    /// - Returns: whether it has been listening, and nothing came meanwhile: the consumer may wait. Otherwise it polls
+    ///   once more.
     @usableFromInline
     @discardableResult
     func listen() -> Bool {
@@ -115,8 +115,8 @@ final class Waker: Sendable {
 
     /// The same, for a caller that calls ``cancel()`` when its task is cancelled.
     ///
-    /// A task sets its mark before it calls whoever is to hear of that: one that was cancelled before `listen()` has the
-    /// mark by now, and of a later one `begin` or the wait itself learns.
+    /// A task sets its mark before it calls whoever is to hear of that: one that was cancelled before `listen()` has
+    /// the mark by now, and of a later one `begin` or the wait itself learns.
     @inlinable
     @inline(__always)
     func waitWithoutHandler(isolation actor: isolated (any Actor)? = #isolation) async throws {

@@ -34,13 +34,13 @@ extension PeripheralServer {
     /// Each central's chunks are assembled separately. A write is accepted when it is taken, so a central that waits
     /// for answers writes no faster than the stream is iterated. An incomplete message is dropped when its central
     /// leaves. If a message grows too long, or chunks were lost, that central's link is dropped and the program is
-    /// warned, since the message boundaries are lost. Chunks are lost if they arrive faster than the stream is iterated,
-    /// and if they are written without response before the central knows that the services were replaced.
+    /// warned, since the message boundaries are lost. Chunks are lost if they arrive faster than the stream is
+    /// iterated, and if they are written without response before the central knows that the services were replaced.
     ///
     /// Iterate it in one loop for as long as messages may come. A message that is under way when an iteration ends is
-    /// lost, as is one behind another in the same chunk; if its central writes in a later iteration, that central's link
-    /// is dropped, and the program is warned. What is written between two iterations is refused, and lost if it was
-    /// written without response: the next iteration would begin in the middle of a message.
+    /// lost, as is one behind another in the same chunk; if its central writes in a later iteration, that central's
+    /// link is dropped, and the program is warned. What is written between two iterations is refused, and lost if it
+    /// was written without response: the next iteration would begin in the middle of a message.
     ///
     /// - Parameters:
     ///   - key: the characteristic.

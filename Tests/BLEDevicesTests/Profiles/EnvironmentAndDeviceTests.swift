@@ -65,7 +65,8 @@ import Testing
         #expect(throws: BLEError.self) {
             try TypedCharacteristic.pnpID.octets(of: PnPID(registry: nil, vendor: 1, product: 1, version: 1))
         }
-        // The specification's example: 123456 as the organization, 9ABCDE with FFFE before it as the manufacturer's part.
+        // The specification's example: 123456 as the organization, 9ABCDE with FFFE before it as the manufacturer's
+        // part.
         try expectBothWays(
             "DEBC9AFEFF 563412",
             .systemID,

@@ -46,7 +46,8 @@ import Testing
         #expect(patience.began(2, failures: 0).patience == .seconds(3))
     }
 
-    /// A peer is heard with each of its advertisements while nobody waits for its answer, and answers with the next one.
+    /// A peer is heard with each of its advertisements while nobody waits for its answer, and answers with the next
+    /// one.
     @Test(arguments: Array(stride(from: 100, through: 10_250, by: 50)))
     func `no rhythm of advertising falls through`(_ period: Int) {
         for phase in stride(from: 0, to: period, by: max(10, period / 20)) {

@@ -8,9 +8,9 @@ import Synchronization
 /// A kernel in memory, for the system calls of the driver: descriptors and their readiness, management, HCI and L2CAP
 /// sockets, over controllers that hear each other.
 ///
-/// It does as the machine's kernel was seen to do, at the speed of a function call, and fails where a test says. Nothing in
-/// it waits but `epoll_wait`: when all threads that were started on it are there, and nothing is ready, it is idle, and a
-/// test may let time go on.
+/// It does as the machine's kernel was seen to do, at the speed of a function call, and fails where a test says.
+/// Nothing in it waits but `epoll_wait`: when all threads that were started on it are there, and nothing is ready, it
+/// is idle, and a test may let time go on.
 final class FakeKernel: Sendable {
     private let state: Mutex<FakeState>
 

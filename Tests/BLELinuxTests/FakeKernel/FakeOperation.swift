@@ -183,8 +183,8 @@ extension FakeRun {
     /// Both ends of a link that is being made, or the failure of one; only its beginning where that ended before it was
     /// accepted.
     ///
-    /// A listener that may open nothing more waits for as long as that lasts: where no link comes of it, that is what it has
-    /// told.
+    /// A listener that may open nothing more waits for as long as that lasts: where no link comes of it, that is what
+    /// it has told.
     func ends(
         of attempt: Collector<Result<any ATTLink, BLEError>>,
         at listener: Collector<ListenEvent>

@@ -7,10 +7,11 @@ import Testing
 
 /// Each operation of the radio, with each of its system calls failing in each way that the call can.
 ///
-/// A reference run counts the calls. For each call, and each error that it may have, the operation is run again, and ends
-/// in a value or in an error that says what it means and what to do. Nothing is left of it, and a new radio works.
+/// A reference run counts the calls. For each call, and each error that it may have, the operation is run again, and
+/// ends in a value or in an error that says what it means and what to do. Nothing is left of it, and a new radio works.
 ///
-/// Each run of the tests does a part; `BLESTREAMS_SWEEP=all` does it whole, `BLESTREAMS_SWEEP=scan` one operation whole.
+/// Each run of the tests does a part; `BLESTREAMS_SWEEP=all` does it whole, `BLESTREAMS_SWEEP=scan` one operation
+/// whole.
 @Suite(.timeLimit(.minutes(10))) struct FaultSweepTests {
     private static let wanted = getenv("BLESTREAMS_SWEEP").map { String(cString: $0) }
     private static let isWhole = wanted != nil
@@ -151,7 +152,8 @@ struct Trial {
         }
     }
 
-    /// What is on the air once each adapter has advertised again: what could not be removed was noted, and is removed now.
+    /// What is on the air once each adapter has advertised again: what could not be removed was noted, and is removed
+    /// now.
     private func leftOnAir() async throws -> [String] {
         // Whoever may not advertise has left nothing on the air.
         guard run.kernel.with({ $0.isAdministrator }) else { return [] }

@@ -6,8 +6,8 @@ import Testing
 
 @testable import BLELinux
 
-/// A peripheral on the fake kernel that is cancelled at each of its system calls, or whose closure returns, with each of
-/// its calls failing in each way: when it has ended, nothing of it is on the air, since the program may exit then.
+/// A peripheral on the fake kernel that is cancelled at each of its system calls, or whose closure returns, with each
+/// of its calls failing in each way: when it has ended, nothing of it is on the air, since the program may exit then.
 ///
 /// Each run of the tests does a part; `BLESTREAMS_SWEEP=all` does it whole.
 @Suite(.timeLimit(.minutes(30))) struct PeripheralEndTests {
@@ -141,8 +141,8 @@ extension FakeKernel {
         return stream
     }
 
-    /// Whether an adapter does nothing that others would see. What can't be removed, since the kernel takes no command any
-    /// more, is noted for the next program.
+    /// Whether an adapter does nothing that others would see. What can't be removed, since the kernel takes no command
+    /// any more, is noted for the next program.
     fileprivate func checkAir(of adapter: UInt16) throws {
         let (left, takesNothing, isNoted) = with { state in
             var takesNothing = false

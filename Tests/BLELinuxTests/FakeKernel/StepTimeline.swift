@@ -59,8 +59,8 @@ final class StepTimeline: Timeline {
 }
 
 extension FakeKernel {
-    /// Lets things happen, and time go on where nothing else can happen, until the condition holds; `false` where it does
-    /// not within the time.
+    /// Lets things happen, and time go on where nothing else can happen, until the condition holds; `false` where it
+    /// does not within the time.
     func run(_ timeline: StepTimeline, within time: Duration, until isDone: () -> Bool) async -> Bool {
         let limit = timeline.now + time
         while true {

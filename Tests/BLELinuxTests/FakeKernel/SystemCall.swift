@@ -1,6 +1,7 @@
 import Glibc
 
-/// A system call that the fake kernel can fail, and the errors that its manual page (or the kernel's source) has for it.
+/// A system call that the fake kernel can fail, and the errors that its manual page (or the kernel's source) has for
+/// it.
 enum SystemCall: String, CaseIterable, Comparable {
     case epollCreate = "epoll_create1"
     case eventCounter = "eventfd"
@@ -32,8 +33,8 @@ enum SystemCall: String, CaseIterable, Comparable {
     case hciCommand = "hci_send_cmd"
     case hciFilter = "HCI_FILTER"
 
-    /// What it may fail with from outside. `EBADF`, `EFAULT`, `ENOTSOCK` and an `EINVAL` that means a wrong argument are
-    /// the caller's own mistakes, and not among them.
+    /// What it may fail with from outside. `EBADF`, `EFAULT`, `ENOTSOCK` and an `EINVAL` that means a wrong argument
+    /// are the caller's own mistakes, and not among them.
     var errors: [Int32] {
         switch self {
         case .epollCreate: [EMFILE, ENFILE, ENOMEM]
@@ -106,8 +107,8 @@ struct SystemFault: CustomStringConvertible {
 }
 
 extension SystemFault {
-    /// What is tried of a run with so many calls: each call the first time, the second, in the middle and the last time,
-    /// or all the time.
+    /// What is tried of a run with so many calls: each call the first time, the second, in the middle and the last
+    /// time, or all the time.
     static func all(of calls: [SystemCall: Int], isWhole: Bool) -> [SystemFault] {
         var faults: [SystemFault] = []
         for (call, count) in calls.sorted(by: { $0.key < $1.key }) {

@@ -32,7 +32,8 @@ import Testing
         #expect(list.identity.map(\.value) == [SecretKey(octets: 0x40..<0x50)].compactMap { $0 })
     }
 
-    /// Each side of a legacy pairing has given the other a key; which one counts follows from the role on the next link.
+    /// Each side of a legacy pairing has given the other a key; which one counts follows from the role on the next
+    /// link.
     @Test func `the two keys of a legacy pairing are given back as the kernel made them`() throws {
         let made = try #require(KernelKeyList(longTerm: Self.legacy + Self.responder, identity: ""))
         let peer = try #require(made.longTerm[0].address.lowEnergy)

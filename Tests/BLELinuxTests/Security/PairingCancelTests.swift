@@ -5,8 +5,8 @@ import Testing
 
 @testable import BLELinux
 
-/// A program gives up a pairing that it has begun, at the moments that matter: the kernel may be further than the program
-/// has heard.
+/// A program gives up a pairing that it has begun, at the moments that matter: the kernel may be further than the
+/// program has heard.
 @Suite(.timeLimit(.minutes(10))) struct PairingCancelTests {
     private typealias Outcome = Result<Bond?, BLEError>
 

@@ -3,8 +3,8 @@ import Testing
 
 @testable import BLELinux
 
-/// An adapter that is plugged in, and what a program of this machine notes of it. No other test has it: claims are of the
-/// whole machine.
+/// An adapter that is plugged in, and what a program of this machine notes of it. No other test has it: claims are of
+/// the whole machine.
 struct PluggedAdapter {
     let adapter: LinuxAdapter
     let facts: AdapterFacts

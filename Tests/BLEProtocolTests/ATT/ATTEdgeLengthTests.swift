@@ -4,8 +4,8 @@ import Testing
 
 /// PDUs at the edges of what fits: the MTU of 23 and of 517, attributes of 512 octets, length octets, empty values.
 @Suite struct ATTEdgeLengthTests {
-    /// Nothing; one; what fits behind five, three, two and one octets at an MTU of 23, and one more; what a length octet
-    /// tells; the longest attribute and one more; the same at an MTU of 517.
+    /// Nothing; one; what fits behind five, three, two and one octets at an MTU of 23, and one more; what a length
+    /// octet tells; the longest attribute and one more; the same at an MTU of 517.
     static let lengths = [0, 1, 18, 19, 20, 21, 22, 23, 251, 252, 253, 254, 255, 256, 511, 512, 513, 514, 515, 516]
 
     private func value(_ count: Int) -> ArraySlice<UInt8> {

@@ -2,7 +2,8 @@ import Testing
 
 @testable import BLEProtocol
 
-/// Every error code. Source: Core Specification, Vol 3, Part F, Table 3.4, and the Core Specification Supplement, Part B.
+/// Every error code. Source: Core Specification, Vol 3, Part F, Table 3.4, and the Core Specification Supplement, Part
+/// B.
 @Suite struct ATTErrorCodeTests {
     static let defined: [(octet: UInt8, error: ATTError, name: String)] = [
         (0x01, .invalidHandle, "Invalid Handle"),

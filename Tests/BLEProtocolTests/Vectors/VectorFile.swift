@@ -3,7 +3,8 @@ import Testing
 
 /// Test vectors that lie beside the package, in `../shared/vectors` or where `BLESTREAMS_VECTORS` points to.
 ///
-/// A test that reads them is skipped where they are absent: `@Test(.enabled(if: VectorFile.arePresent, VectorFile.why))`.
+/// A test that reads them is skipped where they are absent: `@Test(.enabled(if: VectorFile.arePresent,
+/// VectorFile.why))`.
 enum VectorFile {
     static let folder: URL = {
         if let path = ProcessInfo.processInfo.environment["BLESTREAMS_VECTORS"] { return URL(filePath: path) }

@@ -5,8 +5,8 @@ import Testing
 
 @testable import BLEStreams
 
-/// A peripheral with private addresses that the program goes on naming as it found it, before it paired: the link goes by
-/// the identity since then.
+/// A peripheral with private addresses that the program goes on naming as it found it, before it paired: the link goes
+/// by the identity since then.
 @Suite(.timeLimit(.minutes(10))) struct PrivateNamesTests {
     private typealias Vault = SecurityOnDemandTests
 

@@ -3,11 +3,11 @@ import BLERadio
 
 @testable import BLEStreams
 
-/// A ``ConnectMachine``, those who want its link, and a radio that answers when it likes: no link, no task, a clock that is
-/// a number. What happens next is drawn from a seed.
+/// A ``ConnectMachine``, those who want its link, and a radio that answers when it likes: no link, no task, a clock
+/// that is a number. What happens next is drawn from a seed.
 ///
-/// It plays the driver to the letter: it begins what it is told to begin, once the step before is over or taken back, and
-/// notes each breach of that in ``breaches``.
+/// It plays the driver to the letter: it begins what it is told to begin, once the step before is over or taken back,
+/// and notes each breach of that in ``breaches``.
 struct ConnectWorld {
     /// What became of one who wants a link.
     struct Fate {

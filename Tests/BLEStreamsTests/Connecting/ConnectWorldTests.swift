@@ -4,8 +4,8 @@ import Testing
 
 @testable import BLEStreams
 
-/// Whatever happens while a link is made, in whatever order: each who waits is answered once and in time, one thing is under
-/// way at a time, and nothing is left of it.
+/// Whatever happens while a link is made, in whatever order: each who waits is answered once and in time, one thing is
+/// under way at a time, and nothing is left of it.
 @Suite struct ConnectWorldTests {
     private static func happen(in world: inout ConnectWorld) {
         let draw = world.chance.next()

@@ -5,7 +5,8 @@ import Testing
 
 /// Each flow, cancelled at every step: after each of the PDUs that it sends or gets.
 @Suite(.timeLimit(.minutes(10))) struct FlowCancellationTests {
-    /// Runs work until so many PDUs have been on air, and cancels it; then the queue goes on, and nothing is switched on.
+    /// Runs work until so many PDUs have been on air, and cancels it; then the queue goes on, and nothing is switched
+    /// on.
     static func trial(
         _ description: LocalPeripheral,
         serve: @escaping @Sendable (PeripheralServer, Bench) async throws -> Void,

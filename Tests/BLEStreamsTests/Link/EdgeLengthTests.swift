@@ -4,7 +4,8 @@ import Testing
 
 /// Values of the lengths at which something changes, over both halves and the air between them.
 @Suite(.timeLimit(.minutes(10))) struct EdgeLengthTests {
-    /// Around nothing, one PDU of the smallest MTU, a list's longest entry, one PDU of the largest MTU, and the longest.
+    /// Around nothing, one PDU of the smallest MTU, a list's longest entry, one PDU of the largest MTU, and the
+    /// longest.
     private static let lengths = [0, 1, 18, 19, 20, 21, 22, 23, 252, 253, 254, 255, 507, 508, 509, 511, 512]
     private static let value = BluetoothUUID(0xE001)
 

@@ -3,13 +3,15 @@ import BLEStreams
 import Foundation
 import Testing
 
-/// What becomes of subscriptions that a bonded peripheral has kept over a lost link, when nobody wants the values any more.
+/// What becomes of subscriptions that a bonded peripheral has kept over a lost link, when nobody wants the values any
+/// more.
 @Suite(.timeLimit(.minutes(10))) struct KeptSubscriptionTests {
     private static let encrypted = LinkSecurity(isEncrypted: true, isAuthenticated: false, keySize: 16)
 
     /// A peripheral that is bonded and sends a number each second, as long as it isn't told to be silent.
     ///
-    /// - Parameter isPaired: whether the program pairs with it; else it has its keys, and the program knows nothing of that.
+    /// - Parameter isPaired: whether the program pairs with it; else it has its keys, and the program knows nothing of
+    ///   that.
     private static func run(
         isPaired: Bool = false,
         _ body: @escaping @Sendable (Bench, Quiet) async throws -> Void

@@ -115,8 +115,8 @@ import Testing
 // MARK: - A link that is taken over from an earlier program
 
 extension StrayResponseTests {
-    /// What an earlier program's request may be answered with: as a value of another handle, an error, a descriptor, the
-    /// end of a discovery, and what we have not asked at all.
+    /// What an earlier program's request may be answered with: as a value of another handle, an error, a descriptor,
+    /// the end of a discovery, and what we have not asked at all.
     @Test(
         arguments: [
             [0x0B, 0x99], [0x01, 0x0A, 0x0B, 0x00, 0x02], [0x05, 0x01, 0x0B, 0x00, 0x02, 0x29],

@@ -5,8 +5,8 @@ import Testing
 
 @testable import BLEStreams
 
-/// A session with a bonded peripheral, which remembers what was subscribed to, by keys that have a type; and what the program
-/// does in the session's queue meanwhile.
+/// A session with a bonded peripheral, which remembers what was subscribed to, by keys that have a type; and what the
+/// program does in the session's queue meanwhile.
 @Suite(.timeLimit(.minutes(10))) struct BondedSessionTests {
     private typealias Vault = SecurityOnDemandTests
 

@@ -2,8 +2,8 @@ import BLESimulator
 import BLEStreams
 import Testing
 
-/// The task-local values that a program's closures find: those of the caller where they do the caller's work, else those
-/// of the scope whose child task they run in.
+/// The task-local values that a program's closures find: those of the caller where they do the caller's work, else
+/// those of the scope whose child task they run in.
 @Suite(.timeLimit(.minutes(10))) struct BoundValueTests {
     @TaskLocal private static var bound = "nothing"
 

@@ -5,7 +5,8 @@ import Testing
 
 @testable import BLEStreams
 
-/// Consumers that look into what wakes them while they are being woken: where a lock were held, they would never get it.
+/// Consumers that look into what wakes them while they are being woken: where a lock were held, they would never get
+/// it.
 @Suite(.timeLimit(.minutes(10))) struct NosyConsumerTests {
     /// Looks, in the caller's own thread, whenever a task is to go on.
     private final class NosyExecutor: TaskExecutor {

@@ -2,8 +2,8 @@ import BLESimulator
 import BLEStreams
 import Testing
 
-/// Tasks that a program starts in a command, or in the first steps on a link, and that go on behind it: a worker that is
-/// started on its first use, for example.
+/// Tasks that a program starts in a command, or in the first steps on a link, and that go on behind it: a worker that
+/// is started on its first use, for example.
 @Suite(.timeLimit(.minutes(10))) struct OutlivingTaskTests {
     private static let read = CommandBlock.read(Bench.readable)
 

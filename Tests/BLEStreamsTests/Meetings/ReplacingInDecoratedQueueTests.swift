@@ -2,8 +2,8 @@ import BLESimulator
 import BLEStreams
 import Testing
 
-/// A queue that connects, authorizes and retries, in each order of these, whose active flow is replaced and cancelled while
-/// links are lost.
+/// A queue that connects, authorizes and retries, in each order of these, whose active flow is replaced and cancelled
+/// while links are lost.
 @Suite(.timeLimit(.minutes(10))) struct ReplacingInDecoratedQueueTests {
     /// Hears values and reads one that only an authorized link gives, for as long as it is let.
     private struct Following: Command {

@@ -4,7 +4,8 @@ import Foundation
 import Synchronization
 import Testing
 
-/// Every order of connecting, authorizing, retrying and timing out, on a device whose steps can be slow, refused or lost.
+/// Every order of connecting, authorizing, retrying and timing out, on a device whose steps can be slow, refused or
+/// lost.
 @Suite(.timeLimit(.minutes(10))) struct QueueDecorationTests {
     typealias Phase = QueueDecoration.Phase
 

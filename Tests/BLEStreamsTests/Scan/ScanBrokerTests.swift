@@ -106,8 +106,8 @@ import Testing
         }
     }
 
-    /// What happens between a decision and its end happens on other threads: one begins a scan or leaves it while the radio
-    /// is told what another wants.
+    /// What happens between a decision and its end happens on other threads: one begins a scan or leaves it while the
+    /// radio is told what another wants.
     @Test func `whoever comes or leaves while the radio is told, it scans once at a time`() throws {
         let radio = SingleRadio()
         let broker = ScanBroker(radio: radio)

@@ -24,8 +24,8 @@ import Testing
         return text
     }
 
-    /// Swift's backtrace shows the octets at each address in a register unless it is told not to, as the page about threats
-    /// says.
+    /// Swift's backtrace shows the octets at each address in a register unless it is told not to, as the page about
+    /// threats says.
     @Test(arguments: ["index", "message", "memory", "work"])
     func `no crash shows a key, a passkey or a value, with and without a backtrace`(how: String) throws {
         for backtrace in ["enable=no", "enable=yes,registers=none,color=no,output-to=stderr,interactive=no"] {

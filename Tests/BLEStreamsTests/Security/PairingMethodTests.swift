@@ -7,8 +7,8 @@ import Testing
         .displayOnly, .displayYesNo, .keyboardOnly, .noInputNoOutput, .keyboardDisplay,
     ]
 
-    /// A row for each responder, a column for each initiator: J Just Works, I the initiator enters, R the responder enters,
-    /// B both enter, C comparison.
+    /// A row for each responder, a column for each initiator: J Just Works, I the initiator enters, R the responder
+    /// enters, B both enter, C comparison.
     private static let legacy = ["JJIJI", "JJIJI", "RRBJR", "JJJJJ", "RRIJR"]
     private static let secure = ["JJIJI", "JCIJC", "RRBJR", "JJJJJ", "RCIJC"]
 

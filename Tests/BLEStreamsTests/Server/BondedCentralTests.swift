@@ -86,7 +86,8 @@ import Testing
                     }
                     try await RawCentral.connected(from: near, to: far.address) { central in
                         if round == 0 {
-                            // Service Changed lies behind the Generic Access service: 2A05 at 8, its configuration at 9.
+                            // Service Changed lies behind the Generic Access service: 2A05 at 8, its configuration at
+                            // 9.
                             let answer = await central.ask([0x12, 0x09, 0x00, 0x02, 0x00])
                             #expect(answer == [0x13])
                         } else {

@@ -3,8 +3,8 @@ import BLESimulator
 import BLEStreams
 import Testing
 
-/// A loop over a peripheral's events may begin when centrals are there already: the task that runs it was late, or it is
-/// the second loop.
+/// A loop over a peripheral's events may begin when centrals are there already: the task that runs it was late, or it
+/// is the second loop.
 @Suite(.timeLimit(.minutes(10))) struct LateLoopTests {
     @Test func `who is connected already is told first, and once`() async throws {
         let told = Recorder<String>()

@@ -5,7 +5,8 @@ import Testing
 
 /// Peripherals that connect well, and drop each link: they are left alone for longer each time.
 @Suite(.timeLimit(.minutes(10))) struct FlappingTests {
-    /// How often a peripheral is connected to in a minute at most, by the standard policy: after 0, 0.25, 0.75 … 31.75 s.
+    /// How often a peripheral is connected to in a minute at most, by the standard policy: after 0, 0.25, 0.75 … 31.75
+    /// s.
     private static let most = 10
 
     /// Drops each link at the first such PDU, for a minute and longer.

@@ -12,8 +12,8 @@ import Testing
     ]
 
     @Test func `a plain session goes through both lists of states in order, each with its cause`() async throws {
-        // Whether the watcher or the session comes first is a matter of the seed: who comes second has missed the initial
-        // state, and nothing else.
+        // Whether the watcher or the session comes first is a matter of the seed: who comes second has missed the
+        // initial state, and nothing else.
         let whole = Mutex(0)
         for seed in 1...8 as ClosedRange<UInt64> {
             try await Bench.run(seed: seed, serve: Bench.sendNumbers(10)) { bench in

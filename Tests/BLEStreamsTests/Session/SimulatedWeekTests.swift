@@ -40,14 +40,14 @@ import Testing
         await #expect(processExitsWith: .success) {
             SimulatedWeekTests.stopObservingErrors()
             let sizes = try await SimulatedWeekTests.sizesOfTwoMonths()
-            // In the first week tables and buffers find their sizes. From then on not a page more was measured here, and
-            // two of them in 24 weeks outside of any test.
+            // In the first week tables and buffers find their sizes. From then on not a page more was measured here,
+            // and two of them in 24 weeks outside of any test.
             #expect(sizes.count == 8 && sizes[7] - sizes[1] < 16, "resident after each week, in KiB: \(sizes)")
         }
     }
 
-    /// Has Swift Testing observe no error that is thrown in this process from now on: it keeps a backtrace of each until
-    /// the test has ended, some 300 KiB a week here. The runtime's variables for that are what it sets itself.
+    /// Has Swift Testing observe no error that is thrown in this process from now on: it keeps a backtrace of each
+    /// until the test has ended, some 300 KiB a week here. The runtime's variables for that are what it sets itself.
     private static func stopObservingErrors() {
         for name in ["_swift_willThrow", "_swift_willThrowTypedImpl"] {
             dlsym(nil, name)?.storeBytes(of: nil, as: UnsafeRawPointer?.self)

@@ -6,8 +6,8 @@ import Testing
 
 @testable import BLEStreams
 
-/// A file that is not as it was written is no trap and no wrong key: it is set aside, named with what to do, and the bonds
-/// with others go on.
+/// A file that is not as it was written is no trap and no wrong key: it is set aside, named with what to do, and the
+/// bonds with others go on.
 @Suite(.timeLimit(.minutes(10))) struct DamagedStoreTests {
     private let peer = StoreChild.peer
     private let other = StoreChild.other

@@ -6,9 +6,9 @@ import Testing
 
 @testable import BLEStreams
 
-/// A program that changes a store is killed before each of its system calls, or each of them fails: there is the old bond
-/// or the new one, whole, nobody else can read it, the bonds with others are there, and the next program writes as if
-/// nothing had been.
+/// A program that changes a store is killed before each of its system calls, or each of them fails: there is the old
+/// bond or the new one, whole, nobody else can read it, the bonds with others are there, and the next program writes as
+/// if nothing had been.
 @Suite(.timeLimit(.minutes(10)), .enabled(if: StoreChild.canFollow, "this system lets nobody follow a child"))
 struct InterruptedWriteTests {
     private let peer = StoreChild.peer

@@ -7,7 +7,8 @@ import Testing
 
 @testable import BLEStreams
 
-/// Files are touched on the store's own queues and nowhere else: neither the radio's thread nor a task waits for a disk.
+/// Files are touched on the store's own queues and nowhere else: neither the radio's thread nor a task waits for a
+/// disk.
 @Suite(.timeLimit(.minutes(10))) struct StoreThreadTests {
     @Test func `links, bonds, sessions and served centrals touch files on the store's queue only`() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "threads-\(UUID())").path

@@ -107,8 +107,8 @@ struct Bench {
         }
     }
 
-    /// What the central wrote to attributes of the bench's own service, oldest first: not what the library itself writes to
-    /// the mandatory services, which lie in front.
+    /// What the central wrote to attributes of the bench's own service, oldest first: not what the library itself
+    /// writes to the mandatory services, which lie in front.
     var writes: [[UInt8]] {
         sent(by: .central).filter { $0.first == 0x12 && (UInt16($0[1]) | UInt16($0[2]) << 8) > 0x000D }
             .map { Array($0.dropFirst(3)) }

@@ -3,8 +3,8 @@ import BLEStreams
 /// A stream over time, drawn as text: one character is one second.
 ///
 /// `-` nothing happens; a letter or digit is an element; `(ab)` are several things in one second; `|` is the end,
-/// `#` a failure, `!` a cancellation, `~` an interruption that is over, `?` one value lost. `[text]` is one element with
-/// more than one character.
+/// `#` a failure, `!` a cancellation, `~` an interruption that is over, `?` one value lost. `[text]` is one element
+/// with more than one character.
 struct Marbles: Equatable, Sendable {
     enum Event: Equatable, Sendable {
         case element(String)

@@ -30,7 +30,8 @@ struct Performance: Sendable {
 ///
 /// It is done with several seeds, so with several orders of what happens at once, and must come out alike.
 ///
-/// - Parameter isNoticed: whether tasks of the stream's own are waited for, which take notice of its end a moment later.
+/// - Parameter isNoticed: whether tasks of the stream's own are waited for, which take notice of its end a moment
+///   later.
 func play<Element: Sendable>(
     _ consumer: Consumer = Consumer(),
     iterations: Int = 1,

@@ -3,8 +3,8 @@ import Synchronization
 
 /// What a peer answers that says that its services have changed whenever its descriptors are written.
 ///
-/// It has Service Changed at 3 (descriptor 4), perhaps the Database Hash at 6, and A003, which is read and notifies, at 9
-/// (descriptor 10).
+/// It has Service Changed at 3 (descriptor 4), perhaps the Database Hash at 6, and A003, which is read and notifies, at
+/// 9 (descriptor 10).
 final class StormyPeer: Sendable {
     enum Hash: Sendable {
         case none

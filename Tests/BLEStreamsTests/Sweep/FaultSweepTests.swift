@@ -1,10 +1,10 @@
 import Foundation
 import Testing
 
-/// Each operation, with each fault at each of its steps, and with another one behind each. `FAULT_SWEEP=all` runs all of that
-/// and prints the table, which takes an hour, and `FAULT_SWEEP=12` every twelfth run; without it a part is drawn, the same
-/// each time. `FAULT_SWEEP_SEEDS=3` does so in three orders of what happens at once, and `FAULT_SWEEP_OF=joined` with the
-/// operations of such names only.
+/// Each operation, with each fault at each of its steps, and with another one behind each. `FAULT_SWEEP=all` runs all
+/// of that and prints the table, which takes an hour, and `FAULT_SWEEP=12` every twelfth run; without it a part is
+/// drawn, the same each time. `FAULT_SWEEP_SEEDS=3` does so in three orders of what happens at once, and
+/// `FAULT_SWEEP_OF=joined` with the operations of such names only.
 @Suite(.timeLimit(.minutes(180))) struct FaultSweepTests {
     private static let environment = ProcessInfo.processInfo.environment
     private static let wanted = environment["FAULT_SWEEP"]
@@ -12,7 +12,8 @@ import Testing
     private static let operations = SweptOperation.all.filter { operation in
         environment["FAULT_SWEEP_OF"].map { operation.name.contains($0) } ?? true
     }
-    /// One of so many runs is drawn; unless said otherwise a prime, so that no step and no fault is left out again and again.
+    /// One of so many runs is drawn; unless said otherwise a prime, so that no step and no fault is left out again and
+    /// again.
     private static let stride = wanted == "all" ? 1 : max(1, wanted.flatMap { Int($0) } ?? 83)
 
     @Test func `whatever goes wrong at whichever step, an operation ends, tells why, and leaves nothing behind`()

@@ -9,8 +9,8 @@ extension SweepSite {
     static let signed = BluetoothUUID(0xA0D2)
     static let signingKey = SigningKey(octets: 0..<16)
 
-    /// What fewer devices have: a serial line, which repeats what is written to it, a value with a description that can be
-    /// written, and one that takes signed writes too.
+    /// What fewer devices have: a serial line, which repeats what is written to it, a value with a description that can
+    /// be written, and one that takes signed writes too.
     static func uncommon() -> SweepSite {
         var description = Bench.description
         // Nobody answers for it here.

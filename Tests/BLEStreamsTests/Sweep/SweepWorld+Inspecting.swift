@@ -4,14 +4,15 @@ import BLESimulator
 
 /// Looking for what an operation has left behind.
 extension SweepWorld {
-    /// For so long whatever was begun may take to go down: a PDU that is late, a link that is closed in order, a lost peer.
+    /// For so long whatever was begun may take to go down: a PDU that is late, a link that is closed in order, a lost
+    /// peer.
     static let settling = Duration.seconds(45)
 
     /// What is scheduled, and lasts.
     var timerCount: Int { bench.time.timerCount }
 
-    /// Whether a peripheral goes on sending although all was done to switch it off: it has done as it was asked and said that
-    /// it has not, or was asked by a request that did not arrive as it was sent.
+    /// Whether a peripheral goes on sending although all was done to switch it off: it has done as it was asked and
+    /// said that it has not, or was asked by a request that did not arrive as it was sent.
     private var isSentInVain: Bool {
         faults.contains { placed in
             let pdus = counter.struck.filter { $0.number == placed.step.number }.compactMap(\.pdu)

@@ -6,8 +6,8 @@
 // SUITE: notifications, requests, operators, advertising, links, memory, instructions; all unless told otherwise. The
 // table goes to stdout, the same as JSON to FILE; `--json -` puts the JSON to stdout in place of the table.
 //
-// The second compares what a value costs on each path, in instructions and allocations, with Counts.txt, and fails where
-// something differs; with --accept it writes them there.
+// The second compares what a value costs on each path, in instructions and allocations, with Counts.txt, and fails
+// where something differs; with --accept it writes them there.
 //
 // What runs in the kernel lab is called with --kernel; see Suites/Kernel.swift.
 //

@@ -2,8 +2,9 @@ import Foundation
 
 /// The toolchain's descriptions of the package's modules, put together as one module.
 ///
-/// `import BLEStreams` shows the values of BLEProtocol, too. DocC finds `BLEError` in a comment of BLEStreams only where both
-/// are in the same module, so a reader sees one module with everything, and the pages of a product say what to import.
+/// `import BLEStreams` shows the values of BLEProtocol, too. DocC finds `BLEError` in a comment of BLEStreams only
+/// where both are in the same module, so a reader sees one module with everything, and the pages of a product say what
+/// to import.
 struct SymbolGraphs {
     /// A public declaration that has no documentation comment.
     var undocumented: [String] = []

@@ -3,8 +3,8 @@ import Testing
 
 /// What a lock may guard.
 @Suite struct LockTests {
-    /// A `Mutex` hands its value over as what any type may be, and a closure has another form as such: with each look it is
-    /// wrapped twice, and put back so. A structure with the closure as its member stays as it is.
+    /// A `Mutex` hands its value over as what any type may be, and a closure has another form as such: with each look
+    /// it is wrapped twice, and put back so. A structure with the closure as its member stays as it is.
     @Test(arguments: ["Sources", "Examples", "Tests"])
     func `no lock guards a closure by itself`(_ folder: String) throws {
         let root = Package.folder.appending(path: folder).path

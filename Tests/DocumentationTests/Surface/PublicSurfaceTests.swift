@@ -3,8 +3,8 @@ import Testing
 
 /// What a program sees of the package is what was agreed to: the lists beside this file.
 ///
-/// A change is accepted by `UPDATE_PUBLIC_SURFACE=1 swift test --filter PublicSurfaceTests`, which writes the lists anew
-/// and prints how many declarations they have.
+/// A change is accepted by `UPDATE_PUBLIC_SURFACE=1 swift test --filter PublicSurfaceTests`, which writes the lists
+/// anew and prints how many declarations they have.
 @Suite struct PublicSurfaceTests {
     @Test(arguments: [
         ("BLEStreams", ["BLEProtocol", "BLEStreams"]),

@@ -1,8 +1,8 @@
 @testable import BLEStreams
 
 extension FuzzTarget {
-    /// Chunks with any mark, as the assembler takes them and as a reference of few lines does; and a message that is cut
-    /// and assembled again.
+    /// Chunks with any mark, as the assembler takes them and as a reference of few lines does; and a message that is
+    /// cut and assembled again.
     static let assembler = FuzzTarget("assembler", longest: 512, seeds: AssemblerRun.seeds) { octets in
         var input = FuzzInput(octets)
         let (mark, maximum) = (EndMark(&input), Int(input.octet()))

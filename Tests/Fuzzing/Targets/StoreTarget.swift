@@ -5,8 +5,8 @@ import FoundationEssentials
 @testable import BLEStreams
 
 extension FuzzTarget {
-    /// A file of the store, as somebody may have edited or copied it: what it holds is taken or refused, and what is taken
-    /// is written and read as the same.
+    /// A file of the store, as somebody may have edited or copied it: what it holds is taken or refused, and what is
+    /// taken is written and read as the same.
     static let store = FuzzTarget("store", longest: 4096, seeds: StoreCheck.seeds) { octets in
         let data = Data(octets)
         _ = try? PeerFile(data, of: StoreCheck.peer)

@@ -2,7 +2,8 @@ import BLESimulator
 import BLEStreams
 import Synchronization
 
-/// What reached the centrals over the air, and whether requests kept their turn: the truth that programs are compared with.
+/// What reached the centrals over the air, and whether requests kept their turn: the truth that programs are compared
+/// with.
 ///
 /// It hears of each PDU as it arrives, under the air's lock, and asks the air nothing.
 final class AirWatch: Sendable {
@@ -61,8 +62,8 @@ final class AirWatch: Sendable {
         var problems: [String] = []
     }
 
-    /// For so long values may still come once nobody takes them, a link has begun, or a command has let go of it: the write
-    /// that switches them off waits its turn.
+    /// For so long values may still come once nobody takes them, a link has begun, or a command has let go of it: the
+    /// write that switches them off waits its turn.
     private static let subscriptionsOutlive = Duration.seconds(70)
 
     /// Exchange MTU, and after how long a link is used though it was not answered.
@@ -192,8 +193,8 @@ final class AirWatch: Sendable {
         }
     }
 
-    /// Whether a PDU keeps its turn: a request waits for the answer to the one before, an indication for its confirmation
-    /// (Core Specification, Vol 3, Part F, 3.3.2).
+    /// Whether a PDU keeps its turn: a request waits for the answer to the one before, an indication for its
+    /// confirmation (Core Specification, Vol 3, Part F, 3.3.2).
     private func takeTurn(_ opcode: UInt8, _ sender: LinkRole, at time: Duration, _ link: inout WatchedLink) -> String?
     {
         let kind = ATTOpcode(rawValue: opcode).kind

@@ -2,8 +2,8 @@ import BLESimulator
 import BLEStreams
 import Synchronization
 
-/// Who takes the values of a stream, and compares each with what has reached the central: order, nothing twice, and nothing
-/// missing that isn't told as a gap.
+/// Who takes the values of a stream, and compares each with what has reached the central: order, nothing twice, and
+/// nothing missing that isn't told as a gap.
 final class Consumer: Sendable {
     /// What can be said of a stream.
     enum Promise: Sendable {

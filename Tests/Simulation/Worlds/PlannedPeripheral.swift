@@ -107,7 +107,8 @@ struct PlannedPeripheral: Sendable, CustomStringConvertible {
     }
 }
 
-/// A value that can be followed from end to end: which peripheral sent it, by which characteristic, and as the how many-th.
+/// A value that can be followed from end to end: which peripheral sent it, by which characteristic, and as the how
+/// many-th.
 struct NumberedValue: Hashable, Sendable {
     enum Channel: UInt8, Sendable {
         case notified = 1

@@ -2,8 +2,8 @@ import BLESimulator
 import BLEStreams
 import Synchronization
 
-/// A fleet of sensors for a year: values are counted where they reach the socket and where they are taken, and memory is
-/// compared from one quarter of a day to the next.
+/// A fleet of sensors for a year: values are counted where they reach the socket and where they are taken, and memory
+/// is compared from one quarter of a day to the next.
 public struct Soak: Sendable, CustomStringConvertible {
     public var seed: UInt64
     public var days = 365
@@ -49,9 +49,9 @@ public struct Soak: Sendable, CustomStringConvertible {
     private static let service = BluetoothUUID(0xA000)
     private static let number = BluetoothUUID(0xA001)
     private static let quarter = Duration.seconds(21_600)
-    /// For sixty days tables and buffers find their sizes: until each sensor has met each kind of trouble a few times. Fifty
-    /// sensors had 5,334 KiB in use on day 2, 5,603 on day 14, and from day 60 to the end of the year 16.8 KiB more than
-    /// on day 60 at most, by steps of 4.3 KiB at most.
+    /// For sixty days tables and buffers find their sizes: until each sensor has met each kind of trouble a few times.
+    /// Fifty sensors had 5,334 KiB in use on day 2, 5,603 on day 14, and from day 60 to the end of the year 16.8 KiB
+    /// more than on day 60 at most, by steps of 4.3 KiB at most.
     private static let warmUp = 240
     /// So much memory may be in use more in one quarter of a day than in the one before that used most.
     public static let tolerance = 16 * 1024

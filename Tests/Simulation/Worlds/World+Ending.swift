@@ -3,7 +3,8 @@ import BLEStreams
 
 /// A world from its beginning to its end, and what must hold there.
 extension World {
-    /// For so long whatever was begun may take to go down: a PDU that is late, a link that is closed in order, a lost peer.
+    /// For so long whatever was begun may take to go down: a PDU that is late, a link that is closed in order, a lost
+    /// peer.
     private static let settling = Duration.seconds(60)
     /// An adapter that was mended is left alone for ten minutes, by a timer: `RecoveryPlan.rest`.
     private static let recovering = Duration.seconds(800)
@@ -66,7 +67,8 @@ extension World {
         }
     }
 
-    /// Does what any program does: whatever went wrong before, it works now. A peripheral that comes and goes has three tries.
+    /// Does what any program does: whatever went wrong before, it works now. A peripheral that comes and goes has three
+    /// tries.
     private func use(_ planned: PlannedPeripheral) async throws {
         let central = planned.number % WorldPlan.centrals
         let peripheral = peripheral(planned.number, of: central)

@@ -128,7 +128,8 @@ final class World: Sendable {
         var begun = 0
     }
 
-    /// Notes that a program receives a message; answers its number, or `nil` if another one of its central does already.
+    /// Notes that a program receives a message; answers its number, or `nil` if another one of its central does
+    /// already.
     func beginsMessage(_ number: Int, of central: Int) -> Int? {
         state.withLock { state in
             var receivers = state.messageReceivers[[number, central]] ?? MessageReceivers()

@@ -21,8 +21,8 @@ extension CampaignMachine {
         put(record, device, place)
     }
 
-    /// Publishes the record of a device again, if it is this gateway's: a late removal of an earlier campaign of this name
-    /// has taken it away.
+    /// Publishes the record of a device again, if it is this gateway's: a late removal of an earlier campaign of this
+    /// name has taken it away.
     mutating func repeatRecord(of device: PeripheralID, _ effects: inout CampaignEffects) {
         guard let mine = held[device], let own = records[device], own.epoch == mine.epoch else { return }
         publish(own.stage, own.failures, own.percent, own.reason, device, &effects)

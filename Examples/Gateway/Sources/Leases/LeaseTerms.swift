@@ -50,7 +50,8 @@ public struct LeaseTerms: Hashable, Sendable {
     /// record may hide has spoken or stopped.
     public var listening: Milliseconds { 3 * confirmation }
 
-    /// By how much later than others a gateway claims that couldn't connect to the peripheral: more than reception makes.
+    /// By how much later than others a gateway claims that couldn't connect to the peripheral: more than reception
+    /// makes.
     public var deference: Milliseconds { courtesy + 5000 }
 
     /// The Will Delay Interval, and the Session Expiry Interval, of each CONNECT, in seconds.

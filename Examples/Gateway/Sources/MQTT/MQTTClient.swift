@@ -14,8 +14,8 @@ import Synchronization
 /// One event loop drives it: a serial queue with sources for the socket. It has no thread of its own. At most
 /// ``MQTTSettings/inFlight`` messages, and never more than the broker's receive maximum, are given to libmosquitto and
 /// not acknowledged; the next one is taken from the outbox only when an acknowledgement has come. When the connection
-/// is lost, the outbox is told, and decides what to send again; the client connects again after a pause that grows until
-/// a connection holds.
+/// is lost, the outbox is told, and decides what to send again; the client connects again after a pause that grows
+/// until a connection holds.
 public final class MQTTClient: Sendable {
     /// What the broker sends, for one consumer. What finds ``MQTTSettings/inboxLimit`` messages waiting is dropped and
     /// counted. The stream ends with the client.

@@ -1,5 +1,5 @@
-/// The name of a format: the first eight octets of a file or a place in one, of which the last two are the digits of the
-/// version.
+/// The name of a format: the first eight octets of a file or a place in one, of which the last two are the digits of
+/// the version.
 struct FormatName {
     /// As a number, the lowest octet first.
     let number: UInt64

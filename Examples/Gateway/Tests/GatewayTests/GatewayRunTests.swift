@@ -24,8 +24,8 @@ struct GatewayRunTests {
         configuration.homeAssistantPrefix = "ha"
         try await world.run(configuration) {
             var topics: [String: String] = [:]
-            // A link is lost after a second, and the values go on after a gap. On a busy machine that can be in front of
-            // the first value, behind which Home Assistant is told of it.
+            // A link is lost after a second, and the values go on after a gap. On a busy machine that can be in front
+            // of the first value, behind which Home Assistant is told of it.
             let config = "ha/sensor/test-thermo/2A6E/config"
             var hasGone = false
             while !hasGone, let message = await world.collector.next() {

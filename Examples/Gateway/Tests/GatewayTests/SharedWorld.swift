@@ -28,8 +28,8 @@ final class SharedWorld: Sendable {
     let firmware: [MCUmgrFirmwareReceiver]
     /// What commands may do, with the images of the folder.
     let permissions: [Configuration.Permission]
-    /// How long a gateway keeps what it can't use, in milliseconds; as long as usual unless a test is about that: a busy
-    /// machine takes its time to connect.
+    /// How long a gateway keeps what it can't use, in milliseconds; as long as usual unless a test is about that: a
+    /// busy machine takes its time to connect.
     let patience: Milliseconds
     private let controls: [(stream: AsyncStream<Order>, continuation: AsyncStream<Order>.Continuation)]
 

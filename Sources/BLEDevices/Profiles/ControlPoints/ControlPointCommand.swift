@@ -26,8 +26,8 @@ extension CharacteristicAccess {
     /// if case .response(_, _, .crankLength(let millimetres)) = answer { print(millimetres) }
     /// ```
     ///
-    /// Answers are switched on before the command, and off afterwards; iterate `notifications(of:)` of the control point
-    /// meanwhile to leave them on for a series of commands.
+    /// Answers are switched on before the command, and off afterwards; iterate `notifications(of:)` of the control
+    /// point meanwhile to leave them on for a series of commands.
     ///
     /// - Parameters:
     ///   - command: the command.

@@ -17,8 +17,8 @@ extension CyclingPowerControl {
         case offset(Int)
         /// The same, with what the maker adds: a company identifier and octets.
         case enhancedOffset(Int, company: UInt16, data: [UInt8])
-        /// Why the enhanced compensation has failed: 1, the crank is in the wrong position; 255, the maker's reason, with
-        /// a company identifier, a count, and that many octets.
+        /// Why the enhanced compensation has failed: 1, the crank is in the wrong position; 255, the maker's reason,
+        /// with a company identifier, a count, and that many octets.
         case compensationFailure(UInt8, [UInt8])
         /// The sampling rate in hertz.
         case samplingRate(Int)

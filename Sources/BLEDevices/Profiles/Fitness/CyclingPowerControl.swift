@@ -63,7 +63,8 @@ public enum CyclingPowerControl: Hashable, Sendable {
     case setSpanLength(Int)
     /// Requests the span.
     case requestSpanLength
-    /// Sets the meter to zero. The rider must not load the pedals; the crank must have the position that the maker tells.
+    /// Sets the meter to zero. The rider must not load the pedals; the crank must have the position that the maker
+    /// tells.
     case compensateOffset
     /// Turns fields of the measurements off; those that aren't named are turned on again.
     case omit(Fields)

@@ -1,6 +1,6 @@
 extension GATTDatabase {
-    /// Builds the tree from flat lists, and mends what bad devices get wrong: services are put in order, and what belongs
-    /// to no service is left out.
+    /// Builds the tree from flat lists, and mends what bad devices get wrong: services are put in order, and what
+    /// belongs to no service is left out.
     init(services found: [GATTService], included: [GATTService.Inclusion], characteristics: [Characteristic]) {
         services = Self.inOrder(found)
         var index = 0

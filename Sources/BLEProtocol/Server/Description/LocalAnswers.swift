@@ -1,7 +1,7 @@
 /// That a program answers with closures of its own: computes a characteristic's value, or judges what is written to it.
 ///
-/// Closures can't be compared; what they are for is. A service that is described again, with closures that were made anew, is
-/// the same service.
+/// Closures can't be compared; what they are for is. A service that is described again, with closures that were made
+/// anew, is the same service.
 package struct LocalAnswers: Sendable {
     /// Whether a closure computes the value.
     package let computesValue: Bool

@@ -1,7 +1,8 @@
 extension LocalCharacteristic {
     /// Where the value of a local characteristic or descriptor comes from.
     public enum Value: Hashable, Sendable {
-        /// The server stores the value: it answers reads from it, writes change it, and the program is informed of them.
+        /// The server stores the value: it answers reads from it, writes change it, and the program is informed of
+        /// them.
         case stored([UInt8])
 
         /// The program is asked: each read and write waits for its answer.

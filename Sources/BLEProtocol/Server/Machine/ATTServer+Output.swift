@@ -5,8 +5,8 @@ extension ATTServer {
         package var reads: [PendingRead] = []
         /// Values that a client has written, or wants to write.
         package var writes: [ServerWrite] = []
-        /// Commands that were ignored though the client may write there: it doesn't know of a change of the database, or
-        /// the value is too long. It isn't told.
+        /// Commands that were ignored though the client may write there: it doesn't know of a change of the database,
+        /// or the value is too long. It isn't told.
         package var lostWrites: [LostWrite] = []
         /// Changes of the client's subscriptions.
         package var subscriptionChanges: [SubscriptionChange] = []

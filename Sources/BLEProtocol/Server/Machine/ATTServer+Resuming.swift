@@ -1,8 +1,8 @@
 /// When the program is told of the subscriptions that a bonded client kept from an earlier link.
 ///
-/// They apply from the beginning, but a value is refused while the link is less secure than its characteristic requires,
-/// and a bonded client encrypts the link only some time after it has connected. So each one is told when it may be used;
-/// after some time also without that, since nothing may tell that a link has been encrypted.
+/// They apply from the beginning, but a value is refused while the link is less secure than its characteristic
+/// requires, and a bonded client encrypts the link only some time after it has connected. So each one is told when it
+/// may be used; after some time also without that, since nothing may tell that a link has been encrypted.
 extension ATTServer {
     /// What is not told yet.
     struct Kept: Hashable, Sendable {

@@ -16,8 +16,8 @@ extension ATTServer {
         return queued
     }
 
-    /// What has broken off the values of a characteristic so far: a message of several values takes note of it before the
-    /// first one.
+    /// What has broken off the values of a characteristic so far: a message of several values takes note of it before
+    /// the first one.
     package func breaks(of handle: UInt16) -> Breaks { outbox.notifications.breaks(of: handle) }
 
     /// Queues a notification that belongs to earlier ones.
@@ -39,8 +39,8 @@ extension ATTServer {
     /// The counts of this client's notifications so far.
     package var notificationCounts: NotificationCounts { outbox.notifications.counts }
 
-    /// Whether no notification of a characteristic waits; if one does, ``Output/room`` reports when none waits any more,
-    /// whatever else waits.
+    /// Whether no notification of a characteristic waits; if one does, ``Output/room`` reports when none waits any
+    /// more, whatever else waits.
     package mutating func watchForEmptiness(of handle: UInt16) -> Bool { outbox.watchForEmptiness(of: handle) }
 
     /// Counts as dropped a value that the program gave up queueing.

@@ -31,7 +31,8 @@ extension LinkMachine {
         var isWaiting = false
         /// Whether that wait is over.
         var isDue = false
-        /// Whether the program has used the services, and then had them forgotten: they are discovered again for this too.
+        /// Whether the program has used the services, and then had them forgotten: they are discovered again for this
+        /// too.
         var servicesWereKnown = false
     }
 
@@ -70,7 +71,8 @@ extension LinkMachine {
         switchOffUnclaimed(&output)
     }
 
-    /// Switches off what nobody has claimed, if the meaning of the handles is known, was known, or one request tells it.
+    /// Switches off what nobody has claimed, if the meaning of the handles is known, was known, or one request tells
+    /// it.
     ///
     /// - Parameter isLast: whether this side is about to close the link: then nothing more is requested to find out.
     mutating func switchOffUnclaimed(isLast: Bool = false, _ output: inout Output) {

@@ -47,7 +47,8 @@ extension LinkMachine {
         }
     }
 
-    /// The place of an operation; `nil` if it has ended. Their numbers ascend, so of thousands it is found in a few steps.
+    /// The place of an operation; `nil` if it has ended. Their numbers ascend, so of thousands it is found in a few
+    /// steps.
     func index(of id: OperationID) -> Int? {
         var (low, high) = (0, operations.count)
         // The last one, or the only one, in one.

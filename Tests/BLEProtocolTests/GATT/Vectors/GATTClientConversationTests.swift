@@ -25,9 +25,9 @@ import Testing
         #expect(departed == 1)
     }
 
-    /// Only by its opcode is an error for a range matched: these say so. No conversation has an error for another handle
-    /// than a request names that names one, and none has a response with a foreign opcode, so ignoring both departs from
-    /// none of them.
+    /// Only by its opcode is an error for a range matched: these say so. No conversation has an error for another
+    /// handle than a request names that names one, and none has a response with a foreign opcode, so ignoring both
+    /// departs from none of them.
     @Test(.enabled(if: VectorFile.arePresent, VectorFile.why))
     func `errors for another handle than was asked for come in recorded conversations to ranges only`() throws {
         let vectors = try VectorFile.load("gatt_vectors.json", as: GATTClientVectors.self)

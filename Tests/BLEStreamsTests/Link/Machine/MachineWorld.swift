@@ -3,8 +3,8 @@ import BLERadio
 
 @testable import BLEStreams
 
-/// A ``LinkMachine``, a server at its other end, and a driver that does as little as it likes at a time: no link, no task, no
-/// time. What happens next is drawn from a seed.
+/// A ``LinkMachine``, a server at its other end, and a driver that does as little as it likes at a time: no link, no
+/// task, no time. What happens next is drawn from a seed.
 struct MachineWorld {
     /// What became of an operation.
     struct Fate {

@@ -3,8 +3,8 @@ import FoundationEssentials
 /// Compares what the paths of ``Instructions`` cost with `Tests/Benchmarks/Counts.txt`, so that nothing becomes slow by
 /// accident: instructions within 2 %, allocations exactly.
 ///
-/// A path of which two threads take turns may take 5 % and 0.3 more; and 15 % and 0.6 less, since on a busy machine they
-/// find each other awake more often.
+/// A path of which two threads take turns may take 5 % and 0.3 more; and 15 % and 0.6 less, since on a busy machine
+/// they find each other awake more often.
 struct CountCheck {
     private struct Tolerance {
         /// How far a count may lie from the accepted one, as a part of it.

@@ -65,8 +65,8 @@ struct Instructions {
         let allocations: Double
     }
 
-    /// Has the C library copy and compare memory in the same way on all processors. Valgrind shows a program the processor
-    /// that it runs on, up to AVX2, and the library chooses by that: 3 % of a write.
+    /// Has the C library copy and compare memory in the same way on all processors. Valgrind shows a program the
+    /// processor that it runs on, up to AVX2, and the library chooses by that: 3 % of a write.
     private static let plainLibrary = [
         "GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX2_Usable,-AVX2,-AVX_Fast_Unaligned_Load,-ERMS"
     ]

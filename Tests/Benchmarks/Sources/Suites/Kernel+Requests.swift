@@ -3,8 +3,8 @@ import CBenchmarks
 import FoundationEssentials
 import Glibc
 
-/// Reads one after the other, and writes without response, beside the C loops: as on the socket pair, but over the kernel's
-/// links.
+/// Reads one after the other, and writes without response, beside the C loops: as on the socket pair, but over the
+/// kernel's links.
 ///
 ///     Benchmarks --kernel requests reads|writes plain LOCAL PEER COUNT
 ///     Benchmarks --kernel requests reads|writes anywhere|on-radio ADAPTER PEER COUNT

@@ -5,8 +5,8 @@ import BLEStreams
 ///     Benchmarks --kernel scans ADAPTER anywhere|on-radio ABSENT all|changes
 ///
 /// One scan hears of each advertisement, or of each that changes; four look for one service each: three that some
-/// advertise, and one that nobody has. It says `listening` at the first advertisement, and `heard` after each thousand, or
-/// after each hundred that have changed.
+/// advertise, and one that nobody has. It says `listening` at the first advertisement, and `heard` after each thousand,
+/// or after each hundred that have changed.
 extension Kernel {
     static func scan(_ arguments: [String]) async throws {
         guard arguments.count == 4, let absent = UInt64(arguments[2]), ["all", "changes"].contains(arguments[3]) else {

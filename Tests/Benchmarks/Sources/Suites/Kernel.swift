@@ -4,8 +4,8 @@ import CBenchmarks
 import FoundationEssentials
 import Glibc
 
-/// Programs for the kernel lab: a C peripheral, plain C clients and streams as its centrals, a peripheral of the library's,
-/// over L2CAP sockets of the kernel, and a scan. Each reception is one line of JSON.
+/// Programs for the kernel lab: a C peripheral, plain C clients and streams as its centrals, a peripheral of the
+/// library's, over L2CAP sockets of the kernel, and a scan. Each reception is one line of JSON.
 ///
 ///     Benchmarks --kernel peripheral LOCAL COUNT SIZE
 ///     Benchmarks --kernel plain LOCAL PEER COUNT PAUSE
@@ -16,9 +16,9 @@ import Glibc
 ///     Benchmarks --kernel requests KIND WHERE LOCAL PEER COUNT
 ///     Benchmarks --kernel scans ADAPTER WHERE ABSENT
 ///
-/// `streams-on-radio` consumes on the radio's own thread, `receive-on-radio` too, by `receive`. `server` says `ready`, and
-/// sends COUNT numbers of 20 octets to all as soon as so many have subscribed. LOCAL and PEER are public addresses, PAUSE is in milliseconds after each thousand
-/// notifications. `requests` and `scans` are described where they are.
+/// `streams-on-radio` consumes on the radio's own thread, `receive-on-radio` too, by `receive`. `server` says `ready`,
+/// and sends COUNT numbers of 20 octets to all as soon as so many have subscribed. LOCAL and PEER are public addresses,
+/// PAUSE is in milliseconds after each thousand notifications. `requests` and `scans` are described where they are.
 enum Kernel {
     static func run(_ arguments: [String]) async throws {
         switch arguments.first {

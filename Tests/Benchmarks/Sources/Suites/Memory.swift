@@ -6,8 +6,8 @@ import FoundationEssentials
 import Glibc
 import RadioDoubles
 
-/// What a gateway's process weighs: sessions with 50 devices, which send, 500 devices of which it keeps the services, and
-/// a scan that hears all of them.
+/// What a gateway's process weighs: sessions with 50 devices, which send, 500 devices of which it keeps the services,
+/// and a scan that hears all of them.
 ///
 /// The program runs itself, since what it has done before would count: once to fill the folder, then for each figure.
 /// The radio is a double without sockets; for each link of the kernel's a descriptor comes on top.

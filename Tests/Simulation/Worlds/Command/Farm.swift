@@ -29,8 +29,8 @@ final class Farm: Sendable {
     /// How many worlds there are between two lines of progress.
     private static let progressEvery = 10_000
 
-    /// - Parameter tell: hears of each failure as it is found, and now and then how far it is: a farm runs for hours, and
-    ///   may be ended before it is done.
+    /// - Parameter tell: hears of each failure as it is found, and now and then how far it is: a farm runs for hours,
+    ///   and may be ended before it is done.
     init(until deadline: ContinuousClock.Instant?, tell: @escaping @Sendable (String) -> Void) {
         (self.deadline, self.tell) = (deadline, tell)
     }

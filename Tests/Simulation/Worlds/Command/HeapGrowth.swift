@@ -1,9 +1,9 @@
 /// How the heap in use grows with the worlds that a process runs.
 ///
 /// A leak grows with each world. The runtime's own tables grow too, seldom and by much at once: when a table of
-/// conformances or of types is full, it doubles. Between two worlds, what is in use also varies with what the runtime has
-/// not let go of yet. So the second half of the worlds is cut into parts; the least of each part is what is kept, and the
-/// median of the steps from part to part is the growth: one large step changes it as little as one small one.
+/// conformances or of types is full, it doubles. Between two worlds, what is in use also varies with what the runtime
+/// has not let go of yet. So the second half of the worlds is cut into parts; the least of each part is what is kept,
+/// and the median of the steps from part to part is the growth: one large step changes it as little as one small one.
 struct HeapGrowth: Sendable {
     /// How many octets were in use, after so many worlds each.
     var samples: [Int] = []

@@ -27,8 +27,8 @@ enum DurableFile {
     /// Reads a file, or its beginning.
     ///
     /// - Parameter limit: the most octets that are read.
-    /// - Returns: the octets; `nil`: there is no such file. Every other reason is an error: whoever takes a file that is
-    ///   there for a missing one begins anew, and forgets what it must not forget.
+    /// - Returns: the octets; `nil`: there is no such file. Every other reason is an error: whoever takes a file that
+    ///   is there for a missing one begins anew, and forgets what it must not forget.
     static func read(_ path: String, limit: Int) throws(ReadError) -> [UInt8]? {
         let file = open(path, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else {

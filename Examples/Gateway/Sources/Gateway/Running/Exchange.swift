@@ -1,5 +1,5 @@
-/// Runs one job for each of a changing set of values: a job whose value leaves the set is cancelled, and has ended before
-/// the jobs of new values begin.
+/// Runs one job for each of a changing set of values: a job whose value leaves the set is cancelled, and has ended
+/// before the jobs of new values begin.
 ///
 /// - Parameters:
 ///   - sets: the set, then each change. When it ends, or the task is cancelled, all jobs end.

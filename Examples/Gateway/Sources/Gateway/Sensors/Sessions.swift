@@ -10,7 +10,8 @@ final class Sessions: Sendable {
 
     private let sessions = Mutex<[String: [Entry]]>([:])
 
-    /// The session of a peripheral that the gateway may act on at this moment; of several, the one that was added first.
+    /// The session of a peripheral that the gateway may act on at this moment; of several, the one that was added
+    /// first.
     subscript(label: String) -> Session? {
         // Outside the lock, since a lease asks others.
         let entries = sessions.withLock { $0[label] } ?? []

@@ -6,14 +6,15 @@ public enum LeaseInput: Equatable, Sendable {
     case unreachable(PeripheralID)
     /// It can use the peripheral.
     case reached(PeripheralID)
-    /// The broker has accepted a connection with Clean Start, whose will names this session, and the gateway's own pulse
-    /// topic is subscribed. All else must be subscribed anew.
+    /// The broker has accepted a connection with Clean Start, whose will names this session, and the gateway's own
+    /// pulse topic is subscribed. All else must be subscribed anew.
     case connected(SessionID)
     /// The connection has ended. It is told before the next CONNECT is sent.
     case disconnected
     /// The broker has confirmed the subscription to a peripheral's topic.
     case subscribed(PeripheralID)
-    /// A message on the topic of a peripheral, in the broker's order; retained: what the topic had when it was subscribed.
+    /// A message on the topic of a peripheral, in the broker's order; retained: what the topic had when it was
+    /// subscribed.
     case message(PeripheralID, LeaseMessage, isRetained: Bool)
     /// A will of a gateway: the session is over.
     case gone(GatewayID, SessionID)
