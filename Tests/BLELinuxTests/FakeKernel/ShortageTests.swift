@@ -21,12 +21,13 @@ import Testing
         let advertisement = try await run.advertise(peripheral)
         run.kernel.with { $0.fault = SystemFault(call: .accept, number: 1, effect: .keepsFailing(error)) }
         let address = try #require(peripheral.adapterInfo.address)
-        let attempt = central.connect(to: address) { _ in }
+        // For the kernel it is connected, and waits to be accepted.
+        let link = try await run.connect(central, to: address)
         let told = try await events.first("the shortage", in: run) { event -> BLEError? in
             if case .interrupted(let failure) = event { failure } else { nil }
         }
         #expect(told.systemError == error && told.remedy.contains(remedy))
-        attempt.cancel()
+        link.disconnect()
         advertisement.cancel()
         listening.cancel()
     }
