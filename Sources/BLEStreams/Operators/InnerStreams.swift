@@ -6,6 +6,8 @@ final class InnerStreams<Element: Sendable, Output: Sendable> {
     /// The first one is polled next.
     private var inner: [Cursor<Output>] = []
     private var isUpstreamOver = false
+    /// Whether the inner streams were stopped.
+    private var isStopped = false
     /// The inner streams that have failed, closed with the others; and the first error, thrown behind what waits.
     private var failed: [Cursor<Output>] = []
     private var failure = FirstFailure()
@@ -70,8 +72,9 @@ final class InnerStreams<Element: Sendable, Output: Sendable> {
                     return polled
                 case .pending: inner.append(cursor)
                 case .end:
-                    // Only one that was stopped may end in the middle of a message.
-                    failure.add(cursor.unfinished(.lost))
+                    // One that was stopped may end in the middle of a message. What another one has left at its end,
+                    // such as a prefix, belongs to no error, and any number of them may come.
+                    if isStopped { failure.add(cursor.unfinished(.lost)) }
                     cursor.close()
                 }
             } catch {
@@ -93,7 +96,7 @@ final class InnerStreams<Element: Sendable, Output: Sendable> {
             upstream.stop()
             failure.add(upstream.unfinished(.lost))
         }
-        for cursor in inner { cursor.stop() }
+        stopInner()
     }
 
     private func end() throws -> Polled<Output> {
@@ -112,6 +115,11 @@ final class InnerStreams<Element: Sendable, Output: Sendable> {
     /// Opens no more: elements that wait for their inner stream are dropped.
     func stop() {
         endUpstream()
+        stopInner()
+    }
+
+    private func stopInner() {
+        isStopped = true
         for cursor in inner { cursor.stop() }
     }
 

@@ -9,6 +9,7 @@ final class MergeCursor<Value: Sendable, Element: Sendable> {
     private var failure = FirstFailure()
     private let element: (Int, Value) -> Element
     private var left: Int
+    private var isStopped = false
     private let news: MergeNews
     /// The streams that may have something, in the order of polling; each at most once.
     private var ready = Ring<Int>()
@@ -65,8 +66,9 @@ final class MergeCursor<Value: Sendable, Element: Sendable> {
                     return .gap(gap)
                 case .pending: break
                 case .end:
-                    // Only one that was stopped may end in the middle of a message.
-                    failure.add(upstream.unfinished(.lost))
+                    // One that was stopped may end in the middle of a message. What another one has left at its end,
+                    // such as a prefix, belongs to no error.
+                    if isStopped { failure.add(upstream.unfinished(.lost)) }
                     upstream.close()
                     upstreams[number] = nil
                     left -= 1
@@ -106,6 +108,7 @@ final class MergeCursor<Value: Sendable, Element: Sendable> {
     }
 
     private func stop() {
+        isStopped = true
         for upstream in upstreams { upstream?.stop() }
         askAll()
     }

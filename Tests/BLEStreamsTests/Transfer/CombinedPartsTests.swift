@@ -68,6 +68,20 @@ import Testing
         #expect(error.received == Array("b".utf8) && error.receivedParts == [Self.part("left", "b")])
     }
 
+    @Test(arguments: [Combination.merge, .flatMap])
+    func `what a stream has left at its own end is no part`(combination: Combination) async throws {
+        let played = try await play { stage in
+            let first = Self.messages("left", of: stage.source("[a;b]----")).prefix(1)
+            let failing = stage.source("---#")
+            return combination == .merge
+                ? first.merge(with: failing)
+                : stage.source("(lr)").flatMap(merging: 3) { $0 == "l" ? first : failing }
+        }
+        #expect(played.output == "a--#")
+        let error = try #require(played.error as? BLEError)
+        #expect(error.receivedParts.isEmpty, "\(error)")
+    }
+
     @Test func `a time limit that passes before an error is thrown hands out the parts of that too`() async throws {
         // The error is known when "f" comes, and would come behind it.
         let played = try await play(Consumer(isBusyFor: 3)) { stage in
