@@ -111,7 +111,11 @@ final class SharedIteration<Element: Sendable>: Sendable {
         while count < 65_536, draw() { count += 1 }
     }
 
-    func unfinished(_ scope: UnfinishedScope) -> UnfinishedParts {
+    /// The part of a message that has come, for the consumer with this mailbox. As long as there are others, it is not
+    /// lost: they get the message whole.
+    func unfinished(_ scope: UnfinishedScope, of mailbox: Mailbox<Element>) -> UnfinishedParts {
+        let hasOthers = consumers.withLock { $0.all.contains { $0.mailbox !== mailbox } }
+        if scope == .lost, hasOthers { return UnfinishedParts() }
         let parts = upstream.withLockIfAvailable { $0.cursor?.unfinished(scope) ?? UnfinishedParts() }
         return parts ?? UnfinishedParts()
     }

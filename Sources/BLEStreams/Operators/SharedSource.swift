@@ -30,7 +30,7 @@ final class SharedSource<Element: Sendable>: Sendable {
                 iteration.draw()
                 return try cursor.poll()
             },
-            unfinished: iteration.unfinished,
+            unfinished: { iteration.unfinished($0, of: mailbox) },
             stop: {
                 iteration.drawAll()
                 // Who leaves with an error says so when it closes.

@@ -1,4 +1,5 @@
 import BLEProtocol
+import BLESimulator
 import Testing
 
 @testable import BLEStreams
@@ -80,6 +81,21 @@ import Testing
         #expect(played.output == "a--#")
         let error = try #require(played.error as? BLEError)
         #expect(error.receivedParts.isEmpty, "\(error)")
+    }
+
+    @Test func `an error of one consumer of a shared stream has no part that others get with the whole message`()
+        async throws
+    {
+        try await VirtualTime.run { time in
+            let stage = Stage(time)
+            let shared = Self.messages("left", of: stage.source("b---[c;]|")).share()
+            async let whole = shared.collect()
+            let failing = shared.merge(with: stage.source("--#"))
+            let error = await bleError { _ = try await failing.collect() }
+            let messages = try await whole
+            #expect(messages == ["bc"])
+            #expect(error?.operation == "play" && error?.receivedParts.isEmpty == true)
+        }
     }
 
     @Test func `a time limit that passes before an error is thrown hands out the parts of that too`() async throws {
