@@ -170,7 +170,8 @@ extension BLEError: CustomStringConvertible {
         var text = operation
         if !object.isEmpty { text += " \(object)" }
         text += ": \(cause)"
-        if receivedParts.count > 1 {
+        // Without octets of its own, those of a single other stream need that one's name too.
+        if receivedParts.count > 1 || received == nil && !receivedParts.isEmpty {
             let parts = receivedParts.map { part in
                 "\(part.octets.count) from \(part.operation)" + (part.object.isEmpty ? "" : " \(part.object)")
             }

@@ -53,6 +53,14 @@ import Testing
     }
 
     @Test(arguments: Combination.allCases)
+    func `an error without a part of its own says which stream has one`(combination: Combination) async throws {
+        let played = try await play { combination.messages($0, "--#", "d----") }
+        let error = try #require(played.error as? BLEError)
+        #expect(error.received == nil && error.receivedParts == [Self.part("right", "d")])
+        #expect("\(error)".contains("octets had been received: 1 from notifications of right"))
+    }
+
+    @Test(arguments: Combination.allCases)
     func `a time limit behind them has the part of each`(combination: Combination) async throws {
         let played = try await play { combination.messages($0, "b----", "d----").timeout(.seconds(3)) }
         #expect(played.output == "---#")
