@@ -81,6 +81,9 @@ public struct BluetoothUUID: Hashable, Sendable {
 
 extension BluetoothUUID {
     /// Reads 4 or 8 hex digits, with or without `0x`, or the 36-character form; `nil` for anything else.
+    ///
+    /// With a literal as its argument, Swift calls ``init(stringLiteral:)`` instead: the result is not optional, and a
+    /// literal that is no UUID stops the program.
     public init?(_ text: String) {
         var digits = Substring(text)
         if digits.hasPrefix("0x") || digits.hasPrefix("0X") { digits = digits.dropFirst(2) }
