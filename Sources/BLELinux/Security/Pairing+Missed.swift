@@ -7,17 +7,30 @@ extension Pairing {
     /// How long it may take after a loss that can't be of its question: one step of each side.
     private static let steps = PairingDialogue.stepLimit * 2
 
-    /// Some of the kernel's events were lost. A lost question would end it only with the Security Manager's limit, and
-    /// the link with it, so it is ended at once. If the question is known, the pairing goes on as it did.
+    /// Some of the kernel's events were lost. What has come behind them is read first: the question may be among that,
+    /// and so may the answer.
+    func missedEvents() {
+        let mustRead = state.withLock { state in
+            guard state.isAwaited else { return false }
+            state.hasMissedEvents = true
+            defer { state.isReadingOn = true }
+            return !state.isOver && !state.isReadingOn
+        }
+        guard mustRead else { return }
+        management.whenRead { [self] in hasReadOn() }
+    }
+
+    /// A lost question would end it only with the Security Manager's limit, and the link with it, so it is ended at
+    /// once. If the question is known, or there is none, the pairing goes on as it did.
     ///
     /// Keys come immediately before the answer. If they have come and it has not, the kernel's reply to a cancellation
     /// shows whether it was lost; there is nothing left that could be cancelled.
-    func missedEvents() {
-        let wasAsked = engagement.dialogue.wasAsked
+    private func hasReadOn() {
+        // With out-of-band data, the kernel asks nothing.
+        let lacksQuestion = interview.outOfBand == nil && !engagement.dialogue.wasAsked
         let mustEnd: Bool? = state.withLock { state in
-            guard state.isAwaited else { return nil }
-            state.hasMissedEvents = true
-            return state.isOver ? nil : !wasAsked || state.hasHeardKey
+            state.isReadingOn = false
+            return state.isAwaited && !state.isOver ? lacksQuestion || state.hasHeardKey : nil
         }
         guard let mustEnd else { return }
         if mustEnd { return endForLoss() }

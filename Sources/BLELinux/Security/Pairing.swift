@@ -17,6 +17,8 @@ final class Pairing: Sendable {
         var isOver = false
         /// Whether events were lost since the command was sent: keys, questions and the answer may be among them.
         var hasMissedEvents = false
+        /// Whether what has come behind a loss is being read.
+        var isReadingOn = false
         /// Whether a key of the peer's was reported, be it one for this link only.
         var hasHeardKey = false
         /// The peer as the kernel names it once it has paired; `nil` before.
@@ -34,7 +36,7 @@ final class Pairing: Sendable {
 
     let peer: BluetoothAddress
     let surroundings: PairingSurroundings
-    private let interview: PairingInterview
+    let interview: PairingInterview
     let engagement: PairingEngagement
     private let failure: @Sendable (ManagementFailure) -> BLEError
     private let sink: EventSink<Outcome>

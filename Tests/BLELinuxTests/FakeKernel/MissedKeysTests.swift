@@ -23,10 +23,11 @@ import Testing
         _ radio: LinuxRadio,
         _ pairing: FakePeer.Pairing,
         _ outcomes: Outcomes,
-        _ replies: Replies = Replies()
+        _ replies: Replies = Replies(),
+        outOfBand: OutOfBandData? = nil
     ) async -> RadioActivity {
         kernel.with { $0.peers[.example]?.pairing = pairing }
-        let interview = PairingInterview(.displayYesNo) { _, reply in replies.add(reply) }
+        let interview = PairingInterview(.displayYesNo, outOfBand: outOfBand) { _, reply in replies.add(reply) }
         let activity = radio.pair(with: .example, asking: interview) { outcomes.add($0) }
         await kernel.idle()
         #expect(outcomes.all.isEmpty)
@@ -121,6 +122,43 @@ import Testing
         #expect(bond(in: outcomes)?.peer == .example)
         _ = await kernel.run(run.timeline, within: .seconds(90)) { outcomes.all.count > 1 }
         #expect(outcomes.all.count == 1)
+        pairing.cancel()
+        await kernel.idle()
+        withExtendedLifetime(radio) {}
+    }
+
+    @Test func `a pairing whose question comes immediately behind lost events goes on`() async throws {
+        let (radio, number) = (try run.radio(), number)
+        let (outcomes, replies) = (Outcomes(), Replies())
+        let pairing = await pair(radio, .goesOn, outcomes, replies)
+        kernel.with { state in
+            state.unheard { $0.tellOfDevice(number) }
+            state.tell(number, 0x0F, ManagementAddress(.example).octets + [0, 1, 0, 0, 0])
+        }
+        await kernel.idle()
+        #expect(outcomes.all.isEmpty && replies.all.count == 1)
+        for reply in replies.all { reply(.accept) }
+        await kernel.idle()
+        #expect(bond(in: outcomes)?.peer == .example)
+        pairing.cancel()
+        await kernel.idle()
+        withExtendedLifetime(radio) {}
+    }
+
+    @Test func `a pairing with out-of-band data, which has no question, goes on behind a loss`() async throws {
+        let (radio, number) = (try run.radio(), number)
+        let outcomes = Outcomes()
+        let octets: [UInt8] = [17, 0x22] + Array(1...16) + [17, 0x23] + Array(17...32)
+        let data = try #require(OutOfBandData(octets: octets))
+        let pairing = await pair(radio, .goesOn, outcomes, outOfBand: data)
+        kernel.with { state in
+            state.unheard { $0.tellOfDevice(number) }
+            state.tellOfDevice(number)
+        }
+        await kernel.idle()
+        #expect(outcomes.all.isEmpty)
+        await succeed(missesKey: false, missesAnswer: false)
+        #expect(bond(in: outcomes)?.peer == .example)
         pairing.cancel()
         await kernel.idle()
         withExtendedLifetime(radio) {}
