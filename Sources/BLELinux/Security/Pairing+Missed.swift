@@ -67,16 +67,17 @@ extension Pairing {
     }
 
     private func endUnseen() {
+        let (hasHeardKey, lacksKeys) = state.withLock { ($0.hasHeardKey, $0.lacksKeys) }
         // Keys are reported only if the pairing has succeeded.
-        if state.withLock({ $0.hasHeardKey && !$0.lacksKeys }) { return outlastBluetoothd(.success(bond)) }
-        finish(.failure(.pairingEndedUnseen(with: peer)))
+        guard hasHeardKey else { return finish(.failure(.pairingEndedUnseen(with: peer))) }
+        if lacksKeys { forgetUnseenKeys() } else { outlastBluetoothd(.success(bond)) }
     }
 
     /// The kernel has made keys whose report was lost, and tells them by no command: without them, there would be a
     /// bond until the program ends, and none afterwards. So they are removed, with the link that they encrypt: on that,
     /// the next request to pair would find nothing to do.
     func forgetUnseenKeys() {
-        let made = state.withLock { $0.made } ?? peer
+        let made = state.withLock { $0.made ?? $0.keys.identity }
         engagement.end(forgetting: made)
         surroundings.keys.remove(made)
         management.submit(ManagementUnpairDevice(ManagementAddress(made), disconnects: true)) { [self] _ in

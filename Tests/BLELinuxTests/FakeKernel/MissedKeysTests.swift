@@ -18,6 +18,10 @@ import Testing
     private static let key: [UInt8] =
         [1] + ManagementAddress(.example).octets + [3, 0, 16] + [UInt8](repeating: 0, count: 10) + Array(1...16)
 
+    /// The same for the first of the two keys of a legacy pairing.
+    private static let firstOfTwo: [UInt8] =
+        [1] + ManagementAddress(.example).octets + [1, 0, 16] + [UInt8](repeating: 0, count: 10) + Array(1...16)
+
     /// Begins a pairing that the kernel carries on.
     private func pair(
         _ radio: LinuxRadio,
@@ -171,6 +175,22 @@ import Testing
         await succeed(missesKey: false, missesAnswer: true)
         #expect(bond(in: outcomes)?.peer == .example)
         pairing.cancel()
+        await kernel.idle()
+        withExtendedLifetime(radio) {}
+    }
+
+    @Test func `a pairing whose second key and answer were lost leaves no half of a bond`() async throws {
+        let (radio, number) = (try run.radio(), number)
+        let outcomes = Outcomes()
+        let pairing = await pair(radio, .comparison(1), outcomes)
+        kernel.with { $0.tell(number, 0x0A, Self.firstOfTwo) }
+        await succeed(missesKey: true, missesAnswer: true)
+        let error = try #require(failure(in: outcomes))
+        #expect(!error.isFinal && error.cause.contains("keys was lost"))
+        let isBonded = kernel.with { $0.peers[.example]?.isBonded }
+        #expect(isBonded == false)
+        pairing.cancel()
+        try await expectBond(radio)
         await kernel.idle()
         withExtendedLifetime(radio) {}
     }
