@@ -59,8 +59,8 @@ extension BLEError {
             object: "with \(peer)",
             cause: "it is not known how it ended: the kernel's report was lost, since this program was too slow to "
                 + "read it",
-            remedy: "Pair again; if that fails, remove the bond on both devices, here with Peripheral.unpair(), then "
-                + "pair again."
+            remedy: "Remove the bond on both devices, here with Peripheral.unpair(), then pair again: if it has "
+                + "succeeded, there is a bond here that would last only until this program ends."
         )
     }
 
