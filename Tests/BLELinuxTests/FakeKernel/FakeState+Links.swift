@@ -28,8 +28,9 @@ extension FakeState {
                 return refuse(call, .invalidParameters)
             }
             adapters[call.index]?.pairing = nil
-            succeed(call, pairing.peer.octets)
+            // In the order of the kernel, see `cancel_pair_device`.
             answer(pairing.socket, call.index, 0x19, .cancelled, pairing.peer.octets)
+            succeed(call, pairing.peer.octets)
         case 0x1B: unpair(address, call)
         case 0x1C, 0x1E: answered(address, call, isYes: true)
         case 0x1D, 0x1F: answered(address, call, isYes: false)
