@@ -14,6 +14,11 @@ public final class AdapterRoster: Sendable {
     private let loop: EventLoop
     private let management: ManagementSocket
     private let radios = Mutex<[LinuxRadio]>([])
+    /// Until the adapters are looked at again, because something had run out.
+    private let patience = Mutex<RadioActivity?>(nil)
+
+    /// How long that takes.
+    private static let interval = Duration.seconds(1)
 
     /// Begins to watch the adapters.
     ///
@@ -42,8 +47,11 @@ public final class AdapterRoster: Sendable {
         self.kernel = kernel
     }
 
+    deinit { patience.withLock { $0 }?.cancel() }
+
     /// Calls the closure with the radio of each present adapter, before this returns, and later with that of each new
-    /// one, until the activity is cancelled.
+    /// one, until the activity is cancelled. One that can't be opened since something has run out, such as descriptors,
+    /// is tried again every second.
     ///
     /// - Parameter add: called once for each adapter; later on the roster's own thread.
     public func observe(_ add: @escaping @Sendable (LinuxRadio) -> Void) -> RadioActivity {
@@ -56,25 +64,57 @@ public final class AdapterRoster: Sendable {
         return RadioActivity { [self] in
             sink.close()
             events.cancel()
+            patience.withLock { $0.take() }?.cancel()
             withExtendedLifetime(self) {}
         }
     }
 
     private func look(_ sink: EventSink<LinuxRadio>) {
-        let new = radios.withLock { radios -> [LinuxRadio] in
-            var new: [LinuxRadio] = []
-            for info in (try? LinuxRadio.adapters(of: kernel)) ?? [] {
+        guard sink.isOpen else { return }
+        let (new, isShort) = radios.withLock { radios in
+            let (new, isShort) = open(without: radios)
+            radios += new
+            return (new, isShort)
+        }
+        for radio in new { sink.send(radio) }
+        if isShort { lookAgain(sink) }
+    }
+
+    /// Opens the adapters without a radio.
+    ///
+    /// - Returns: also whether something has run out, so that some are missing.
+    private func open(without radios: [LinuxRadio]) -> (new: [LinuxRadio], isShort: Bool) {
+        var (new, isShort): ([LinuxRadio], Bool) = ([], false)
+        do throws(BLEError) {
+            for info in try LinuxRadio.adapters(of: kernel) {
                 let isKnown = radios.contains { radio in
                     // Looked up by its address: an absent adapter may have had a number that another one has now.
                     let known = radio.adapterInfo
                     return known.state != .absent && (known.name, known.address) == (info.name, info.address)
                 }
                 if isKnown { continue }
-                if let radio = try? LinuxRadio(adapter: info.name, on: kernel, timeline: timeline) { new.append(radio) }
+                do throws(BLEError) {
+                    new.append(try LinuxRadio(adapter: info.name, on: kernel, timeline: timeline))
+                } catch {
+                    if error.code == .systemFailure { isShort = true }
+                }
             }
-            radios += new
-            return new
+        } catch {
+            isShort = error.code == .systemFailure
         }
-        for radio in new { sink.send(radio) }
+        return (new, isShort)
+    }
+
+    /// No event tells that there is enough again.
+    private func lookAgain(_ sink: EventSink<LinuxRadio>) {
+        let timer = timeline.schedule(after: Self.interval) { [weak self] in
+            guard let self else { return }
+            loop.enqueue { [weak self] in self?.look(sink) }
+        }
+        let former = patience.withLock { patience in
+            defer { patience = timer }
+            return patience
+        }
+        former?.cancel()
     }
 }

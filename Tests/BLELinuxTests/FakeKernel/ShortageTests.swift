@@ -89,4 +89,27 @@ import Testing
         #expect(run.kernel.with { $0.names.count } == 1)
         withExtendedLifetime(radio) {}
     }
+
+    /// The sockets that list the adapters, look at one, and manage it.
+    @Test(arguments: 1...3)
+    func `an adapter that can't be opened for want of descriptors joins once there are some`(_ number: Int) async throws
+    {
+        let run = FakeRun(kernel: FakeKernel())
+        let roster = try AdapterRoster(mayBeMissing: false, on: run.kernel.kernel, timeline: run.timeline)
+        let names = FakeRun.Collector<String>()
+        run.kernel.with { state in
+            let next = (state.calls[.socket] ?? 0) + number
+            state.fault = SystemFault(call: .socket, number: next, effect: .keepsFailing(EMFILE))
+        }
+        let watch = roster.observe { names.add($0.adapterName) }
+        await run.kernel.idle()
+        #expect(names.all.isEmpty)
+        run.kernel.with { $0.fault = nil }
+        let (central, peripheral) = (run.kernel.name(run.kernel.central), run.kernel.name(run.kernel.peripheral))
+        let areThere = await run.kernel.run(run.timeline, within: .seconds(10)) {
+            names.all.contains(central) && names.all.contains(peripheral)
+        }
+        #expect(areThere && names.all.count == 2)
+        watch.cancel()
+    }
 }
