@@ -9,7 +9,8 @@ package struct MCUbootImage: Hashable, Sendable {
 
     private static let magic: UInt32 = 0x96F3_B83D
     private static let trailerMagics: Set<UInt16> = [0x6907, 0x6908]
-    private static let hashType: UInt16 = 0x10
+    /// The lengths of the hashes, by their types: SHA-256, SHA-384 and SHA-512. A boot loader is built for one of them.
+    private static let hashLengths: [UInt16: Int] = [0x10: 32, 0x11: 48, 0x12: 64]
 
     /// Decodes the header and the trailer; `nil` if the octets are not a complete image of this kind.
     package init?(_ octets: [UInt8]) {
@@ -39,7 +40,7 @@ package struct MCUbootImage: Hashable, Sendable {
         else { return nil }
         var entries = ByteReader(octets.prefix(Int(total)).dropFirst(4))
         while let type = entries.uint16(), let length = entries.uint16(), let value = entries.bytes(Int(length)) {
-            if type == hashType, length == 32 { return (Int(total), Array(value)) }
+            if hashLengths[type] == Int(length) { return (Int(total), Array(value)) }
         }
         return (Int(total), nil)
     }

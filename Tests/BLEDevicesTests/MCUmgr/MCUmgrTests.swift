@@ -109,7 +109,7 @@ import Testing
 
 @Suite struct MCUbootImageTests {
     /// An image as `imgtool` lays it out: header, body, protected trailer, trailer with a hash.
-    static func image(body: [UInt8], protected: [UInt8] = [], hash: [UInt8]?) -> [UInt8] {
+    static func image(body: [UInt8], protected: [UInt8] = [], hash: [UInt8]?, type: UInt8 = 0x10) -> [UInt8] {
         var writer = ByteWriter()
         writer.uint32(0x96F3_B83D)
         writer.uint32(0)
@@ -123,7 +123,7 @@ import Testing
         writer.uint32(0)
         writer.append(body)
         writer.append(protected)
-        let entries = hash.map { [0x10, 0, 32, 0] + $0 } ?? []
+        let entries = hash.map { [type, 0, UInt8($0.count), 0] + $0 } ?? []
         writer.uint16(0x6907)
         writer.uint16(UInt16(4 + entries.count))
         writer.append(entries)
@@ -138,6 +138,14 @@ import Testing
         let protected: [UInt8] = [0x08, 0x69, 12, 0, 0x40, 0, 4, 0, 1, 2, 3, 4]
         #expect(MCUbootImage(Self.image(body: [1], protected: protected, hash: hash))?.hash == hash)
         #expect(MCUbootImage(Self.image(body: [1], hash: nil)) == MCUbootImage(Self.image(body: [2], hash: nil)))
+    }
+
+    @Test(arguments: [(0x10, 32), (0x11, 48), (0x12, 64)] as [(UInt8, Int)])
+    func `the hash is found whichever of the boot loader's kinds it has`(type: UInt8, length: Int) {
+        let hash = [UInt8](repeating: 7, count: length)
+        #expect(MCUbootImage(Self.image(body: [1], hash: hash, type: type))?.hash == hash)
+        let short = MCUbootImage(Self.image(body: [1], hash: Array(hash.dropLast()), type: type))
+        #expect(short?.version == "1.2.3+4" && short?.hash == nil)
     }
 
     @Test func `what is cut off or something else is no image, and nothing traps`() {
