@@ -83,6 +83,28 @@ import Testing
         #expect(TrainingStatus.Part(rawValue: 0x42).description == "66")
     }
 
+    @Test(arguments: [
+        ("41C3", "A"), ("41E282", "A"), ("41F09F98", "A"), ("41E2", "A"), ("C3", ""), ("41C3A4", "A\u{E4}"),
+        ("F09F9880", "\u{1F600}"),
+    ])
+    func `text that is cut within a character has the whole ones before it`(hex: String, text: String) throws {
+        let time = ReceptionTime(sinceEpoch: .zero, source: .simulation)
+        func status(_ hex: String) throws -> TrainingStatus {
+            try TypedCharacteristic.trainingStatus.value(of: CharacteristicValue(bytes: octets(hex)[...], time: time))
+        }
+        let cut = TrainingStatus(part: .warmingUp, text: text, isTextCut: true)
+        #expect(try status("03 02" + hex) == cut)
+        let name = try TypedCharacteristic.navigationControlPoint.value(
+            of: CharacteristicValue(bytes: octets("20 05 01" + hex)[...], time: time)
+        )
+        #expect(name == .response(to: 5, .success, .routeName(text)))
+        // Text that is whole, and text that is no UTF-8 before its end, is malformed as it was.
+        #expect(throws: BLEError.self) { try status("01 02 41C3") }
+        for hex in ["FF41", "41FF", "8080", "41C341", "41A4A4A4A4"] {
+            #expect(throws: BLEError.self) { try status("03 02" + hex) }
+        }
+    }
+
     @Test func `what sensors of bicycles and runners measure, and where they are`() throws {
         try expectBothWays("0300", .cyclingFeatures, [.wheel, .crank])
         try expectBothWays("1F00", .runningFeatures, RunningFeatures(rawValue: 31))

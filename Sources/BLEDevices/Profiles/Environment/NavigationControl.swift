@@ -56,7 +56,7 @@ public enum NavigationControl: Hashable, Sendable {
     public enum Answer: Hashable, Sendable {
         /// The number of stored routes.
         case routeCount(Int)
-        /// The name of a route.
+        /// The name of a route, as much of it as fits in an indication.
         case routeName(String)
         /// Octets of another meaning.
         case other([UInt8])
@@ -167,7 +167,8 @@ extension NavigationControl.Answer {
     ) throws(MalformedValue) {
         switch (command, outcome) {
         case (0x04, .success): self = .routeCount(Int(try reader.uint16()))
-        case (0x05, .success): self = .routeName(try reader.text())
+        // An indication has no room for more, and no bit says that the name goes on.
+        case (0x05, .success): self = .routeName(try reader.text(isCut: true))
         default:
             if reader.isAtEnd { return nil }
             self = .other(try reader.rest())

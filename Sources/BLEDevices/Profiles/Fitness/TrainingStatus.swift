@@ -75,7 +75,7 @@ extension CharacteristicKey where Self == TypedCharacteristic<TrainingStatus> {
         TypedCharacteristic(BluetoothUUID(0x2AD3)) { reader throws(MalformedValue) in
             let flags = Flags(try reader.uint8())
             let part = TrainingStatus.Part(rawValue: try reader.uint8())
-            let text = flags[0] || flags[1] ? try reader.text() : nil
+            let text = flags[0] || flags[1] ? try reader.text(isCut: flags[1]) : nil
             return TrainingStatus(part: part, text: text, isTextCut: flags[1])
         } encode: { value, writer throws(MalformedValue) in
             let flags: Flags<UInt8> = Flags([0: value.text != nil, 1: value.isTextCut])

@@ -31,13 +31,31 @@ extension ValueReader {
     }
 
     /// The remaining octets as text, without trailing zero octets, with which some devices pad their strings.
-    public mutating func text() throws(MalformedValue) -> String {
+    public mutating func text() throws(MalformedValue) -> String { try text(isCut: false) }
+
+    /// The same; of text that goes on beyond the value, the part of a character at the end is dropped.
+    mutating func text(isCut: Bool) throws(MalformedValue) -> String {
         let octets = try bytes(remaining.count)
         let end = octets.lastIndex { $0 != 0 }.map { $0 + 1 } ?? octets.startIndex
-        guard let text = String(validating: octets[..<end], as: UTF8.self) else {
+        let whole = isCut ? Self.withoutPartOfCharacter(octets[..<end]) : octets[..<end]
+        guard let text = String(validating: whole, as: UTF8.self) else {
             throw MalformedValue("the octets are not UTF-8")
         }
         return text
+    }
+
+    /// The octets without the beginning of a character in UTF-8 that has more octets than there are.
+    private static func withoutPartOfCharacter(_ octets: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        // The first octet of a character, and at most two of the others, may be there without the rest.
+        guard let first = octets.suffix(3).lastIndex(where: { $0 & 0xC0 != 0x80 }) else { return octets }
+        let size =
+            switch octets[first] {
+            case 0xC2...0xDF: 2
+            case 0xE0...0xEF: 3
+            case 0xF0...0xF4: 4
+            default: 1
+            }
+        return octets.endIndex - first < size ? octets[..<first] : octets
     }
 
     // MARK: - Fields indicated by a flag
