@@ -239,6 +239,9 @@ extension Link {
     /// Whether its end is told, or about to be.
     var isDown: Bool { lifetime.end.hasEnded }
 
+    /// Whether it has ended, or is being given up.
+    var isEnding: Bool { lifetime.isClosed || bearer.end != nil }
+
     /// Calls the closure when the link is down, immediately if it is. The returned closure cancels that.
     @discardableResult
     func onEnd(_ action: @escaping @Sendable (DisconnectReason) -> Void) -> @Sendable () -> Void {
@@ -283,6 +286,9 @@ extension Link {
 final class LinkLifetime: Sendable {
     let end = Ending<DisconnectReason>()
     private let isClosing = Atomic(false)
+
+    /// Whether somebody has requested to close the link, or it is down.
+    var isClosed: Bool { isClosing.load(ordering: .acquiring) || end.hasEnded }
 
     /// Whether this is the first request to close a link that is still up.
     func beginClosing() -> Bool { !isClosing.exchange(true, ordering: .acquiringAndReleasing) && !end.hasEnded }

@@ -101,6 +101,27 @@ import Testing
         }
     }
 
+    @Test(arguments: [CharacteristicOperation.read, .write])
+    func `an operation that fails because another link has ended leaves the session ready`(
+        operation: CharacteristicOperation
+    ) async throws {
+        try await Bench.run(serve: Bench.sendForEver) { bench in
+            let other = try await bench.peripheral.withLink { $0 }
+            try await bench.central.withSession(Session.Plan(bench.peripheral)) { session in
+                let error = await bleError {
+                    try await session.withLink(for: operation, timeout: nil) { _ in
+                        _ = try await other.read(Bench.readable)
+                    }
+                }
+                #expect(error?.code == .disconnected)
+                try #require(session.state.isReady, "\(session.state)")
+                let value = try await session.read(Bench.readable, timeout: .seconds(5))
+                #expect(Array(value) == [1, 2, 3])
+                _ = try await session.notifications(of: Bench.notifying).first()
+            }
+        }
+    }
+
     @Test func `an adapter that goes and comes back is waited for, and the state says so`() async throws {
         try await Bench.run(serve: Bench.sendForEver) { bench in
             try await bench.central.withSession(Self.plan) { session in
