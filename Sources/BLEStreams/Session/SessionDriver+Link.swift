@@ -115,9 +115,15 @@ extension SessionDriver {
                 if let level = plan.security { try await link.secure(to: level, timeout: plan.limits.initialise) }
                 let steps = FirstSteps(of: session)
                 defer { steps.end.end() }
-                try await Session.$firstSteps.withValue(steps) { try await session.initialise(link) }
+                do {
+                    try await Session.$firstSteps.withValue(steps) { try await session.initialise(link) }
+                } catch let error as BLEError {
+                    throw FirstStepsFailure(error: error)
+                }
             }
             return true
+        } catch let failure as FirstStepsFailure {
+            handle(trigger(for: failure, on: link))
         } catch let error as BLEError {
             handle(latest.trigger(forFailureOnLink: error, or: .initialisationFailed(error)))
         } catch is CancellationError where Task.isCancelled {
@@ -133,6 +139,20 @@ extension SessionDriver {
             handle(latest.trigger(forFailureOnLink: failure, or: .initialisationFailed(failure)))
         }
         return false
+    }
+
+    /// What the program's closure has thrown: it may be about something else than this link.
+    private struct FirstStepsFailure: Error {
+        let error: BLEError
+    }
+
+    /// The closure may also use other links, whose end says nothing about this one or its adapter.
+    private func trigger(for failure: FirstStepsFailure, on link: Link) -> SessionState.Trigger {
+        let (error, news) = (failure.error, latest)
+        if error.code == .disconnected, !link.isEnding, news.unusableAdapter == nil {
+            return .initialisationFailed(error)
+        }
+        return news.trigger(forFailureOnLink: error, or: .initialisationFailed(error))
     }
 
     /// Runs the closure, and cancels it if it takes too long.

@@ -147,6 +147,21 @@ import Testing
         }
     }
 
+    @Test func `first steps that fail because another link has ended don't pass for a lost link`() async throws {
+        try await Bench.run { bench in
+            let other = try await bench.peripheral.withLink { $0 }
+            var plan = Session.Plan(bench.peripheral)
+            plan.reconnecting = nil
+            let initialise: @Sendable (Link) async throws -> Void = { _ in _ = try await other.read(Bench.readable) }
+            try await bench.central.withSession(plan, initialise: initialise) { session in
+                let error = await bleError { try await session.ready() }
+                #expect(error?.code == .disconnected && error?.operation == "read", "\(error?.description ?? "")")
+                let failure = try await session.states.first { $0.state.kind == .failed }
+                #expect(failure.cause?.trigger.kind == .initialisationFailed)
+            }
+        }
+    }
+
     @Test func `a link that is lost is a failure where nobody wants to reconnect`() async throws {
         try await Bench.run(serve: Bench.sendForEver) { bench in
             var plan = Self.plan()
