@@ -197,13 +197,45 @@ import Testing
         #expect(client.receives() == ["1b0b0002"])
     }
 
-    @Test func `nothing waits for a client that answers Service Changed with an error`() throws {
-        let indicating = LocalService(BluetoothUUID(0xE000)) {  // 9
-            LocalCharacteristic(BluetoothUUID(0xE001), [.read, .notify, .indicate], value: .stored([1]))  // 10, 11; 12
-        }
-        var client = ServedClient([Self.gatt, indicating, Self.removed])
+    /// In the place of `kept`.
+    private static let indicating = LocalService(BluetoothUUID(0xE000)) {  // 9
+        LocalCharacteristic(BluetoothUUID(0xE001), [.read, .notify, .indicate], value: .stored([1]))  // 10, 11; 12
+    }
+
+    @Test func `what waits already is given up for a client that nothing tells of the change`() throws {
+        var client = ServedClient([Self.gatt, Self.indicating, Self.removed])
+        for request in ["12060001", "120c000300"] { #expect(client.sends(request) == ["13"]) }
+        let sent = try client.server.indicate(11, [1], database: client.database)
+        #expect(client.receives() == ["1d0b0001"])
+        let waiting = try client.server.indicate(11, [2], database: client.database)
+        client.database.replaceServices([Self.gatt, Self.indicating, Self.added])
+        let output = client.server.synchronize(with: client.database)
+        #expect(output.unconfirmed == [waiting])
+        #expect(output.room == [.notifications, .indications])
+        // The one that was sent can still be confirmed, and nothing follows it.
+        #expect(client.sends("1e") == [])
+        #expect(client.output.confirmed == [sent])
+    }
+
+    @Test func `nothing waits for an indication of Service Changed that the client has unsubscribed from`() throws {
+        var client = ServedClient([Self.gatt, Self.indicating, Self.removed])
         for request in ["12060001", "1204000200", "120c000300"] { #expect(client.sends(request) == ["13"]) }
-        client.change([Self.gatt, indicating, Self.added])
+        _ = try client.server.indicate(11, [1], database: client.database)
+        #expect(client.receives() == ["1d0b0001"])
+        // Service Changed waits for the confirmation, and is dropped when the client unsubscribes.
+        client.change([Self.gatt, Self.indicating, Self.added])
+        #expect(client.sends("0a0b00") == ["010a0b0012"])
+        #expect(client.sends("1204000000") == ["13"])
+        client.change([Self.gatt, Self.indicating])
+        #expect(throws: ATTServer.SendRefusal.outOfSync) {
+            try client.server.notify(11, [2], database: client.database)
+        }
+    }
+
+    @Test func `nothing waits for a client that answers Service Changed with an error`() throws {
+        var client = ServedClient([Self.gatt, Self.indicating, Self.removed])
+        for request in ["12060001", "1204000200", "120c000300"] { #expect(client.sends(request) == ["13"]) }
+        client.change([Self.gatt, Self.indicating, Self.added])
         let waiting = try client.server.indicate(11, [1], database: client.database)
         #expect(client.receives() == ["1d0300" + Self.changed])
         // No handler: Request Not Supported.

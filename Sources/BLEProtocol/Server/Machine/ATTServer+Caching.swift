@@ -41,10 +41,10 @@ extension ATTServer {
             client.isChangeAware = false
             caching = Caching(hasStaleWrites: !client.preparedWrites.entries.isEmpty, indication: caching.indication)
             dropSubscriptions(change, &output)
-            indicate(change.affected, database)
+            indicate(change.affected, database, &output)
         } else if let missed = client.unconfirmedChange, caching.indication == nil {
             // A client that was connected before, and left without confirming.
-            indicate(missed, database)
+            indicate(missed, database, &output)
         }
     }
 
@@ -60,11 +60,18 @@ extension ATTServer {
     }
 
     /// Queues Service Changed before all other indications, replacing one that waits.
-    private mutating func indicate(_ affected: ClosedRange<UInt16>, _ database: AttributeDatabase) {
+    private mutating func indicate(
+        _ affected: ClosedRange<UInt16>,
+        _ database: AttributeDatabase,
+        _ output: inout Output
+    ) {
         guard let characteristic = database.serviceChanged?.valueHandle,
             client.configuration(of: characteristic) & ServerClient.Subscription.indicationBit != 0
         else {
+            // An earlier one, from before the client unsubscribed, doesn't report this change.
+            caching.indication = nil
             client.unconfirmedChange = nil
+            giveUpWaiting(&output)
             return
         }
         let all = client.unconfirmedChange.map { $0.union(affected) } ?? affected
@@ -87,13 +94,18 @@ extension ATTServer {
     }
 
     /// The client has answered an indication with an error: if it was Service Changed, the client knows of the change
-    /// no better than before, and nothing else tells it on this link. Waiting indications are given up, since their
-    /// wait has no time limit any more, and callers that wait for room are woken to be refused. A bonded client is told
-    /// again on its next link.
+    /// no better than before, and nothing else tells it on this link. A bonded client is told again on its next link.
     mutating func refusedByClient(_ id: IndicationID, _ output: inout Output) {
         guard id == caching.indication else { return }
         caching.indication = nil
         client.unconfirmedChange = nil
+        giveUpWaiting(&output)
+    }
+
+    /// No indication tells the client of the change on this link. If it gets nothing until it asks, waiting indications
+    /// are given up, since their wait has no time limit any more, and callers that wait for room are woken to be
+    /// refused.
+    private mutating func giveUpWaiting(_ output: inout Output) {
         guard isOutOfSync else { return }
         output.unconfirmed += outbox.dropIndications()
         output.room.formUnion([.notifications, .indications])
