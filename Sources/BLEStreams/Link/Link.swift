@@ -49,7 +49,8 @@ public final class Link: Sendable {
         self.peripheral = peripheral
         keptBonds = record.bonds(with: peripheral.address)
         let raiser = SecurityRaiser(peripheral, keptBonds: keptBonds)
-        sentParts = peripheral.core.sentParts.begin(radioLink)
+        let sentParts = peripheral.core.sentParts.begin(radioLink)
+        self.sentParts = sentParts
         let (lifetime, watchers) = (LinkLifetime(), ServiceWatchers())
         let memory = DatabaseMemory(store: peripheral.core.store, peer: peripheral.address)
         self.watchers = watchers
@@ -82,7 +83,8 @@ public final class Link: Sendable {
                     guard lifetime.beginClosing() else { return }
                     core.states.set(.disconnecting, of: peripheral.address) { lifetime.end.hasEnded }
                 },
-                ended: { reason in
+                ended: { [parts = peripheral.core.sentParts] reason in
+                    parts.ended(reason, sentParts)
                     watchers.end(reason)
                     raiser.linkEnded()
                     lifetime.end.end(reason)

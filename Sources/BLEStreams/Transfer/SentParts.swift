@@ -9,9 +9,15 @@ import Synchronization
 final class SentParts: Sendable {
     /// What was sent on a link, and on those that took it over.
     final class Record: Sendable {
-        fileprivate let handles = Mutex<Set<UInt16>>([])
+        fileprivate struct State {
+            var handles: Set<UInt16> = []
+            /// Whether the peripheral has nothing any more.
+            var isOver = false
+        }
 
-        func contains(_ handle: UInt16) -> Bool { handles.withLock { $0.contains(handle) } }
+        fileprivate let state = Mutex(State())
+
+        func contains(_ handle: UInt16) -> Bool { state.withLock { $0.handles.contains(handle) } }
     }
 
     private struct Entry: Sendable {
@@ -39,15 +45,35 @@ final class SentParts: Sendable {
 
     /// A message was sent, or a part of it. What the sender of an earlier link says late doesn't concern the next one.
     func sent(part: Bool, at handle: UInt16, of peer: BluetoothAddress, in record: Record) {
-        let isEmpty = record.handles.withLock { handles in
-            if part { handles.insert(handle) } else { handles.remove(handle) }
-            return handles.isEmpty
-        }
         entries.withLock { entries in
+            let isEmpty = record.state.withLock { state in
+                if part, !state.isOver { state.handles.insert(handle) } else { state.handles.remove(handle) }
+                return state.handles.isEmpty
+            }
             if isEmpty { return entries.removeAll { $0.peer == peer && $0.record === record } }
             entries.removeAll { $0.peer == peer }
             if entries.count == Self.limit { entries.removeFirst() }
             entries.append(Entry(peer: peer, record: record))
+        }
+    }
+
+    /// A link has ended. If it is down for both sides, the peripheral has nothing any more: a later link that is taken
+    /// over, since another program has made it, is not the one with the part.
+    func ended(_ reason: DisconnectReason, _ record: Record) {
+        guard reason.isOfBothSides else { return }
+        entries.withLock { entries in
+            record.state.withLock { $0 = Record.State(isOver: true) }
+            entries.removeAll { $0.record === record }
+        }
+    }
+}
+
+extension DisconnectReason {
+    /// Whether no side has the link any more. One that this side has given up may still be held by the kernel.
+    fileprivate var isOfBothSides: Bool {
+        switch kind {
+        case .closedByPeer, .supervisionTimeout, .failedToEstablish, .adapterOff: true
+        case .closedLocally, .authenticationFailed, .keyMissing, .transactionTimeout, .protocolViolation, .other: false
         }
     }
 }

@@ -93,6 +93,34 @@ import Testing
         }
     }
 
+    @Test func `a part is gone with a link that the peer has ended, even if the next one is taken over`() async throws {
+        try await VirtualTime.run { time in
+            let hasAnswered = Flag()
+            let first = ScriptedLink(time, endsOn: 0x0A) { request in
+                switch request[0] {
+                case 0x02: return [(.milliseconds(10), [0x03, 0x05, 0x02])]
+                case 0x12:
+                    let delay = hasAnswered.isSet ? Duration.seconds(8) : .milliseconds(10)
+                    hasAnswered.set()
+                    return [(delay, [0x13])]
+                default: return []
+                }
+            }
+            // Another program has connected meanwhile.
+            let second = Self.link(time, isResumed: true)
+            let central = try await Central.open(.radio(ScriptedRadio(time, [first, second])))
+            let peripheral = central.peripheral(first.peer)
+            try await peripheral.withLink { link in
+                try await Self.cutOff(time) { try await link.send(Self.message, to: .handle(11)) }
+                let error = await bleError { _ = try await link.read(.handle(11)) }
+                #expect(error?.code == .disconnected)
+            }
+            try await peripheral.withLink { try await $0.send(Self.message, to: .handle(11)) }
+            let taken = second.sent.filter { $0[0] == 0x12 }.flatMap { $0.dropFirst(3) }
+            #expect(taken == Self.message + Array("EOM".utf8))
+        }
+    }
+
     @Test func `a session sends the next message on its next link`() async throws {
         let taken = try await Self.run { bench in
             try await bench.central.withSession(Session.Plan(bench.peripheral)) { session in
