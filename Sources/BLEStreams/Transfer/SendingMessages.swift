@@ -127,8 +127,12 @@ private struct PartCount {
     }
 
     /// The next chunk was not confirmed. The only one of a message has arrived, or has not.
-    mutating func fail(_ error: any Error) {
-        let mayHaveArrived = error is CancellationError || (error as? BLEError)?.code == .timedOut
+    ///
+    /// - Parameter wasUp: whether the link was up before the first one. The kernel may still hold a link that this side
+    ///   has given up since then.
+    mutating func fail(_ error: any Error, wasUp: Bool) {
+        let code = (error as? BLEError)?.code
+        let mayHaveArrived = error is CancellationError || code == .timedOut || code == .disconnected && wasUp
         if mayHaveArrived { isPart = total > 1 }
     }
 }
@@ -225,9 +229,10 @@ extension CharacteristicAccess {
                 var teller = SendingProgress(of: message.count, on: link.timeline)
                 var sent = PartCount(of: chunks.count)
                 defer { if sent.isAnything { parts.sent(part: sent.isPart, at: handle, of: peer, in: link.sentParts) } }
+                let wasUp = link.bearer.end == nil
                 for chunk in chunks {
                     do { try await link.write(chunk, to: reference, kind) } catch {
-                        sent.fail(error)
+                        sent.fail(error, wasUp: wasUp)
                         throw error
                     }
                     sent.add()

@@ -61,9 +61,15 @@ import Testing
         #expect(taken == [Self.whole])
     }
 
-    /// A link whose peer answers writes at once: all, or only the first one.
-    private static func link(_ time: VirtualTime, isResumed: Bool = false, answersAll: Bool = true) -> ScriptedLink {
+    /// A link whose peer answers writes at once: all, only the first one, or none.
+    private static func link(
+        _ time: VirtualTime,
+        isResumed: Bool = false,
+        answersAll: Bool = true,
+        answersFirst: Bool = true
+    ) -> ScriptedLink {
         let hasAnswered = Flag()
+        if !answersFirst { hasAnswered.set() }
         return ScriptedLink(time, isResumed: isResumed) { request in
             switch request[0] {
             case 0x02: return [(.milliseconds(10), [0x03, 0x05, 0x02])]
@@ -90,6 +96,32 @@ import Testing
             }
             try await peripheral.withLink { try await $0.send(Self.message, to: .handle(11)) }
             #expect(links.map { link in link.sent.count { $0[0] == 0x12 } } == [2, 0, 7])
+        }
+    }
+
+    @Test func `a first chunk on its way when a link is given up is known on the one that takes it over`() async throws
+    {
+        try await VirtualTime.run { time in
+            let silent = Self.link(time, answersAll: false, answersFirst: false)
+            let links = [silent, Self.link(time, isResumed: true), Self.link(time)]
+            let central = try await Central.open(.radio(ScriptedRadio(time, links)))
+            let peripheral = central.peripheral(silent.peer)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                try await peripheral.withLink { link in
+                    group.addTask {
+                        let error = await bleError { try await link.send(Self.message, to: .handle(11)) }
+                        #expect(error?.code == .disconnected)
+                    }
+                    try await time.sleep(for: .seconds(4))
+                }
+                try await group.waitForAll()
+            }
+            try await peripheral.withLink { link in
+                let error = await bleError { try await link.send(Self.message, to: .handle(11)) }
+                #expect(error?.code == .disconnected && error?.cause.contains("cut off") == true)
+            }
+            try await peripheral.withLink { try await $0.send(Self.message, to: .handle(11)) }
+            #expect(links.map { link in link.sent.count { $0[0] == 0x12 } } == [1, 0, 7])
         }
     }
 
