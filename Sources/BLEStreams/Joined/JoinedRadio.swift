@@ -55,12 +55,13 @@ final class JoinedRadio: Sendable {
     /// Adds a radio after the others.
     private func add(_ radio: any Radio) {
         // Either the plan is there already, or whoever brings it finds the member.
-        let (member, recovery) = state.withLock { state in
+        let (member, recovery, before) = state.withLock { state in
+            let before = Self.merged(state)
             let member = Member(id: state.members.count, radio: radio, scans: ScanBroker(radio: radio))
             state.members.append(member)
             state.infos[member.id] = radio.adapterInfo
             state.chooser.isNow(radio.adapterInfo, member.id)
-            return (member, state.recovery)
+            return (member, state.recovery, before)
         }
         let adapter = radio.observeAdapter { [weak self] in self?.member(member, isNow: $0) }
         let hearing = member.scans.watch(
@@ -80,6 +81,9 @@ final class JoinedRadio: Sendable {
             let activity = radio.observeSymptoms { sink.send($0) }
             state.withLock { $0.symptomObservers[id]?.activities.append(activity) }
         }
+        // One that is on already reports no change itself.
+        let observers = state.withLock { Self.merged($0) == before ? [] : $0.observers.all }
+        for observer in observers { observer.send(adapterInfo) }
     }
 
     private func member(_ member: Member, isNow info: AdapterInfo) {

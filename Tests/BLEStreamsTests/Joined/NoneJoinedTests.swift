@@ -67,6 +67,28 @@ import Testing
         }
     }
 
+    @Test func `an adapter that is on already when it is found is told to those who wait for one`() async throws {
+        try await VirtualTime.run(seed: 1) { time in
+            let adds = Recorder<@Sendable (any Radio) -> Void>()
+            let radio = JoinedRadio([], timeline: time) { add in
+                adds.add(add)
+                return RadioActivity {}
+            }
+            let told = Recorder<AdapterInfo>()
+            let watch = radio.observeAdapter { told.add($0) }
+            try await time.sleep(for: .seconds(1))
+            let air = SimulatedAir(time)
+            for add in adds.all { add(air.adapter(name: "near")) }
+            try await time.sleep(for: .seconds(1))
+            #expect(told.all.map(\.state) == [.absent, .poweredOn])
+            for add in adds.all { add(air.adapter(name: "far")) }
+            try await time.sleep(for: .seconds(1))
+            #expect(told.all.map(\.name) == ["no adapter", "near", "near+far"])
+            watch.cancel()
+            #expect(radio.adapterInfo.name == "near+far")
+        }
+    }
+
     @Test func `a second scan, and a second attempt to the same peer, are told to share the first`() async throws {
         try await VirtualTime.run(seed: 1) { time in
             let radio = JoinedRadio([SimulatedAir(time).adapter()], timeline: time)
