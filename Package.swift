@@ -207,10 +207,10 @@ if Context.environment["BLESTREAMS_TESTS"] == "concurrent" {
         "BLESimulatorTests": ["Support", "Time"],
         "BLEStreamsTests": [
             "Concurrency", "Connecting/ConnectorStressTests.swift", "Connecting/SharedLinkStressTests.swift",
-            "Link/BearerStressTests.swift", "Link/SendingTurnTests.swift", "Queue/QueueStressTests.swift",
-            "Queue/QueueThreadTests.swift", "Server/ClosureEndingTests.swift", "Server/PresentFirstTests.swift",
-            "Storage/StoreThreadTests.swift", "Stream/InboxStressTests.swift", "Stream/IsolationTests.swift",
-            "Stream/StressTests.swift", "Support",
+            "Joined/JoinedStateStressTests.swift", "Link/BearerStressTests.swift", "Link/SendingTurnTests.swift",
+            "Queue/QueueStressTests.swift", "Queue/QueueThreadTests.swift", "Server/ClosureEndingTests.swift",
+            "Server/PresentFirstTests.swift", "Storage/StoreThreadTests.swift", "Stream/InboxStressTests.swift",
+            "Stream/IsolationTests.swift", "Stream/StressTests.swift", "Support",
         ],
     ]
     let needed = ["Crasher", "StoreWriter"] + threaded.keys

@@ -13,12 +13,20 @@ final class JoinedRadio: Sendable {
         let scans: ScanBroker
     }
 
+    /// What the common adapter is after so many changes. Each member reports on a thread of its own, and what is told
+    /// by one may be overtaken by another.
+    private struct News: Sendable {
+        let number: Int
+        let info: AdapterInfo
+    }
+
     private struct State {
         var members: [Member] = []
         /// The last known information on the members.
         var infos: [AdapterChooser.AdapterID: AdapterInfo] = [:]
         var chooser = AdapterChooser()
-        var observers = Observers<SerialSink<AdapterInfo>>()
+        var observers = Observers<SerialSink<News>>()
+        var changes = 0
         var symptomObservers = Observers<(sink: SerialSink<AdapterInfo.Symptom>, activities: [RadioActivity])>()
         var scan: JoinedScan?
         /// The attempts to connect, by the octets of the peers' addresses.
@@ -55,13 +63,13 @@ final class JoinedRadio: Sendable {
     /// Adds a radio after the others.
     private func add(_ radio: any Radio) {
         // Either the plan is there already, or whoever brings it finds the member.
-        let (member, recovery, before) = state.withLock { state in
+        let (member, recovery, tell) = state.withLock { state in
             let before = Self.merged(state)
             let member = Member(id: state.members.count, radio: radio, scans: ScanBroker(radio: radio))
             state.members.append(member)
             state.infos[member.id] = radio.adapterInfo
             state.chooser.isNow(radio.adapterInfo, member.id)
-            return (member, state.recovery, before)
+            return (member, state.recovery, Self.teller(&state, since: before))
         }
         let adapter = radio.observeAdapter { [weak self] in self?.member(member, isNow: $0) }
         let hearing = member.scans.watch(
@@ -82,22 +90,29 @@ final class JoinedRadio: Sendable {
             state.withLock { $0.symptomObservers[id]?.activities.append(activity) }
         }
         // One that is on already reports no change itself.
-        let observers = state.withLock { Self.merged($0) == before ? [] : $0.observers.all }
-        for observer in observers { observer.send(adapterInfo) }
+        tell()
     }
 
     private func member(_ member: Member, isNow info: AdapterInfo) {
-        let (scan, observers) = state.withLock { state -> (JoinedScan?, [SerialSink<AdapterInfo>]) in
+        let (scan, tell) = state.withLock { state in
             let before = Self.merged(state)
             let wasOn = state.infos[member.id]?.state == .poweredOn
             state.infos[member.id] = info
             state.chooser.isNow(info, member.id)
             let isBack = info.state == .poweredOn && !wasOn
-            let isNews = Self.merged(state) != before
-            return (isBack ? state.scan : nil, isNews ? state.observers.all : [])
+            return (isBack ? state.scan : nil, Self.teller(&state, since: before))
         }
-        for observer in observers { observer.send(adapterInfo) }
+        tell()
         scan?.begin(on: member)
+    }
+
+    /// Counts a change of the common adapter, if there was one; the returned closure tells the observers of it.
+    private static func teller(_ state: inout State, since before: AdapterInfo) -> @Sendable () -> Void {
+        let now = merged(state)
+        guard now != before else { return {} }
+        state.changes += 1
+        let (news, observers) = (News(number: state.changes, info: now), state.observers.all)
+        return { for observer in observers { observer.send(news) } }
     }
 
     // MARK: - The common adapter
@@ -141,13 +156,21 @@ final class JoinedRadio: Sendable {
     }
 
     func observeAdapter(_ events: @escaping @Sendable (AdapterInfo) -> Void) -> RadioActivity {
-        let sink = SerialSink(events)
+        let last = Mutex(-1)
+        let sink = SerialSink<News> { news in
+            let isLater = last.withLock { last in
+                guard news.number > last else { return false }
+                last = news.number
+                return true
+            }
+            if isLater { events(news.info) }
+        }
         // Not in this call, and the present state before any change.
         let first = timeline.schedule(after: .zero) { [weak self] in
             guard let self else { return }
             let now = state.withLock { state in
                 if sink.isOpen { _ = state.observers.add(sink) }
-                return Self.merged(state)
+                return News(number: state.changes, info: Self.merged(state))
             }
             sink.send(now)
         }
