@@ -7,7 +7,7 @@ internal import Synchronization
 final class LinuxScan: Sendable {
     private struct State {
         var way: (any ScanWay)?
-        /// Reports that the adapter can no longer be used, to a scan by HCI.
+        /// Reports that the adapter can no longer be used, to a scan by HCI or by a monitor.
         var watch: RadioActivity?
         var isOver = false
     }
@@ -36,6 +36,9 @@ final class LinuxScan: Sendable {
                 [weak self] in self?.managementFailed($0)
             }
         )
+        // The kernel doesn't send a program the events of its own commands, and keeps a monitor while the adapter is
+        // off; a discovery ends.
+        if !request.isActive { watchAdapter() }
     }
 
     func cancel() {
@@ -100,11 +103,12 @@ final class LinuxScan: Sendable {
     /// `hci_sock_dev_event`.
     private func watchAdapter() {
         let watch = radio.watch.observe { [weak self] in self?.adapterIs($0.state) }
-        let isOver = state.withLock { state in
-            if !state.isOver { state.watch = watch }
-            return state.isOver
+        let isSuperfluous = state.withLock { state in
+            guard !state.isOver, state.watch == nil else { return true }
+            state.watch = watch
+            return false
         }
-        if isOver { watch.cancel() }
+        if isSuperfluous { watch.cancel() }
     }
 
     private func adapterIs(_ now: AdapterInfo.State) {

@@ -207,6 +207,21 @@ import Testing
         #expect(radio.adapterInfo.state == .poweredOff)
     }
 
+    @Test(arguments: [true, false])
+    func `a scan ends when this program itself switches its adapter off`(_ isActive: Bool) async throws {
+        let (kernel, radio) = (run.kernel, try run.radio())
+        let events = FakeRun.Collector<ScanEvent>()
+        let scan = radio.scan(ScanRequest(isActive: isActive)) { events.add($0) }
+        await kernel.idle()
+        try await run.result("switching off") { radio.setPowered(false, result: $0) }
+        // Until all timers have fired.
+        _ = await kernel.run(run.timeline, within: FakeRun.patience) { false }
+        let failures = events.all.compactMap { if case .failed(let error) = $0 { error.code } else { nil } }
+        #expect(failures == [.adapterPoweredOff])
+        scan.cancel()
+        withExtendedLifetime(radio) {}
+    }
+
     @Test func `an adapter that another program is switching is switched on a moment later`() async throws {
         let (kernel, radio) = (run.kernel, try run.radio())
         kernel.with { state in
