@@ -111,6 +111,8 @@ final class RecoveryDriver: Sendable {
             case .noticed, .trying: break
             }
         }
+        // Only a scan shows that the adapter works after all: one whose failure was held continues, or fails.
+        if state.withLock({ $0.machine.isSparing }) { scans.resume() }
         switch output.step {
         case .restartScan?: restartScan()
         case .powerCycle?: powerCycle()

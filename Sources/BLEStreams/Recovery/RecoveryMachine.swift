@@ -85,6 +85,9 @@ struct RecoveryMachine {
     /// Whether a step is in progress now.
     var isStepUnderWay: Bool { if case .curing(_, .underWay) = state { true } else { false } }
 
+    /// Whether a step waits for links that are up.
+    var isSparing: Bool { if case .sparing = state { true } else { false } }
+
     // MARK: - Observations
 
     /// - Parameter missesOthers: whether others than the awaited peers were received before.

@@ -1,6 +1,8 @@
+import BLEProtocol
 import BLERadio
 import BLESimulator
 import BLEStreams
+import RadioDoubles
 import Testing
 
 /// A silent scan beside links that its central has not made: a step that ends links waits for them as for its own.
@@ -57,6 +59,61 @@ import Testing
                 try await bench.time.sleep(for: .seconds(100))
                 try await link.expect(Bench.readOnly, reads: [7])
                 #expect(troubles.all == Self.spared)
+            }
+        }
+    }
+
+    /// An adapter that has another program's link, and whose scans receive what a test says.
+    private final class LinkedRadio: IdleRadio {
+        let timeline: any Timeline
+        let isLinked = true
+        private let scans = Recorder<@Sendable (ScanEvent) -> Void>()
+
+        init(_ timeline: any Timeline) { self.timeline = timeline }
+
+        /// How many scans were begun.
+        var count: Int { scans.all.count }
+
+        /// Tells the last scan.
+        func tell(_ event: ScanEvent) { scans.all.last?(event) }
+
+        func hear() {
+            let peer = BluetoothAddress(rawValue: 0xC000_0000_0001, kind: .random)
+            let data = AdvertisingData(bytes: [2, 1, 6])
+            let time = timeline.wallTime
+            let report = AdvertisingReport(address: peer, rssi: -50, isConnectable: true, data: data, time: time)
+            tell(.reports([report]))
+        }
+
+        func scan(_ request: ScanRequest, events: @escaping @Sendable (ScanEvent) -> Void) -> RadioActivity {
+            scans.add(events)
+            return timeline.schedule(after: .zero) { events(.started) }
+        }
+    }
+
+    @Test func `a scan that fails after its restart goes on while links are spared`() async throws {
+        try await VirtualTime.run(seed: 1) { time in
+            let radio = LinkedRadio(time)
+            let central = try await Central.open(.radio(radio), recovery: Self.plan)
+            let troubles = Recorder<String>()
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    for try await trouble in central.adapterTroubles { troubles.add("\(trouble)") }
+                }
+                group.addTask { for try await _ in central.scan(duplicates: true) {} }
+                try await time.sleep(for: .seconds(1))
+                radio.hear()
+                try await time.sleep(for: .seconds(22))
+                #expect(troubles.all == Self.spared && radio.count == 2)
+                radio.tell(.failed(BLEError(.timedOut, operation: "scan", cause: "the test says so")))
+                try await time.sleep(for: .seconds(1))
+                #expect(radio.count == 2, "whether the restart has helped is awaited")
+                try await time.sleep(for: .seconds(5))
+                #expect(radio.count == 3)
+                radio.hear()
+                try await time.sleep(for: .seconds(1))
+                #expect(troubles.all.last == "the adapter works again after 1 step")
+                group.cancelAll()
             }
         }
     }
