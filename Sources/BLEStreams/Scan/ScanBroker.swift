@@ -217,6 +217,8 @@ final class ScanBroker: Sendable {
             }
             for consumer in consumers { consumer.fail(error) }
             for watcher in watchers { watcher.stopped() }
+            // The handling may have ended meanwhile, and nobody else would tell of the failure.
+            if isHeld, !state.withLock({ $0.isHeld })(), state.withLock({ $0.heldError != nil }) { giveUp() }
         }
     }
 

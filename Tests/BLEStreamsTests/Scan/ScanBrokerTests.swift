@@ -68,6 +68,23 @@ import Testing
         for leave in leaving { leave() }
     }
 
+    @Test func `a failure is told though its handling ends just as it comes`() {
+        let radio = NotedRadio()
+        let broker = ScanBroker(radio: radio)
+        let (failures, questions) = (Recorder<BluetoothUUID?>(), Recorder<Bool>())
+        broker.holdFailures { [weak broker] in
+            questions.add(true)
+            guard questions.all.count == 1 else { return false }
+            // What another thread does between the answer and what follows from it.
+            broker?.giveUp()
+            return true
+        }
+        let leave = add([.battery], to: broker, failures)
+        radio.fail(scan: 0)
+        #expect(failures.all == [.battery])
+        leave()
+    }
+
     /// A radio that, like an adapter, scans once at a time, and tells a test that it is about to begin or has ended.
     private final class SingleRadio: IdleRadio {
         private struct State {
