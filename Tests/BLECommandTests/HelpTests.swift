@@ -82,6 +82,9 @@ import Testing
             #expect(try await completed("adapter", "cy") == ["cycle"])
             #expect(try await completed("help", "adv") == ["advertise"])
             #expect(try await completed("read", "x", "--secure", "auth") == ["authenticated"])
+            #expect(try await completed("serve", "--access", "") == ["open", "encrypted", "authenticated"])
+            #expect(try await completed("serve", "--profile", "he") == ["heart-rate"])
+            #expect(try await completed("pair", "x", "--claim", "") == ["display", "yes-no", "keyboard"])
             let start = String(script.path.dropLast(4))
             #expect(try await completed("update", "x", start) == [script.path])
             #expect(try await completed("--vers") == ["--version"])
@@ -96,6 +99,7 @@ import Testing
             #expect(text.contains("'\(name):") && text.contains("            \(name)) _arguments"))
         }
         #expect(text.contains("--passkey=["))
+        #expect(text.contains(":LEVEL:(open encrypted authenticated)"))
         let wrong = try await CommandRun.run("completions", "fish", simulated: false)
         #expect(wrong.status == 2 && wrong.complaint.contains("bash or zsh"))
     }

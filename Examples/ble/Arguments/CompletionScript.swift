@@ -1,3 +1,5 @@
+import BLEStreams
+
 /// Completion scripts for shells, generated from the tables of commands and options.
 enum CompletionScript {
     /// What an option's value can be completed with.
@@ -8,11 +10,18 @@ enum CompletionScript {
         case nothing
     }
 
-    private static func completion(of value: String) -> Completion {
+    private static func completion(of option: Option, _ value: String) -> Completion {
         if value.contains("FILE") || value == "FOLDER" { return .files }
+        // Others have values of the same name.
+        switch option.name {
+        case "secure": return .words(LinkSecurity.Level.allCases.map(\.rawValue))
+        case "access": return .words(AccessRequirement.levels)
+        case "claim": return .words(PairingClaim.allCases.map(\.rawValue))
+        case "profile": return .words(servedProfiles.map { $0.name })
+        default: break
+        }
         switch value {
         case "hciN": return .adapters
-        case "LEVEL": return .words(["encrypted", "authenticated", "secureConnections"])
         case "WHAT": return .words(["fast", "balanced", "lowPower"])
         case "MODE": return .words(["upload", "test", "confirm", "testAndConfirm"])
         default: return .nothing
@@ -41,7 +50,7 @@ enum CompletionScript {
         }
         let valued = Set(
             (commands.flatMap { $0.options } + Option.common).compactMap { option in
-                option.value.map { "        --\(option.name)) \(bashValue($0)) ;;" }
+                option.value.map { "        --\(option.name)) \(bashValue(option, $0)) ;;" }
             }
         )
         return """
@@ -73,8 +82,8 @@ enum CompletionScript {
             """
     }
 
-    private static func bashValue(_ value: String) -> String {
-        switch completion(of: value) {
+    private static func bashValue(_ option: Option, _ value: String) -> String {
+        switch completion(of: option, value) {
         case .files: "COMPREPLY=($(compgen -f -- \"$current\")); return"
         case .adapters:
             "COMPREPLY=($(compgen -W \"all $(ls /sys/class/bluetooth 2>/dev/null)\" -- \"$current\")); return"
@@ -126,7 +135,7 @@ enum CompletionScript {
         text += "[\(option.help.replacing("[", with: "(").replacing("]", with: ")"))]"
         if let value = option.value {
             text += ":\(value.replacing(":", with: " ")):"
-            switch completion(of: value) {
+            switch completion(of: option, value) {
             case .files: text += "_files"
             case .adapters: text += "(all $(ls /sys/class/bluetooth 2>/dev/null))"
             case .words(let words): text += "(\(words.joined(separator: " ")))"
