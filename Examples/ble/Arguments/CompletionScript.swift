@@ -53,14 +53,22 @@ enum CompletionScript {
                 option.value.map { "        --\(option.name)) \(bashValue(option, $0)) ;;" }
             }
         )
+        let valuedBefore = Option.common.filter { $0.value != nil }.map { "--\($0.name)" }.joined(separator: "|")
         return """
             # Completes `ble` in bash: source it, or put it where bash-completion looks.
             _ble() {
                 local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}
-                local command= word options words files
+                local command= value= word options words files
                 COMPREPLY=()
+                # bash splits --adapter=hci0 into three words.
+                [ "$previous" != = ] || previous=${COMP_WORDS[COMP_CWORD-2]}
                 for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
-                    case $word in -*) ;; *) command=$word; break ;; esac
+                    case $value$word in
+                        =|yes=|\(valuedBefore)) value=yes ;;
+                        yes*) value= ;;
+                        -*) ;;
+                        *) command=$word; break ;;
+                    esac
                 done
                 case $previous in
             \(valued.sorted().joined(separator: "\n"))
