@@ -37,6 +37,7 @@ struct Bonds: Command {
         folder = arguments.last("folder")
         if folder == "" { throw UsageError("--folder needs the name of a folder") }
         replaces = arguments.has("replace")
+        if words.first == "" { throw UsageError("FILE needs the name of a file") }
         switch word {
         case nil: action = .list
         case "export"?:

@@ -29,6 +29,7 @@ struct Update: Command {
         let words = try arguments.parameters(Self.parameters)
         peripheral = try PeripheralName(words[0])
         path = words[1]
+        if path.isEmpty { throw UsageError("FILE needs the name of a file") }
         limit = try arguments.seconds("timeout")
         var model: UInt16?
         if let text = arguments.last("model") {
