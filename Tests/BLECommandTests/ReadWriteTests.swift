@@ -110,6 +110,7 @@ import Testing
     @Test(arguments: [
         (["read", Demo.heartRate, Demo.unknown], "ble info"),
         (["read", Demo.heartRate, "0x0fff"], "Invalid Handle"),
+        (["read", Demo.heartRate, "0x2A38"], "a UUID, write it without 0x"),
         (["read", Demo.heartRate, Demo.measurement], "notify"),
         (["read", Demo.values, Demo.encrypted], "Pair"),
         (["read", Demo.trouble, Demo.silent, "--timeout", "1"], "timed out"),

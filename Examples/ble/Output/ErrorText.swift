@@ -34,6 +34,12 @@ extension BLEError {
             ("Pass answers that can enter a passkey or compare numbers", "Run this at a terminal, or with --passkey"),
             ("Set LocalPeripheral.pairing to the answers", "Run `ble serve` at a terminal, or with --passkey"),
             ("a peripheral whose LocalPeripheral.pairing is nil", "`ble serve --no-pairing`"),
+            (
+                // 0x2A38 is how many people write a UUID.
+                "Check the handle: Link.discover() finds those that the peripheral has now.",
+                "Check the handle: `ble info \(address)` finds those that the peripheral has now. "
+                    + "If you meant a UUID, write it without 0x."
+            ),
             ("Link.discover()", "`ble info \(address)`"),
             ("Link.pair()", "`ble pair \(address)`"),
             ("Pass the answers to Link.pair(answers:)", "Run `ble pair \(address)` at a terminal, or with --passkey"),
