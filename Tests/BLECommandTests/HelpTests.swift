@@ -55,6 +55,8 @@ import Testing
         for option in ["secure", "plot", "passkey", "version", "just\\-works"] {
             #expect(text.contains("\\-\\-\(option)"))
         }
+        // Stopping a service sends SIGTERM, after which the status is not 0.
+        #expect(text.contains("SuccessExitStatus=130"))
         let requests = [".TH", ".SH", ".SS", ".TP", ".PP", ".B", ".I", ".BR"]
         for line in manual.output where line.hasPrefix(".") || line.hasPrefix("'") {
             #expect(requests.contains(String(line.prefix { $0 != " " })), "\(line)")

@@ -40,7 +40,9 @@ enum Manual {
             incorrect usage
             .TP
             .B 130
-            an interruption by Ctrl\\-C or a signal, after which the radio was cleaned up
+            an interruption by Ctrl\\-C or a signal, after which the radio was cleaned up; a service of systemd needs
+            .BR SuccessExitStatus=130 ,
+            or it counts as failed when it is stopped
             .SH FILES
             .TP
             .I $XDG_STATE_HOME/blestreams
