@@ -32,6 +32,8 @@ import Testing
             let written = try await run("write", Demo.values, Demo.short, "c0ffee", in: folder)
             let read = try await run("read", Demo.values, Demo.short, "--raw", in: folder)
             #expect(written.status == 0 && read.output == ["c0ffee"])
+            // The option that was given is the one to omit.
+            #expect(written.complaint.contains("omit --simulation to"), "\(written.complaint)")
             let elsewhere = try await CommandRun.run("read", Demo.values, Demo.short, "--raw")
             #expect(elsewhere.output == ["0102030405"])
         }

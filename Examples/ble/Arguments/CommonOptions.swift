@@ -23,6 +23,9 @@ struct CommonOptions: Sendable {
     /// Where the simulated devices store what they remember; `nil`: nowhere.
     let simulation: String?
 
+    /// The option that replaces the adapter, if one does.
+    var simulatingOption: String { simulation == nil ? "--simulated" : "--simulation" }
+
     /// Whether results are JSON objects.
     let isJSON: Bool
 
@@ -58,8 +61,7 @@ struct CommonOptions: Sendable {
         isVerbose = arguments.has("verbose")
         if simulation == "" { throw UsageError("--simulation needs the name of a folder") }
         if let adapter {
-            let option = simulation == nil ? "--simulated" : "--simulation"
-            guard !isSimulated else { throw UsageError("--adapter and \(option) exclude each other") }
+            guard !isSimulated else { throw UsageError("--adapter and \(simulatingOption) exclude each other") }
             let number = adapter.dropFirst(3)
             let isName =
                 adapter.hasPrefix("hci") && !number.isEmpty && number.utf8.allSatisfy { (48...57).contains($0) }

@@ -127,7 +127,10 @@ struct CommandEnvironment: Sendable {
         guard options.isSimulated else {
             return try await body(options.choice)
         }
-        log.say("this is a simulation; omit --simulated to use a Bluetooth adapter, or select one with --adapter hci0")
+        log.say(
+            "this is a simulation; omit \(options.simulatingOption) to use a Bluetooth adapter, or select one with "
+                + "--adapter hci0"
+        )
         try await DemoAir.run(in: options.simulation, visitor: visitor, body)
     }
 
