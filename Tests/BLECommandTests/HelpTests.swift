@@ -93,6 +93,11 @@ import Testing
             #expect(try await completed("pair", "x", "--claim", "") == ["display", "yes-no", "keyboard"])
             let start = String(script.path.dropLast(4))
             #expect(try await completed("update", "x", start) == [script.path])
+            let spaced = folder.appending(path: "my image.bin")
+            try Data().write(to: spaced)
+            let beginning = String(spaced.path.dropLast(10))
+            #expect(try await completed("update", "x", beginning) == [spaced.path])
+            #expect(try await completed("verify", "x", "--database", beginning) == [spaced.path])
             #expect(try await completed("--vers") == ["--version"])
         }
     }

@@ -82,7 +82,8 @@ enum CompletionScript {
                     COMPREPLY=($(compgen -W "$options" -- "$current"))
                 else
                     COMPREPLY=($(compgen -W "$words" -- "$current"))
-                    [ -z "$files" ] || COMPREPLY+=($(compgen -f -- "$current"))
+                    # A line each: their names may contain spaces.
+                    [ -z "$files" ] || mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(compgen -f -- "$current")
                 fi
             }
             complete -o filenames -F _ble ble
@@ -92,7 +93,7 @@ enum CompletionScript {
 
     private static func bashValue(_ option: Option, _ value: String) -> String {
         switch completion(of: option, value) {
-        case .files: "COMPREPLY=($(compgen -f -- \"$current\")); return"
+        case .files: "mapfile -t COMPREPLY < <(compgen -f -- \"$current\"); return"
         case .adapters:
             "COMPREPLY=($(compgen -W \"all $(ls /sys/class/bluetooth 2>/dev/null)\" -- \"$current\")); return"
         case .words(let words): "COMPREPLY=($(compgen -W \"\(words.joined(separator: " "))\" -- \"$current\")); return"
