@@ -74,11 +74,12 @@ final class ManagementSocket: Sendable {
     /// Sends a command in its turn; the closure is called once, on the loop's thread.
     ///
     /// - Parameter index: the adapter that it is for; `nil`: this one.
+    @discardableResult
     func submit<Command: ManagementCommand>(
         _ command: Command,
         index: ManagementIndex? = nil,
         answer: @escaping @Sendable (Result<Command.Response, ManagementFailure>) -> Void
-    ) {
+    ) -> ManagementClient.RequestID {
         // The socket stays open until it has its answers: a command that is waiting its turn is still sent.
         submit(command, index: index ?? self.index) { [self] outcome in
             withExtendedLifetime(self) { answer(ManagementFailure.result(of: Command.self, outcome)) }
@@ -112,21 +113,34 @@ final class ManagementSocket: Sendable {
         }
     }
 
+    @discardableResult
     private func submit<Command: ManagementCommand>(
         _ command: Command,
         index: ManagementIndex,
         call: @escaping Answer
-    ) {
-        let actions = state.withLock { state in
+    ) -> ManagementClient.RequestID {
+        let (id, actions) = state.withLock { state in
             let (id, output) = state.client.submit(command, index: index)
             state.answers[id] = (Command.opcode, call)
             var actions: [Action] = []
             perform(output, &state, &actions)
-            return actions
+            return (id, actions)
         }
         reading.hurry(socket)
         // Not here: the caller may hold a lock that the closure needs.
         if !actions.isEmpty { loop.enqueue { self.carryOut(actions) } }
+        return id
+    }
+
+    /// Waits no longer for the answer of a command, which is known to be lost; its closure is not called.
+    func answerIsLost(_ id: ManagementClient.RequestID) {
+        let actions = state.withLock { state in
+            state.answers[id] = nil
+            var actions: [Action] = []
+            perform(state.client.answerIsLost(id), &state, &actions)
+            return actions
+        }
+        loop.enqueue { self.carryOut(actions) }
     }
 
     /// Calls the closure, on the loop's thread, once every command is answered, including those that follow from the

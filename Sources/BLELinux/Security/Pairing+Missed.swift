@@ -62,7 +62,9 @@ extension Pairing {
                 (state.isUnderWay, state.isAwaited) = (false, false)
                 return true
             }
-            if isUnseen { endUnseen() }
+            guard isUnseen else { return }
+            if let command = state.withLock({ $0.command }) { management.answerIsLost(command) }
+            endUnseen()
         }
     }
 

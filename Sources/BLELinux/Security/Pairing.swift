@@ -14,6 +14,8 @@ final class Pairing: Sendable {
         var isUnderWay = false
         /// Whether the kernel's answer to the command is to come.
         var isAwaited = false
+        /// The command, once it is submitted.
+        var command: ManagementClient.RequestID?
         var isOver = false
         /// Whether events were lost since the command was sent: keys, questions and the answer may be among them.
         var hasMissedEvents = false
@@ -104,8 +106,8 @@ final class Pairing: Sendable {
             return !state.isOver
         }
         guard mayBegin else { return }
-        management.submit(ManagementPairDevice(ManagementAddress(peer), capability: .init(interview.capability))) {
-            [self] answer in
+        let command = ManagementPairDevice(ManagementAddress(peer), capability: .init(interview.capability))
+        let id = management.submit(command) { [self] answer in
             let (isOver, isEnding, lacksKeys) = state.withLock { state in
                 (state.isUnderWay, state.isAwaited) = (false, false)
                 if case .success(let response) = answer { state.made = response.address.lowEnergy ?? peer }
@@ -121,6 +123,7 @@ final class Pairing: Sendable {
             case .failure(let failure): fail(failure)
             }
         }
+        state.withLock { $0.command = id }
     }
 
     /// Keeps the link up until bluetoothd has tried to inspect the new bond's services, which it can't while the link

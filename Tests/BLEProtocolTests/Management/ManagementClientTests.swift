@@ -157,6 +157,20 @@ import Testing
         #expect(client.received(complete(.readInformation, hci0)).completed.map(\.id) == [second])
     }
 
+    @Test func `an answer that another command shows to be lost keeps no place in the order`() {
+        var client = Client()
+        let command = ManagementPairDevice(peer, capability: .displayYesNo)
+        let (first, sent) = client.submit(command, index: hci0)
+        client.missedDatagrams()
+        let lost = client.answerIsLost(first)
+        #expect(sent.send.map(\.id) == [first])
+        #expect(lost == Client.Output(timers: [.cancel(first)]))
+        let (second, _) = client.submit(command, index: hci0)
+        let answer = client.received(complete(.pairDevice, hci0))
+        #expect(answer.completed.map(\.id) == [second])
+        #expect(client.answerIsLost(first) == Client.Output())
+    }
+
     @Test func `an answer that is taken for one that was lost costs its own command alone`() {
         var client = Client()
         let (first, _) = client.submit(ManagementUserConfirmationReply(peer), index: hci0)

@@ -94,6 +94,17 @@ package struct ManagementClient: ~Copyable, Sendable {
         for place in sent.indices { sent[place].mayBeLost = true }
     }
 
+    /// The answer of a command is known to be lost, by what the kernel has answered to another one. It keeps no place in
+    /// the order, in which a later command's answer would be taken for its own; no completion follows.
+    package mutating func answerIsLost(_ id: RequestID) -> Output {
+        var output = Output()
+        guard let place = sent.firstIndex(where: { $0.id == id }) else { return output }
+        let request = sent.remove(at: place)
+        if request.state != .expired { output.timers.append(.cancel(id)) }
+        release(request, &output)
+        return output
+    }
+
     /// The socket refused a command that was returned in `send`: the kernel has not received it.
     package mutating func sendFailed(_ id: RequestID) -> Output {
         var output = Output()
