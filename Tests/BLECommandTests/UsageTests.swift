@@ -103,7 +103,7 @@ import Testing
         (["help", "scan", "--json"], "--json"),
         (["--json", "help", "--schema"], "--json"),
         (["completions", "bash", "--json"], "--json"),
-    ])
+    ] as [([String], String)])
     func `a wrong call is refused with status 2 and names the culprit`(
         _ arguments: [String],
         _ culprit: String
