@@ -85,6 +85,7 @@ import Testing
             #expect(try await completed("--adapter", "=", "hci0", "scan", "--dup") == ["--duplicates"])
             #expect(try await completed("--simulation", "read", "--json", "no") == ["notify"])
             #expect(try await completed("read", "x", "--secure", "=", "auth") == ["authenticated"])
+            #expect(try await completed("serve", "--access", "=") == ["open", "encrypted", "authenticated"])
             #expect(try await completed("adapter", "cy") == ["cycle"])
             #expect(try await completed("help", "adv") == ["advertise"])
             #expect(try await completed("read", "x", "--secure", "auth") == ["authenticated"])

@@ -62,6 +62,7 @@ enum CompletionScript {
                 COMPREPLY=()
                 # bash splits --adapter=hci0 into three words.
                 [ "$previous" != = ] || previous=${COMP_WORDS[COMP_CWORD-2]}
+                [ "$current" != = ] || current=
                 for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
                     case $value$word in
                         =|yes=|\(valuedBefore)) value=yes ;;
