@@ -132,4 +132,16 @@ extension [LocalService] {
         for characteristic in lazy.flatMap(\.characteristics) { closures[characteristic.id] = characteristic.closures }
         return closures
     }
+
+    /// The same services without their closures, for the database: each central keeps the database, and a closure may
+    /// keep the centrals that it was called for.
+    var withoutClosures: [LocalService] {
+        map { service in
+            var service = service
+            for index in service.characteristics.indices {
+                service.characteristics[index].answers = service.characteristics[index].answers?.withoutClosures
+            }
+            return service
+        }
+    }
 }

@@ -61,7 +61,7 @@ public final class PeripheralServer: Sendable {
         warning: @escaping PeerStore.Warning
     ) throws {
         let services = try description.allServices(description.services, operation: "serve")
-        database = SharedDatabase(AttributeDatabase(services: services))
+        database = SharedDatabase(AttributeDatabase(services: services.withoutClosures))
         advertised = ServedAdvertisement(description.declaration)
         self.description = description
         self.radio = radio
@@ -226,7 +226,7 @@ public final class PeripheralServer: Sendable {
         let all = try description.allServices(services, operation: "replace services")
         let (isDifferent, former) = database.withLock { database in
             let former = database.characteristics
-            return (database.replaceServices(all), former)
+            return (database.replaceServices(all.withoutClosures), former)
         }
         contents.withLock { $0.closures = all.closures }
         guard isDifferent else { return false }

@@ -7,13 +7,18 @@ package struct LocalAnswers: Sendable {
     package let computesValue: Bool
     /// Whether a closure judges what is written.
     package let judgesWrites: Bool
-    /// The closures, in the form in which whoever calls them keeps them.
-    package let closures: any Sendable
+    /// The closures, in the form in which whoever calls them keeps them; `nil` where they are kept elsewhere.
+    package let closures: (any Sendable)?
 
-    package init(computesValue: Bool, judgesWrites: Bool, closures: any Sendable) {
+    package init(computesValue: Bool, judgesWrites: Bool, closures: (any Sendable)?) {
         self.computesValue = computesValue
         self.judgesWrites = judgesWrites
         self.closures = closures
+    }
+
+    /// What the closures are for, without them.
+    package var withoutClosures: LocalAnswers {
+        LocalAnswers(computesValue: computesValue, judgesWrites: judgesWrites, closures: nil)
     }
 }
 
