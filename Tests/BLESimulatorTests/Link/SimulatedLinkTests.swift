@@ -53,6 +53,9 @@ private func read(_ handle: UInt8) -> [UInt8] { [0x0A, handle, 0] }
             try await time.sleep(for: .seconds(1))
             #expect(depth.values.count >= 2000)
             #expect(zip(depth.values, 0...).allSatisfy { $0 == ($1 % 2 == 0 ? 1 : -1) })
+            // Its receivers have the link, and so the air, for as long as it is up.
+            near.disconnect()
+            try await time.sleep(for: .seconds(1))
             withExtendedLifetime((link, listener, advertisement, attempt)) {}
         }
     }

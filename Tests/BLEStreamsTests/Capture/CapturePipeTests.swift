@@ -62,6 +62,7 @@ import Testing
         let reader = try pipe.reader()
         let capture = try TrafficCapture(file: pipe.path, patience: .milliseconds(100))
         let link = FakeLink(answers: [])
+        defer { link.end() }
         let captured = try #require(await CaptureRadio(FakeRadio(link), capture: capture).link())
         captured.start(Listener())
         // More than a pipe holds.

@@ -137,6 +137,7 @@ import Testing
     @Test func `an answer that comes while its request is being sent stands behind it`() async throws {
         try await withCapture { capture, path in
             let link = FakeLink(answers: [.sent])
+            defer { link.end() }
             let captured = try #require(await CaptureRadio(FakeRadio(link), capture: capture).link())
             let receiver = Listener()
             captured.start(receiver)
@@ -155,6 +156,7 @@ import Testing
     @Test func `PDUs that the kernel dropped are noted where they would stand`() async throws {
         try await withCapture { capture, path in
             let link = FakeLink(answers: [])
+            defer { link.end() }
             let captured = try #require(await CaptureRadio(FakeRadio(link), capture: capture).link())
             let receiver = Listener()
             captured.start(receiver)
@@ -174,6 +176,7 @@ import Testing
     {
         try await withCapture { capture, path in
             let link = FakeLink(answers: [])
+            defer { link.end() }
             let captured = try #require(await CaptureRadio(FakeRadio(link), capture: capture).link())
             captured.start(Listener())
             link.receive([0x1B, 1, 0, 8])
@@ -215,6 +218,7 @@ import Testing
         let disk = SlowDisk(open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC))
         let capture = try TrafficCapture(file: path)
         let link = FakeLink(answers: [])
+        defer { link.end() }
         let captured = try #require(await CaptureRadio(FakeRadio(link), capture: capture).link())
         let receiver = Listener()
         captured.start(receiver)

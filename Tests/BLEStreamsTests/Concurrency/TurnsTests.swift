@@ -84,6 +84,12 @@ import Testing
             #expect(revoked.all == [0, 1], "a turn is left alone for its time")
             try await pass(.milliseconds(20))
             #expect(granted.all == [0, 1, 2, 3, 4] && revoked.all == [0, 1, 2])
+            // Those who have their turns still hold what holds them.
+            let left = leaving.withLock { leaving in
+                defer { leaving = [:] }
+                return leaving
+            }
+            for leave in left.values { leave() }
         }
     }
 

@@ -285,8 +285,10 @@ import Testing
             adds.add(add)
             return RadioActivity {}
         }
-        let radio = AppearingRadio { joined.recover(by: RecoveryPlan()) }
-        for add in adds.all { add(radio) }
+        let radio = AppearingRadio { [weak joined] in joined?.recover(by: RecoveryPlan()) }
+        withExtendedLifetime(joined) {
+            for add in adds.all { add(radio) }
+        }
         #expect(radio.symptomObservers.all.count == 1)
     }
 }

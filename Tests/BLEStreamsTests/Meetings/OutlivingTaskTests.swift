@@ -66,6 +66,7 @@ import Testing
     {
         try await Bench.run { bench in
             let (known, workers) = (Recorder<Session>(), Recorder<Worker>())
+            defer { known.forget() }
             let session = bench.central.session(Session.Plan(bench.peripheral)) { _ in
                 guard let session = known.all.first else { return }
                 workers.add(

@@ -99,6 +99,7 @@ import Testing
     @Test func `the first steps on a link that disconnect the session don't hang`() async throws {
         try await Bench.run { bench in
             let known = Holder()
+            defer { known.set(nil) }
             let session = bench.central.session(Session.Plan(bench.peripheral)) { _ in
                 await known.session?.disconnect()
             }
@@ -116,6 +117,7 @@ import Testing
     @Test func `the first steps on a link that remove the session from its fleet don't hang`() async throws {
         try await Bench.run { bench in
             let known = Holder()
+            defer { known.set(nil) }
             try await bench.central.withFleet { fleet in
                 let session = fleet.add(Session.Plan(bench.peripheral)) { _ in
                     if let session = known.session { await fleet.remove(session) }
@@ -180,5 +182,12 @@ private final class Holder: Sendable {
 
     var session: Session? { known.withLock { $0 } }
 
-    func set(_ session: Session) { known.withLock { $0 = session } }
+    /// `nil` at the end: the first steps of a session have the holder.
+    func set(_ session: Session?) {
+        let former = known.withLock { known in
+            defer { known = session }
+            return known
+        }
+        withExtendedLifetime(former) {}
+    }
 }

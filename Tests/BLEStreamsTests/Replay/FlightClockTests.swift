@@ -63,6 +63,7 @@ import Testing
     @Test func `what is received ages by the same clock, whatever the kernel's time of it`() async throws {
         let (timeline, recorder) = (SetTimeline(), FlightRecorder(keeping: .seconds(300)))
         let link = FakeLink(answers: [])
+        defer { link.end() }
         let choice = AdapterChoice.radio(FakeRadio(link, on: timeline)).recorded(by: recorder)
         let radio = try choice.makeRadio()
         let recorded = try #require(await radio.link())

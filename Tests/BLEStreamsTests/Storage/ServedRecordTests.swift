@@ -9,11 +9,13 @@ import Testing
 /// What is stored of a central's subscriptions, from one bond to the next.
 @Suite struct ServedRecordTests {
     private static let central = BluetoothAddress(rawValue: 0xC4F2_171A_1DBB, kind: .random)
-    private static let served = ServedRecord(
-        databaseHash: Data(repeating: 7, count: 16),
-        configurations: [ServedRecord.Configuration(valueHandle: 8, value: 2)],
-        features: 1
-    )
+    private static var served: ServedRecord {
+        ServedRecord(
+            databaseHash: Data(repeating: 7, count: 16),
+            configurations: [ServedRecord.Configuration(valueHandle: 8, value: 2)],
+            features: 1
+        )
+    }
 
     /// A store with a bond, and with what its central has configured.
     private static func store() -> PeerStore {

@@ -45,7 +45,11 @@ final class FakeLink: ATTLink {
 
     func drop(_ count: Int) { state.withLock { $0.receiver }?.linkDropped(count) }
 
-    func end() { state.withLock { $0.receiver }?.linkEnded(DisconnectReason(.closedByPeer)) }
+    /// Ends it, and lets its receiver go as every link does: the receiver has the link.
+    func end() {
+        let (receiver, _) = state.withLock { ($0.receiver.take(), $0.whileSending.take()) }
+        receiver?.linkEnded(DisconnectReason(.closedByPeer))
+    }
 }
 
 /// A radio that connects to one link at once.
