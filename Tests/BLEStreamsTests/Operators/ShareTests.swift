@@ -148,11 +148,13 @@ import Testing
             return {}
         }.share()
         let (isDue, waits, wasWoken) = (Flag(), Flag(), Flag())
+        // Set by the closure, which is called on this thread.
+        nonisolated(unsafe) var late: Cursor<Int>?
         // Joins when the first one is woken, which has the upstream then; polls, finds nothing, and waits.
         let join: @Sendable () -> Void = {
             guard isDue.isSet, !waits.isSet else { return }
-            let late = shared.open(Waker { if waits.isSet { wasWoken.set() } })
-            if case .pending? = try? late.poll() { waits.set() }
+            late = shared.open(Waker { if waits.isSet { wasWoken.set() } })
+            if case .pending? = try? late?.poll() { waits.set() }
         }
         let first = shared.open(Waker(join))
         guard case .pending = try first.poll() else {
@@ -168,5 +170,6 @@ import Testing
         // The first one may be busy with it for long, and the second element is there.
         #expect(waits.isSet && wasWoken.isSet)
         first.close()
+        late?.close()
     }
 }
