@@ -8,11 +8,10 @@ internal import Synchronization
 /// replaces the previous one, of any program, and no command adds to it. So, depending on what is known:
 ///
 /// 1. If debugfs shows what the kernel has (to root), ours are added to it: no program loses a key, not even one that
-///    is
-/// made meanwhile, and keys that bluetoothd has removed by its own list are put back. Other keys of the same peer stay:
-/// the program that gave them has paired since, or believes so, and only the peer knows which keys are valid.
+///    is made meanwhile, and keys that bluetoothd has removed by its own list are put back. Other keys of the same peer
+///    stay: the program that gave them has paired since, or believes so, and only the peer knows which keys are valid.
 /// 2. Otherwise the list is ours only if bluetoothd is known not to run, from the processes or from the system bus, and
-/// no other program of this library has set it, according to ``KeyClaim``.
+///    no other program of this library has set it, according to ``KeyClaim``.
 /// 3. Otherwise nothing is loaded, and the result says whose the list is: ``KeyObstacle``.
 final class KernelKeys: Sendable {
     private struct State {
