@@ -71,8 +71,8 @@ public final class LinuxRadio: Radio {
     /// in.
     ///
     /// - Throws: ``BLEError/Code/unsupportedSystem`` if the kernel has no Bluetooth, ``BLEError/Code/permissionDenied``
-    ///   if the system doesn't let this program open Bluetooth sockets, ``BLEError/Code/systemFailure`` if something has
-    ///   run out, such as descriptors.
+    ///   if the system doesn't let this program open Bluetooth sockets, ``BLEError/Code/systemFailure`` if something
+    ///   has run out, such as descriptors.
     public convenience init(address: BluetoothAddress) throws(BLEError) {
         try self.init(on: LinuxAdapter(at: address, of: .ofThisMachine), timeline: RealTimeline())
     }

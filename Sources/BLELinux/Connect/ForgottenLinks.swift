@@ -90,8 +90,10 @@ final class ForgottenLinks: Sendable {
         }
     }
 
-    /// Waits for the end of what the kernel has asked the controller for, if it has, and then tries again. That needs no
-    /// patience: the links that were forgotten by then were reported long before that end.
+    /// If the kernel has asked the controller for a link, waits for the end of that, and then compares again, at once:
+    /// the links that the kernel has forgotten by now were reported long before that end.
+    ///
+    /// - Returns: whether it waits.
     private func waitsForAttempt() -> Bool {
         let wait = monitor.observeAttempt { [weak self] in
             guard let self else { return }

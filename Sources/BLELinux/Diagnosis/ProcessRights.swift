@@ -61,8 +61,8 @@ struct ProcessRights: Hashable, Sendable {
                 + "[Service] (and to CapabilityBoundingSet=, if it is set), then \"sudo systemctl restart \(unit)\"."
         case .container:
             let option = "--cap-add=\(name.uppercased().dropFirst(4))"
-            return "Start the container with \(option), by a Docker or podman that runs as root; in it, run "
-                + "the program as root, or give it the capability in the image: \"setcap '\(name)+ep' \(program.word)\"."
+            return "Start the container with \(option), by a Docker or podman that runs as root; in it, run the "
+                + "program as root, or give it the capability in the image: \"setcap '\(name)+ep' \(program.word)\"."
         }
     }
 }

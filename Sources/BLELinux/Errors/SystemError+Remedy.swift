@@ -23,7 +23,8 @@ extension SystemError {
         return switch self {
         case .wouldBlock: "Try again; raise the limit of threads (ulimit -u, TasksMax=) if it happens each time."
         case .notPermitted, .accessDenied:
-            "Check what the service or container may do: its capabilities, RestrictAddressFamilies, its seccomp profile."
+            "Check what the service or container may do: its capabilities, RestrictAddressFamilies, its seccomp "
+                + "profile."
         case .noDevice: "Check that the adapter is plugged in, then try again."
         default: "Try again; search the kernel's messages (dmesg) for \"Bluetooth\" if it happens each time."
         }

@@ -15,7 +15,8 @@ extension FileDescriptor {
     /// Throws what keeps this program from sending the HCI commands of a scan, as far as the kernel shows without a
     /// command being sent: Linux 6.1 mistakes the end of any command for that of a connection being made.
     static func checkScanningByHCI(on kernel: Kernel) throws(SystemError) {
-        // Requires the same capability, CAP_NET_RAW. What is copied to the socket until it is closed is dropped with it.
+        // Requires the same capability, CAP_NET_RAW. What is copied to the socket until it is closed is dropped with
+        // it.
         try hciSocket(of: kernel).bind(to: .monitor)
     }
 
