@@ -14,10 +14,10 @@ public final class AdapterRoster: Sendable {
     private let loop: EventLoop
     private let management: ManagementSocket
     private let radios = Mutex<[LinuxRadio]>([])
-    /// Until the adapters are looked at again, because something had run out.
+    /// The timer of the next look at the adapters, after one for which something had run out.
     private let patience = Mutex<RadioActivity?>(nil)
 
-    /// How long that takes.
+    /// How long after such a look the next one follows.
     private static let interval = Duration.seconds(1)
 
     /// Begins to watch the adapters.
@@ -25,7 +25,8 @@ public final class AdapterRoster: Sendable {
     /// - Parameter mayBeMissing: whether the first adapter may appear later.
     /// - Throws: ``BLEError/Code/adapterNotFound`` if there is none and one is required,
     ///   ``BLEError/Code/unsupportedSystem`` without Bluetooth in the kernel, ``BLEError/Code/permissionDenied`` if the
-    ///   system doesn't let this program open Bluetooth sockets.
+    ///   system doesn't let this program open Bluetooth sockets, ``BLEError/Code/systemFailure`` if something has run
+    ///   out, such as descriptors.
     public convenience init(mayBeMissing: Bool) throws(BLEError) {
         try self.init(mayBeMissing: mayBeMissing, on: .ofThisMachine, timeline: RealTimeline())
     }
@@ -50,8 +51,8 @@ public final class AdapterRoster: Sendable {
     deinit { patience.withLock { $0 }?.cancel() }
 
     /// Calls the closure with the radio of each present adapter, before this returns, and later with that of each new
-    /// one, until the activity is cancelled. One that can't be opened since something has run out, such as descriptors,
-    /// is tried again every second.
+    /// one, until the activity is cancelled. An adapter that can't be opened because something has run out, such as
+    /// descriptors, is tried again every second.
     ///
     /// - Parameter add: called once for each adapter; later on the roster's own thread.
     public func observe(_ add: @escaping @Sendable (LinuxRadio) -> Void) -> RadioActivity {
