@@ -131,7 +131,8 @@ extension BLEError {
             .adapterNotReady,
             operation: "set privacy",
             object: adapter,
-            cause: "there is no key for the address \(address): the adapter was plugged in, or got it, a moment ago",
+            cause: "there is no key for the address \(address): the adapter was plugged in, or got that address, a "
+                + "moment ago",
             remedy: "Try again."
         )
     }

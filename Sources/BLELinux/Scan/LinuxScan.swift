@@ -132,7 +132,7 @@ final class LinuxScan: Sendable {
                     remedy: "Switch the adapter off and on with `Central.powerCycle()`."
                 )
             )
-        // With the permission for the first way there would be no more of it.
+        // The other error asks for a permission, which would not help against a shortage.
         case .system(let error) where error.isShortage:
             let call = "scanning by a raw HCI socket"
             finish(.system(error, call: call, operation: "scan", object: radio.adapter.name))
