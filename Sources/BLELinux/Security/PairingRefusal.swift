@@ -53,56 +53,46 @@ extension BLEError {
     /// A pairing that was begun here has come to no end in the time that one can take, after a loss of the kernel's
     /// events.
     static func pairingEndedUnseen(with peer: BluetoothAddress) -> BLEError {
-        BLEError(
-            .securityFailed,
-            operation: "pair",
-            object: "with \(peer)",
-            cause: "it is not known how it ended: the kernel's report was lost, since this program was too slow to "
-                + "read it",
-            remedy: "Remove the bond on both devices, here with Peripheral.unpair(), then pair again: if it has "
-                + "succeeded, there is a bond here that would last only until this program ends."
+        pairingEnded(
+            "with \(peer)",
+            cause: "it is not known how the pairing ended: the kernel's report was lost, since this program was too "
+                + "slow to read it",
+            remedy: "Remove the bond on both devices, here with Peripheral.unpair(), then pair again: if the pairing "
+                + "has succeeded, there is a bond here that would last only until this program ends."
         )
     }
 
     /// A pairing that was begun here was ended after a loss of the kernel's events: without its question, nobody would
     /// answer it.
     static func pairingQuestionLost(with peer: BluetoothAddress) -> BLEError {
-        var error = BLEError(
-            .securityFailed,
-            operation: "pair",
-            object: "with \(peer)",
+        pairingEnded(
+            "with \(peer)",
             cause: "events of the kernel were lost, since this program was too slow to read them, and the pairing's "
                 + "question or its end may be among them; the pairing was ended",
             remedy: "Pair again; if it happens each time, end scans meanwhile, and don't block the thread of "
-                + "Central.executor."
+                + "Central.executor.",
+            isFinal: false
         )
-        error.isFinal = false
-        return error
     }
 
     /// A pairing that was begun here has succeeded, and the keys of its bond are not known.
     static func pairingKeysLost(with peer: BluetoothAddress) -> BLEError {
-        var error = BLEError(
-            .securityFailed,
-            operation: "pair",
-            object: "with \(peer)",
+        pairingEnded(
+            "with \(peer)",
             cause: "the devices have paired, but the kernel's report of the keys was lost, since this program was too "
                 + "slow to read it; there would be no bond after a restart, so the keys were removed from the adapter, "
                 + "and the link was dropped",
-            remedy: "Connect and pair again; if the peripheral refuses, remove the bond there first."
+            remedy: "Connect and pair again; if the peripheral refuses, remove the bond there first.",
+            isFinal: false
         )
-        error.isFinal = false
-        return error
     }
 
     /// A pairing that a central began is over, since it pairs again, and the kernel's report of its end was lost.
     static func pairingEndedUnseen(by central: BluetoothAddress) -> BLEError {
-        BLEError(
-            .securityFailed,
-            operation: "pair",
-            object: "with \(central), which began it",
-            cause: "it is not known how it ended: the kernel's report was lost, since this program was too slow to "
-                + "read it; the central has begun to pair again",
+        pairingEnded(
+            "with \(central), which began it",
+            cause: "it is not known how the pairing ended: the kernel's report was lost, since this program was too "
+                + "slow to read it; the central has begun to pair again",
             remedy: "Wait for the new pairing's outcome; if that fails too, remove the bond on both devices, here "
                 + "with Peripheral.unpair(), then pair again from the central."
         )
@@ -110,12 +100,10 @@ extension BLEError {
 
     /// A central that began a pairing has left, and the kernel's report of its end and of the keys may have been lost.
     static func pairingLeftUnseen(by central: BluetoothAddress) -> BLEError {
-        BLEError(
-            .securityFailed,
-            operation: "pair",
-            object: "with \(central), which began it",
-            cause: "it is not known whether it succeeded: the kernel's report was lost, since this program was too "
-                + "slow to read it, and the central has left; a bond would last only until this program ends",
+        pairingEnded(
+            "with \(central), which began it",
+            cause: "it is not known whether the pairing succeeded: the kernel's report was lost, since this program "
+                + "was too slow to read it, and the central has left; a bond would last only until this program ends",
             remedy: "Remove the bond on both devices, here with Peripheral.unpair(), then pair again from the central."
         )
     }
@@ -123,36 +111,31 @@ extension BLEError {
     /// bluetoothd refuses if it has no agent to ask, and its refusal counts.
     private static func refusedByBluetoothd(_ peer: BluetoothAddress, because failure: BusFailure?) -> BLEError {
         let why = failure.map { "\($0)" } ?? "it is not on the system bus"
-        var error = BLEError(
-            .securityFailed,
-            operation: "pair",
-            object: "with \(peer)",
+        var error = pairingEnded(
+            "with \(peer)",
             cause: "bluetoothd, which decides about every pairing, refused: it has no agent, and this program "
                 + "could not register one: \(why)",
             remedy: "Run \"bluetoothctl\", enter \"agent NoInputNoOutput\" and \"default-agent\", keep it running and "
-                + "answer yes when it asks; or stop bluetoothd with \"sudo systemctl stop bluetooth\"."
+                + "answer yes when it asks; or stop bluetoothd with \"sudo systemctl stop bluetooth\".",
+            failure: .refusedByBluetoothd
         )
         if case .refused(let name, _)? = failure, name.hasSuffix(".AccessDenied") {
             error.remedy += " Or allow the program to talk to org.bluez in /etc/dbus-1/system.d/bluetooth.conf."
         }
-        error.pairingFailure = .refusedByBluetoothd
         return error
     }
 
     /// A new pairing on an encrypted link uses the capability that the adapter had when the link was made, which
     /// bluetoothd sets.
     static func capabilityIsBluetoothds(_ peer: BluetoothAddress) -> BLEError {
-        var error = BLEError(
-            .securityFailed,
-            operation: "pair",
-            object: "with \(peer)",
+        pairingEnded(
+            "with \(peer)",
             cause: "nobody here was asked: on an encrypted link Linux pairs with the capability that the adapter "
                 + "had when the link was made; while bluetoothd runs, that is the capability of bluetoothd's agent",
             remedy: "Remove the bond with Peripheral.unpair() and pair again, which lets this program answer; "
-                + "or stop bluetoothd with \"sudo systemctl stop bluetooth\"."
+                + "or stop bluetoothd with \"sudo systemctl stop bluetooth\".",
+            failure: .refusedByBluetoothd
         )
-        error.pairingFailure = .refusedByBluetoothd
-        return error
     }
 
     /// bluetoothd has its own bond with the peer, and accepts no new pairing without one of its own commands; or it has
@@ -189,14 +172,27 @@ extension BLEError {
             case false?: ("it asked \(rival)", alone)
             case nil: ("\(bond), or it asked \(rival)", "\(alone) If that doesn't help: \(removal)")
             }
-        var error = BLEError(
-            .securityFailed,
-            operation: "pair",
-            object: "with \(peer)",
+        return pairingEnded(
+            "with \(peer)",
             cause: "bluetoothd, which decides about every pairing, refused without asking this program: \(why)",
-            remedy: remedy
+            remedy: remedy,
+            failure: .refusedByBluetoothd
         )
-        error.pairingFailure = .refusedByBluetoothd
+    }
+
+    /// - Parameters:
+    ///   - object: the other device, and whether it began the pairing.
+    ///   - isFinal: whether pairing again would end in the same way.
+    private static func pairingEnded(
+        _ object: String,
+        cause: String,
+        remedy: String,
+        failure: PairingFailure? = nil,
+        isFinal: Bool = true
+    ) -> BLEError {
+        var error = BLEError(.securityFailed, operation: "pair", object: object, cause: cause, remedy: remedy)
+        error.pairingFailure = failure
+        error.isFinal = isFinal
         return error
     }
 }
