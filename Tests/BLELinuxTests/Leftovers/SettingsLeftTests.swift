@@ -41,10 +41,8 @@ import Testing
         }
     }
 
-    @Test(arguments: [ManagementStatus.success, .failed])
-    func `a setting of a pairing that is not put back stays noted for the next program`(
-        _ status: ManagementStatus
-    ) async throws {
+    /// Holds the settings of a pairing, until it sets the first one; tells whether they are set.
+    private func holdSettings() async throws -> (settings: PairingSettings, held: Events<Bool>) {
         let settings = PairingSettings(
             management: kernel.management,
             leftovers: leftovers,
@@ -57,6 +55,14 @@ import Testing
             return RadioActivity {}
         }
         try await answerInformation([.powered, .secureConnections])
+        return (settings, held)
+    }
+
+    @Test(arguments: [ManagementStatus.success, .failed])
+    func `a setting of a pairing that is not put back stays noted for the next program`(
+        _ status: ManagementStatus
+    ) async throws {
+        let (settings, held) = try await holdSettings()
         #expect(try await kernel.answer(with: Self.none)?.opcode == .setBondable)
         #expect(await held.next() == true)
         settings.release()
@@ -69,18 +75,7 @@ import Testing
     func `a setting that the kernel may have switched on, though it gave no answer, is switched off in the end`(
         _ status: ManagementStatus
     ) async throws {
-        let settings = PairingSettings(
-            management: kernel.management,
-            leftovers: leftovers,
-            timeline: kernel.timeline
-        ) { [facts] in
-            facts
-        }
-        let held = Events<Bool> { [kernel] yield in
-            kernel.loop.enqueue { settings.hold { yield($0 == nil) } }
-            return RadioActivity {}
-        }
-        try await answerInformation([.powered, .secureConnections])
+        let (settings, held) = try await holdSettings()
         #expect(await kernel.next()?.opcode == .setBondable)
         kernel.timeline.fire()
         #expect(await held.next() == false)
