@@ -65,6 +65,15 @@ final class FakeKernel: Sendable {
         }
     }
 
+    /// Has the management sockets lose events, among which is what the body does, and notice the loss.
+    func lose(on number: UInt16, _ body: @Sendable (inout FakeState) -> Void) async {
+        with { state in
+            state.unheard(body)
+            state.tellOfDevice(number)
+        }
+        await idle()
+    }
+
     /// What is open, by kind; to be empty in the end.
     var leftovers: [String] {
         with { state in

@@ -91,15 +91,6 @@ import Testing
         }
     }
 
-    /// Loses events, among which is what the body does, and has the loss noticed.
-    private func lose(_ body: @Sendable (inout FakeState) -> Void) async {
-        kernel.with { state in
-            state.unheard(body)
-            state.tellOfDevice(number)
-        }
-        await kernel.idle()
-    }
-
     @Test func `a central that pairs again is answered though the end of its first pairing was missed`() async throws {
         let radio = try run.radio(number)
         let (events, questions) = (Events(), FakeRun.Collector<PairingQuestion>())
@@ -113,7 +104,7 @@ import Testing
         await pair(.passkey)
         #expect(questions.all == [.passkey])
         let (adapter, status) = (number, ManagementStatus.authenticationFailed.rawValue)
-        await lose { $0.tell(adapter, 0x11, ManagementAddress(.example).octets + [status]) }
+        await kernel.lose(on: number) { $0.tell(adapter, 0x11, ManagementAddress(.example).octets + [status]) }
         // It may go on.
         #expect(Self.failures(events).isEmpty)
         await pair(.passkey)
@@ -145,7 +136,7 @@ import Testing
             await kernel.idle()
         }
         await show(123_456, 0)
-        await lose { $0.tellOfDevice(adapter) }
+        await kernel.lose(on: number) { $0.tellOfDevice(adapter) }
         await show(123_456, 1)
         #expect(questions.all == [.display(123_456, typed: 0), .display(123_456, typed: 1)])
         #expect(Self.failures(events).isEmpty)
@@ -170,7 +161,7 @@ import Testing
         await pair(.passkey)
         let key: [UInt8] = [3, 0, 16] + [UInt8](repeating: 0, count: 10) + Array(1...16)
         let adapter = number
-        await lose { $0.tell(adapter, 0x0A, [1] + ManagementAddress(.example).octets + key) }
+        await kernel.lose(on: number) { $0.tell(adapter, 0x0A, [1] + ManagementAddress(.example).octets + key) }
         #expect(Self.failures(events).isEmpty && Self.bonds(events).isEmpty)
         kernel.with { state in
             guard let socket = state.link(of: number, with: .example)?.socket else { return }
@@ -199,7 +190,7 @@ import Testing
         #expect(questions.all == [.passkey])
         // Something else was missed: it is still there.
         let adapter = number
-        await lose { $0.tellOfDevice(adapter) }
+        await kernel.lose(on: number) { $0.tellOfDevice(adapter) }
         #expect(Self.failures(events).isEmpty)
         kernel.with { state in
             guard let socket = state.link(of: number, with: .example)?.socket else { return }

@@ -100,11 +100,7 @@ import Testing
         let (radio, number) = (try run.radio(), number)
         let outcomes = Outcomes()
         let pairing = await pair(radio, .goesOn, outcomes)
-        kernel.with { state in
-            state.unheard { $0.tell(number, 0x0F, ManagementAddress(.example).octets + [0, 1, 0, 0, 0]) }
-            state.tellOfDevice(number)
-        }
-        await kernel.idle()
+        await kernel.lose(on: number) { $0.tell(number, 0x0F, ManagementAddress(.example).octets + [0, 1, 0, 0, 0]) }
         let error = try #require(failure(in: outcomes))
         #expect(error.code == .securityFailed && !error.isFinal)
         #expect(error.cause.contains("question") && !error.remedy.isEmpty)
@@ -120,11 +116,7 @@ import Testing
         let (radio, number) = (try run.radio(), number)
         let (outcomes, replies) = (Outcomes(), Replies())
         let pairing = await pair(radio, .comparison(1), outcomes, replies)
-        kernel.with { state in
-            state.unheard { $0.tellOfDevice(number) }
-            state.tellOfDevice(number)
-        }
-        await kernel.idle()
+        await kernel.lose(on: number) { $0.tellOfDevice(number) }
         #expect(outcomes.all.isEmpty && replies.all.count == 1)
         for reply in replies.all { reply(.accept) }
         await kernel.idle()
@@ -160,11 +152,7 @@ import Testing
         let octets: [UInt8] = [17, 0x22] + Array(1...16) + [17, 0x23] + Array(17...32)
         let data = try #require(OutOfBandData(octets: octets))
         let pairing = await pair(radio, .goesOn, outcomes, outOfBand: data)
-        kernel.with { state in
-            state.unheard { $0.tellOfDevice(number) }
-            state.tellOfDevice(number)
-        }
-        await kernel.idle()
+        await kernel.lose(on: number) { $0.tellOfDevice(number) }
         #expect(outcomes.all.isEmpty)
         await succeed(missesKey: false, missesAnswer: false)
         #expect(bond(in: outcomes)?.peer == .example)

@@ -35,11 +35,7 @@ import Testing
         let pairing = radio.pairAnew(with: .example, to: .authenticated, asking: interview) { outcomes.add($0) }
         await kernel.idle()
         #expect(questions.all == [.passkey])
-        kernel.with { state in
-            state.unheard(body)
-            state.tellOfDevice(number)
-        }
-        await kernel.idle()
+        await kernel.lose(on: number, body)
         #expect(outcomes.all.isEmpty)
         return pairing
     }
