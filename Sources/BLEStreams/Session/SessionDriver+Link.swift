@@ -123,7 +123,7 @@ extension SessionDriver {
             }
             return true
         } catch let failure as FirstStepsFailure {
-            handle(trigger(for: failure, on: link))
+            handle(try await trigger(for: failure, on: link))
         } catch let error as BLEError {
             handle(latest.trigger(forFailureOnLink: error, or: .initialisationFailed(error)))
         } catch is CancellationError where Task.isCancelled {
@@ -146,14 +146,19 @@ extension SessionDriver {
         let error: BLEError
     }
 
-    /// The closure may also use other links, whose end says nothing about this one or its adapter.
-    private func trigger(for failure: FirstStepsFailure, on link: Link) -> SessionState.Trigger {
-        let (error, news) = (failure.error, latest)
-        if error.code == .disconnected, !link.isEnding, news.unusableAdapter == nil {
-            return .initialisationFailed(error)
+    /// The closure may also use other links and adapters, whose end says nothing about this link or its adapter.
+    private func trigger(for failure: FirstStepsFailure, on link: Link) async throws -> SessionState.Trigger {
+        let error = failure.error
+        let failed = SessionState.Trigger.initialisationFailed(error)
+        // The error doesn't say which adapter is lost. If it is this one, news of that may still be on its way.
+        if isUp(link), case .adapterLost = latest.trigger(forFailureOnLink: error, or: failed) {
+            try await pause(SessionNews.adapterDelay)
         }
-        return news.trigger(forFailureOnLink: error, or: .initialisationFailed(error))
+        return isUp(link) ? failed : latest.trigger(forFailureOnLink: error, or: failed)
     }
+
+    /// Whether nothing has told that the link or its adapter is lost.
+    private func isUp(_ link: Link) -> Bool { !link.isEnding && latest.unusableAdapter == nil }
 
     /// Runs the closure, and cancels it if it takes too long.
     private func deadline(

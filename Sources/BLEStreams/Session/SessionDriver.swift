@@ -191,7 +191,7 @@ final class SessionDriver: Sendable {
         }
     }
 
-    private func pause(_ duration: Duration) async throws {
+    func pause(_ duration: Duration) async throws {
         let timeline = core.timeline
         try await reply(on: timeline) { finish in
             let timer = timeline.schedule(after: duration) { finish(.success(())) }

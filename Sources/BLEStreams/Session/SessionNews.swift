@@ -6,6 +6,9 @@ struct SessionNews: Equatable {
     /// The pause after an adapter has returned: it may refuse its first commands.
     static let adapterRest = Duration.milliseconds(250)
 
+    /// How long the news that an adapter is lost may come behind the errors that this causes.
+    static let adapterDelay = Duration.milliseconds(250)
+
     /// The state of the adapter; `nil` until the radio has reported it.
     var adapter: AdapterInfo.State?
     /// Why the present link ended; `nil` while it is up.

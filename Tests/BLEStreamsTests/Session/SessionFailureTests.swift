@@ -162,6 +162,29 @@ import Testing
         }
     }
 
+    @Test(arguments: [false, true])
+    func `first steps that fail for want of an adapter tell its own loss, even if the news comes late, from another's`(
+        isOwn: Bool
+    ) async throws {
+        try await Bench.run { bench in
+            var plan = Session.Plan(bench.peripheral)
+            plan.reconnecting = nil
+            let begun = Flag()
+            let initialise: @Sendable (Link) async throws -> Void = { _ in
+                begun.set()
+                throw BLEError(.adapterPoweredOff, operation: "scan", cause: "the test says so")
+            }
+            try await bench.central.withSession(plan, initialise: initialise) { session in
+                if isOwn {
+                    while !begun.isSet { try await bench.time.sleep(for: .milliseconds(10)) }
+                    bench.centralAdapter.powerOff()
+                }
+                let failure = try await session.states.first { $0.state.kind == .failed }
+                #expect(failure.cause?.trigger.kind == (isOwn ? .adapterLost : .initialisationFailed))
+            }
+        }
+    }
+
     @Test func `a link that is lost is a failure where nobody wants to reconnect`() async throws {
         try await Bench.run(serve: Bench.sendForEver) { bench in
             var plan = Self.plan()
