@@ -9,6 +9,15 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct CaptureGapTests {
     private let pdu: [UInt8] = [0x1B] + [UInt8](repeating: 0, count: 499)
 
+    /// What records advertisements to a capture, and an advertisement.
+    private func recording(to capture: TrafficCapture) -> (CaptureRecorder, AdvertisingReport) {
+        let link = FakeLink(answers: [])
+        let time = ReceptionTime(sinceEpoch: .zero, source: .simulation)
+        let data = AdvertisingData(bytes: [])
+        let report = AdvertisingReport(address: link.peer, rssi: -50, isConnectable: true, data: data, time: time)
+        return (CaptureRecorder(capture, timeline: FakeRadio(link).timeline), report)
+    }
+
     @Test func `a packet without room is counted in every record behind it, and reported once`() async throws {
         let path = FileManager.default.temporaryDirectory.appending(path: "capture-\(UUID()).btsnoop").path
         defer { try? FileManager.default.removeItem(atPath: path) }
@@ -65,11 +74,7 @@ import Testing
 
     @Test func `lost advertisements are noted as soon as there is room for the note`() async throws {
         try await withCapture { capture, path in
-            let link = FakeLink(answers: [])
-            let recorder = CaptureRecorder(capture, timeline: FakeRadio(link).timeline)
-            let time = ReceptionTime(sinceEpoch: .zero, source: .simulation)
-            let data = AdvertisingData(bytes: [])
-            let report = AdvertisingReport(address: link.peer, rssi: -50, isConnectable: true, data: data, time: time)
+            let (recorder, report) = recording(to: capture)
             recorder.reported([report])
             // More waits than there is room for, and nothing of it can be written yet.
             let vital = BTSnoopRecord(opcode: .event, index: 0, time: .zero, data: [UInt8](repeating: 0, count: 16_384))
@@ -92,11 +97,7 @@ import Testing
 
     @Test func `advertisements that the kernel dropped are counted too`() async throws {
         try await withCapture { capture, path in
-            let link = FakeLink(answers: [])
-            let recorder = CaptureRecorder(capture, timeline: FakeRadio(link).timeline)
-            let time = ReceptionTime(sinceEpoch: .zero, source: .simulation)
-            let data = AdvertisingData(bytes: [])
-            let report = AdvertisingReport(address: link.peer, rssi: -50, isConnectable: true, data: data, time: time)
+            let (recorder, report) = recording(to: capture)
             recorder.reported([report])
             recorder.reportsLost(7)
             recorder.reported([report])
