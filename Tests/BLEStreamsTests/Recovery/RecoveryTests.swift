@@ -176,13 +176,7 @@ import Testing
     @Test func `a link is not ended within minutes because the only device, which is linked, is silent`() async throws {
         try await Bench.run { bench in
             let central = try await Central.open(.radio(bench.centralAdapter), recovery: Self.plan)
-            let troubles = Recorder<String>()
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask {
-                    for try await trouble in central.adapterTroubles { troubles.add("\(trouble)") }
-                }
-                group.addTask { for try await _ in central.scan(duplicates: true) {} }
-                try await bench.time.sleep(for: .seconds(1))
+            try await central.whileScanning(bench.time) { troubles in
                 try await central.peripheral(bench.peripheralAdapter.address).withLink { link in
                     try await bench.time.sleep(for: .seconds(100))
                     try await link.expect(Bench.readOnly, reads: [7])
@@ -192,7 +186,6 @@ import Testing
                 // Without the link, the device is heard.
                 try await bench.time.sleep(for: .seconds(1))
                 #expect(troubles.all.last == "the adapter works again after 1 step")
-                group.cancelAll()
             }
         }
     }
@@ -204,13 +197,7 @@ import Testing
             bench.air.setSignal(.dBm(-80), between: far, and: bench.peripheralAdapter)
             let joined = AdapterChoice.joined([.radio(near), .radio(far)])
             let central = try await Central.open(joined, recovery: Self.plan)
-            let troubles = Recorder<String>()
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask {
-                    for try await trouble in central.adapterTroubles { troubles.add("\(trouble)") }
-                }
-                group.addTask { for try await _ in central.scan(duplicates: true) {} }
-                try await bench.time.sleep(for: .seconds(1))
+            try await central.whileScanning(bench.time) { troubles in
                 try await central.peripheral(bench.peripheralAdapter.address).withLink { link in
                     #expect(!near.activity.links.isEmpty)
                     try await bench.time.sleep(for: .seconds(100))
@@ -218,7 +205,6 @@ import Testing
                     let switched = troubles.all.filter { $0.hasSuffix("step 2: the adapter is switched off and on") }
                     #expect(switched == ["\(far.name): step 2: the adapter is switched off and on"])
                 }
-                group.cancelAll()
             }
         }
     }

@@ -23,16 +23,7 @@ import Testing
     ) async throws {
         try await Bench.run { bench in
             let central = try await Central.open(.radio(bench.centralAdapter), recovery: Self.plan)
-            let troubles = Recorder<String>()
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask {
-                    for try await trouble in central.adapterTroubles { troubles.add("\(trouble)") }
-                }
-                group.addTask { for try await _ in central.scan(duplicates: true) {} }
-                try await bench.time.sleep(for: .seconds(1))
-                try await body(bench, troubles)
-                group.cancelAll()
-            }
+            try await central.whileScanning(bench.time) { troubles in try await body(bench, troubles) }
         }
     }
 
@@ -95,13 +86,7 @@ import Testing
         try await VirtualTime.run(seed: 1) { time in
             let radio = LinkedRadio(time)
             let central = try await Central.open(.radio(radio), recovery: Self.plan)
-            let troubles = Recorder<String>()
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask {
-                    for try await trouble in central.adapterTroubles { troubles.add("\(trouble)") }
-                }
-                group.addTask { for try await _ in central.scan(duplicates: true) {} }
-                try await time.sleep(for: .seconds(1))
+            try await central.whileScanning(time) { troubles in
                 radio.hear()
                 try await time.sleep(for: .seconds(22))
                 #expect(troubles.all == Self.spared && radio.count == 2)
@@ -113,7 +98,6 @@ import Testing
                 radio.hear()
                 try await time.sleep(for: .seconds(1))
                 #expect(troubles.all.last == "the adapter works again after 1 step")
-                group.cancelAll()
             }
         }
     }
