@@ -13,8 +13,8 @@ extension BLEError {
 
     /// What to do when a scan has found nothing in time: there is no peer yet that could answer.
     static let remedyOfVainScan =
-        "Check that the device is switched on, in range, advertising, not connected to another central, and what the "
-        + "filters look for; or allow more time."
+        "Check that the device is switched on, in range, advertising and not connected to another central, and that "
+        + "the filters match it; or allow more time."
 
     static func timedOut(_ operation: String, object: String = "", after limit: Duration, waitingFor: String)
         -> BLEError
