@@ -4,8 +4,8 @@ import BLEStreams
 
 /// Requests and answers of the Simple Management Protocol over its characteristic, several at a time.
 final class MCUmgrExchange {
-    static let service = BluetoothUUID(high: 0x8D53_DC1D_1DB7_4CD3, low: 0x868B_8A52_7460_AA84)
-    static let characteristic = BluetoothUUID(high: 0xDA2E_7828_FBCE_4E01, low: 0xAE9E_2611_7499_7C48)
+    static let service: BluetoothUUID = "8D53DC1D-1DB7-4CD3-868B-8A527460AA84"
+    static let characteristic: BluetoothUUID = "DA2E7828-FBCE-4E01-AE9E-261174997C48"
 
     private let context: CommandContext
     private let kind: Link.WriteKind

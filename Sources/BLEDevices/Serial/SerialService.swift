@@ -22,8 +22,8 @@ public struct SerialService: Hashable, Sendable {
     ///
     /// The names of its characteristics are the peripheral's: it receives on RX and transmits on TX.
     public static let nordicUART = SerialService(
-        BluetoothUUID(high: 0x6E40_0001_B5A3_F393, low: 0xE0A9_E50E_24DC_CA9E),
-        incoming: BluetoothUUID(high: 0x6E40_0003_B5A3_F393, low: 0xE0A9_E50E_24DC_CA9E),
-        outgoing: BluetoothUUID(high: 0x6E40_0002_B5A3_F393, low: 0xE0A9_E50E_24DC_CA9E)
+        "6E400001-B5A3-F393-E0A9-E50E24DCCA9E",
+        incoming: "6E400003-B5A3-F393-E0A9-E50E24DCCA9E",
+        outgoing: "6E400002-B5A3-F393-E0A9-E50E24DCCA9E"
     )
 }
