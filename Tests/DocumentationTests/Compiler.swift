@@ -17,17 +17,8 @@ struct Compiler {
                 try text.write(to: file, atomically: false, encoding: .utf8)
                 files.append(file.path)
             }
-            let words = ["swiftc"] + options(folder) + files.sorted()
+            let words = ["swiftc"] + toolchain.checkOptions(for: "Snippets", in: folder) + files.sorted()
             return try toolchain.run(words, output: folder.appending(path: "output"))
         }
-    }
-
-    private func options(_ folder: URL) -> [String] {
-        toolchain.searchPaths + [
-            "-typecheck", "-whole-module-optimization", "-suppress-warnings", "-swift-version", "6", "-module-name",
-            "Snippets",
-            "-enable-upcoming-feature", "ExistentialAny", "-enable-upcoming-feature", "MemberImportVisibility",
-            "-module-cache-path", folder.appending(path: "modules").path,
-        ]
     }
 }

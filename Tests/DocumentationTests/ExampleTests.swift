@@ -25,14 +25,9 @@ import Testing
                     files.append(copy.path)
                 }
             }
-            let words =
-                [
-                    "swiftc", "-typecheck", "-suppress-warnings", "-swift-version", "6", "-module-name", "Example",
-                    "-package-name", "Example", "-enable-upcoming-feature", "ExistentialAny",
-                    "-enable-upcoming-feature", "MemberImportVisibility",
-                    "-module-cache-path", folder.appending(path: "modules").path,
-                ] + toolchain.searchPaths + files
-            let complaints = try toolchain.run(words, output: folder.appending(path: "output"))
+            // What the examples share has `package` access, which a module has only in a package with a name.
+            let options = toolchain.checkOptions(for: "Example", in: folder) + ["-package-name", "Example"]
+            let complaints = try toolchain.run(["swiftc"] + options + files, output: folder.appending(path: "output"))
             #expect(complaints.isEmpty, "\(complaints)")
         }
     }

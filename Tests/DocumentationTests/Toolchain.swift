@@ -22,6 +22,15 @@ struct Toolchain {
         ]
     }
 
+    /// The options with which the compiler checks a module of another package, and generates nothing.
+    func checkOptions(for module: String, in folder: URL) -> [String] {
+        searchPaths + [
+            "-typecheck", "-whole-module-optimization", "-suppress-warnings", "-swift-version", "6", "-module-name",
+            module, "-enable-upcoming-feature", "ExistentialAny", "-enable-upcoming-feature", "MemberImportVisibility",
+            "-module-cache-path", folder.appending(path: "modules").path,
+        ]
+    }
+
     /// Calls the closure with a folder that is removed afterwards.
     func withFolder<Value>(_ body: (URL) throws -> Value) throws -> Value {
         let folder = FileManager.default.temporaryDirectory.appending(path: "toolchain-\(UUID())")
