@@ -1,5 +1,5 @@
-# Reads what a run under LeakSanitizer has written. Prints the leaks that are some, and fails where there is one, where
-# a test has failed, or where anything else was reported.
+# Reads what a run under LeakSanitizer has written. Prints the real leaks, and fails if there is one, if a test has
+# failed, or if anything else was reported.
 #
 # An object that something weak refers to has a side table, whose address it keeps encoded: LeakSanitizer finds no
 # pointer to the table of an object that lives at the end, and calls it a direct leak. A suppression would hide too

@@ -88,7 +88,7 @@ static void become(const struct run *run) {
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
-    // LeakSanitizer would trace the process at its end, and can't while this one does; nobody else reads it.
+    // LeakSanitizer would trace the process at its end, and can't while this one does. Nothing else reads the variable.
     setenv("LSAN_OPTIONS", "detect_leaks=0", 1);
     if (ptrace(PTRACE_TRACEME, 0, 0, 0) != 0) _exit(126);
     raise(SIGSTOP);

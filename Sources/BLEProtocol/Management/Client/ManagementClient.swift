@@ -94,8 +94,8 @@ package struct ManagementClient: ~Copyable, Sendable {
         for place in sent.indices { sent[place].mayBeLost = true }
     }
 
-    /// The answer of a command is known to be lost, by what the kernel has answered to another one. It keeps no place in
-    /// the order, in which a later command's answer would be taken for its own; no completion follows.
+    /// The answer of a command is known to be lost, by what the kernel has answered to another one. The command keeps
+    /// no place in the order, where the answer of a later one would be taken for its own; no completion follows.
     package mutating func answerIsLost(_ id: RequestID) -> Output {
         var output = Output()
         guard let place = sent.firstIndex(where: { $0.id == id }) else { return output }

@@ -1,4 +1,5 @@
-/// Collects the elements of a builder block: services, characteristics, descriptors or commands; `if` and `for` work too.
+/// Collects the elements of a builder block: services, characteristics, descriptors or commands; `if` and `for` work
+/// too.
 @resultBuilder
 public enum ListBuilder<Element> {
     /// A single element.
