@@ -50,7 +50,7 @@ package final class TerminationSignals: Sendable {
     package init(onInterrupt: @escaping @Sendable () -> Void = {}) {
         self.onInterrupt = onInterrupt
         let queue = DispatchQueue(label: "termination signals")
-        let numbers = [SIGINT, SIGTERM, SIGHUP].filter { !Self.isIgnored($0) }
+        let numbers = [SIGINT, SIGTERM, SIGHUP].filter { !IgnoredSignals.contains($0) }
         // Blocked for this thread and all threads that it starts, so that only the sources receive them.
         var set = sigset_t()
         sigemptyset(&set)
@@ -66,17 +66,6 @@ package final class TerminationSignals: Sendable {
         }
         // Until then a signal ends the program at once, on a thread from before.
         registering.wait()
-    }
-
-    /// Whether the signal was ignored when the program started. Such a signal stays ignored.
-    ///
-    /// `nohup` has SIGHUP ignored, `trap ''` in a shell has any signal ignored, and a shell without job control has
-    /// SIGINT ignored by the programs that it runs in the background.
-    package static func isIgnored(_ number: Int32) -> Bool {
-        var action = sigaction()
-        sigaction(number, nil, &action)
-        return unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self)
-            == unsafeBitCast(SIG_IGN, to: Int.self)
     }
 
     deinit { for source in sources { source.cancel() } }

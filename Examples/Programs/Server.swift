@@ -4,7 +4,7 @@ import Glibc
 import Interruption
 
 /// SIGTERM and SIGINT: what systemd and Ctrl-C send. One that is ignored from the start stays ignored.
-private let numbers = [SIGTERM, SIGINT].filter { !TerminationSignals.isIgnored($0) }
+private let numbers = [SIGTERM, SIGINT].filter { !IgnoredSignals.contains($0) }
 
 private let shutdown = BLEStream<Void> { feed in
     let sources = numbers.map { number in

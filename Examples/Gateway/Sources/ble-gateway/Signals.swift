@@ -9,7 +9,7 @@ final class Signals {
 
     init(_ handle: @escaping @Sendable (Int32) -> Void) {
         let queue = DispatchQueue(label: "signals")
-        let numbers = [SIGINT, SIGTERM, SIGHUP].filter { !Self.isIgnored($0) }
+        let numbers = [SIGINT, SIGTERM, SIGHUP].filter { !IgnoredSignals.contains($0) }
         // Blocked for this thread and all threads that it starts, so that only the sources receive them.
         var set = sigset_t()
         sigemptyset(&set)
@@ -20,17 +20,6 @@ final class Signals {
             source.setEventHandler { handle(number) }
             source.activate()
         }
-    }
-
-    /// Whether the signal was ignored when the program started.
-    ///
-    /// `nohup` has SIGHUP ignored, `trap ''` in a shell has any signal ignored, and a shell without job control has
-    /// SIGINT ignored by the programs that it runs in the background.
-    private static func isIgnored(_ number: Int32) -> Bool {
-        var action = sigaction()
-        sigaction(number, nil, &action)
-        return unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self)
-            == unsafeBitCast(SIG_IGN, to: Int.self)
     }
 
     deinit { for source in sources { source.cancel() } }
