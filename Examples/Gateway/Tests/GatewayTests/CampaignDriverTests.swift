@@ -112,7 +112,7 @@ final class CampaignDriverTests: Sendable {
         }
     }
 
-    @Test("an image is asked for again when a campaign needs it that comes behind the last one")
+    @Test("an image is asked for again when a campaign that needs it comes after the last such one has ended")
     func askedForAgain() throws {
         let (driver, _) = try driver()
         driver.connected()

@@ -180,8 +180,8 @@ private func spawnProgram(
             posix_spawn_file_actions_addclose(&actions, descriptor)
         }
     }
-    // A program inherits the blocked signals of the thread that starts it, and threads of pools block all; and those
-    // that are ignored, as under `nohup`.
+    // A program inherits the blocked signals of the thread that starts it, and threads of pools block all. It inherits
+    // the ignored signals of the process, too, and `nohup` has SIGHUP ignored.
     var (attributes, signals) = (posix_spawnattr_t(), sigset_t())
     posix_spawnattr_init(&attributes)
     defer { posix_spawnattr_destroy(&attributes) }

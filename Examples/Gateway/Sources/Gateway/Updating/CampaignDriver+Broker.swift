@@ -80,7 +80,7 @@ extension CampaignDriver: BrokerDriver {
         guard canTake(plan, name) else { return }
         let hasImage = hasImage(plan.image)
         let isNew = state.withLock { state -> Bool? in
-            // Each subscription has the broker send the whole image, so there is one for all that wait for it.
+            // Each subscription makes the broker send the whole image, so the campaigns that wait for it share one.
             let isAwaited = state.missingImages.contains(plan.image)
             defer {
                 if !isAwaited, state.missingImages.contains(plan.image) {
@@ -107,7 +107,7 @@ extension CampaignDriver: BrokerDriver {
             hold(name)
         case nil: publisher.report("campaign \(name): there are \(Self.limit) already. Remove the plan of one.")
         }
-        // After the plan is known: it may stop a campaign that waits for the image.
+        // Only now: the plan may stop a campaign that waits for the image.
         if hasImage, isNew != nil { takePart(plan.image) }
     }
 
