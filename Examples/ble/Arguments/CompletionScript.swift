@@ -12,7 +12,7 @@ enum CompletionScript {
 
     private static func completion(of option: Option, _ value: String) -> Completion {
         if value.contains("FILE") || value == "FOLDER" { return .files }
-        // Others have values of the same name.
+        // The name of the value doesn't tell: LEVEL, for instance, is that of several options.
         switch option.name {
         case "secure": return .words(LinkSecurity.Level.allCases.map(\.rawValue))
         case "access": return .words(AccessRequirement.levels)

@@ -202,7 +202,7 @@ private final class LinkHistory: Sendable {
         var last: [BluetoothAddress: Link] = [:]
         var droppedBefore = 0
         var lastFailure: BLEError?
-        /// Those whose losses no later stream counts.
+        /// The streams whose losses the printed stream doesn't count.
         var values: [BLEStream<CharacteristicValue>] = []
     }
 
@@ -215,7 +215,7 @@ private final class LinkHistory: Sendable {
         }
     }
 
-    /// These values are behind something else, which doesn't count what they lose.
+    /// The printed stream is made of this one by an operator that doesn't count what this one loses.
     func add(_ values: BLEStream<CharacteristicValue>) { state.withLock { $0.values.append(values) } }
 
     /// A link failed to come up, or was lost.

@@ -34,7 +34,7 @@ struct Write: Command {
         if arguments.has("text") {
             source = .octets(Array(words[2].utf8))
         } else if words[2].hasPrefix("@") {
-            guard words[2] != "@" else { throw UsageError("@FILE: the name of the file is missing behind @") }
+            guard words[2] != "@" else { throw UsageError("@FILE: the name of the file is missing after @") }
             source = .file(String(words[2].dropFirst()))
         } else {
             guard let octets = [UInt8](hex: words[2]) else {

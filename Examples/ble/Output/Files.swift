@@ -65,8 +65,8 @@ struct MessageFile {
         }
     }
 
-    /// Keeps a partial message beside the file; returns its path, or `nil` if there is nothing to keep, or no place
-    /// beside it: nobody would look for that next to a pipe or a device.
+    /// Keeps a partial message beside the file; returns its path, or `nil` if there is nothing to keep, or if the file is
+    /// a pipe or a device: nobody would look for a message beside one.
     func keepPartial(_ octets: [UInt8]) throws -> String? {
         if let unfinished { unlink(unfinished) }
         guard !octets.isEmpty, unfinished != nil else { return nil }
