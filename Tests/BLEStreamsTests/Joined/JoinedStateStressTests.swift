@@ -21,7 +21,7 @@ import Testing
 
         func observeAdapter(_ events: @escaping @Sendable (AdapterInfo) -> Void) -> RadioActivity {
             state.withLock { $0.events = events }
-            return RadioActivity {}
+            return RadioActivity { [weak self] in self?.state.withLock { $0.events = nil } }
         }
 
         func become(_ now: AdapterInfo.State) {
