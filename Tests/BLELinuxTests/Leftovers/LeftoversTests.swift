@@ -6,9 +6,11 @@ import Testing
 
 /// What a program writes down of what it has put into the kernel, and what the next one makes of it.
 @Suite struct LeftoversTests {
-    /// A folder of its own for each test, and an adapter that nobody else has: claims are of the whole machine.
+    /// A folder of its own for each test, and an adapter that nobody else has.
     private let path: String
     private let adapter: AdapterFacts
+    /// Claims in memory: one of this machine's stays with a child that another test starts until it executes its program.
+    private let claims = FakeKernel()
 
     init() {
         path = FileManager.default.temporaryDirectory.appendingPathComponent("leftovers-\(UUID())").path
@@ -19,7 +21,7 @@ import Testing
     private func program(boot: String = "a") -> Leftovers {
         let folder = NoteFolder(path: path)
         #expect(folder.isOurs)
-        return Leftovers(folder: folder, boot: boot)
+        return Leftovers(folder: folder, boot: boot, of: claims.kernel)
     }
 
     private func things(_ notes: [LeftoverNote]) -> Set<KernelThing> { Set(notes.map(\.thing)) }
@@ -69,7 +71,7 @@ import Testing
     }
 
     @Test func `without a place for notes nothing is remembered, and numbers are kept apart all the same`() {
-        let program = Leftovers(folder: nil, boot: "a")
+        let program = Leftovers(folder: nil, boot: "a", of: claims.kernel)
         let note = program.note(thing)
         #expect(note != nil)
         #expect(program.note(thing) == nil)

@@ -13,6 +13,8 @@ import Testing
     /// An adapter that nobody else has: claims are of the whole machine.
     private let adapter: AdapterFacts
     private let path: String
+    /// Claims in memory: one of this machine's stays with a child that another test starts until it executes its program.
+    private let claims = FakeKernel()
 
     init() throws {
         kernel = try KernelDouble()
@@ -24,7 +26,7 @@ import Testing
     private var leftovers: Leftovers {
         let folder = NoteFolder(path: path)
         #expect(folder.isOurs)
-        return Leftovers(folder: folder, boot: "a")
+        return Leftovers(folder: folder, boot: "a", of: claims.kernel)
     }
 
     /// - Parameter step: how much time passes between two of another program's changes.

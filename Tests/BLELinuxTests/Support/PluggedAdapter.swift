@@ -3,12 +3,13 @@ import Testing
 
 @testable import BLELinux
 
-/// An adapter that is plugged in, and what a program of this machine notes of it. No other test has it: claims are of
-/// the whole machine.
+/// An adapter that is plugged in, and what a program notes of it. No other test has it.
 struct PluggedAdapter {
     let adapter: LinuxAdapter
     let facts: AdapterFacts
     private let notes: NoteFolder
+    /// Claims in memory: one of this machine's stays with a child that another test starts until it executes its program.
+    private let claims = FakeKernel()
 
     init() throws {
         let table = TableDouble()
@@ -21,5 +22,5 @@ struct PluggedAdapter {
     }
 
     /// What a program remembers, which may have ended since.
-    var leftovers: Leftovers { Leftovers(folder: notes, boot: "a") }
+    var leftovers: Leftovers { Leftovers(folder: notes, boot: "a", of: claims.kernel) }
 }
