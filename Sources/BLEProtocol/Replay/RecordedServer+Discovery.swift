@@ -41,7 +41,8 @@ extension RecordedServer {
         }
         let found = range(request.startHandle, request.endHandle).filter { $0.type == request.groupType }
         let values = found.compactMap { handle, _ in device.attributes[handle]?.declaration.map { (handle, $0) } }
-        guard let width = values.first?.1.count, width > 0, width <= mtu - 6 else {
+        let longest = min(mtu - 6, ATTReadByGroupTypeResponse.maximumValueLength)
+        guard let width = values.first?.1.count, width > 0, width <= longest else {
             return refuse(.readByGroupTypeRequest, request.startHandle, .attributeNotFound)
         }
         let entries = values.prefix { $0.1.count == width }.prefix((mtu - 2) / (width + 4)).map { handle, value in

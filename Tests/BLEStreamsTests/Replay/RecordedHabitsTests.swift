@@ -51,6 +51,17 @@ import Testing
         #expect(server.poll(now: .milliseconds(2)) == [[0x1B, 3, 0, 6, 0x48]])
     }
 
+    /// A declaration of a service has 2 or 16 octets, but a file may have any number.
+    @Test func `a declaration that is longer than an answer can express is not listed`() throws {
+        let value = [UInt8](repeating: 0xA5, count: 300)
+        var server = try server(after: [
+            .sent(0, [0x02, 0x05, 0x02]), .received(1, [0x03, 0x05, 0x02]),
+            .sent(2, [0x06, 1, 0, 0xFF, 0xFF, 0x00, 0x28] + value), .received(3, [0x07, 1, 0, 4, 0]),
+        ])
+        #expect(server.received([0x02, 0x05, 0x02], now: .zero) == [0x03, 0x05, 0x02])
+        #expect(server.received([0x10, 1, 0, 0xFF, 0xFF, 0x00, 0x28], now: .zero) == [0x01, 0x10, 1, 0, 0x0A])
+    }
+
     @Test func `a command that comes sooner after another one is answered after it`() throws {
         var server = try server(after: [
             .sent(0, [0x52, 3, 0, 0xA1]), .received(500, [0x1B, 3, 0, 0xB1]),
