@@ -217,6 +217,24 @@ import Testing
         #expect(client.output.confirmed == [sent])
     }
 
+    @Test func `what a change has dropped is told even by the PDU that ends the bearer`() throws {
+        var limits = ATTServer.Limits()
+        limits.outstandingRequests = 1
+        var client = ServedClient([Self.gatt, Self.indicating], limits: limits)
+        #expect(client.sends("120c000200") == ["13"])
+        let sent = try client.server.indicate(11, [1], database: client.database)
+        #expect(client.receives() == ["1d0b0001"])
+        let waiting = try client.server.indicate(11, [2], database: client.database)
+        let request = WireText.octets("0a0600")
+        let first = client.server.received(request, security: .none, database: &client.database)
+        #expect(first.close == nil)
+        client.database.replaceServices([Self.gatt])
+        // The first one is not answered yet.
+        let second = client.server.received(request, security: .none, database: &client.database)
+        #expect(second.close != nil)
+        #expect(second.unconfirmed == [waiting, sent])
+    }
+
     @Test func `nothing waits for an indication of Service Changed that the client has unsubscribed from`() throws {
         var client = ServedClient([Self.gatt, Self.indicating, Self.removed])
         for request in ["12060001", "1204000200", "120c000300"] { #expect(client.sends(request) == ["13"]) }

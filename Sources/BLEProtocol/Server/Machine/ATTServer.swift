@@ -205,7 +205,7 @@ extension ATTServer {
         output.close = reason
         output.cancelled = question.map { [$0.token] } ?? []
         if let id = outbox.unconfirmed { output.timer = .stop(id) }
-        output.unconfirmed = outbox.clear()
+        output.unconfirmed += outbox.clear()
         question = nil
         waiting = []
         _ = client.preparedWrites.take()
