@@ -201,6 +201,41 @@ import Testing
         #expect(client.programTakes(.success([])) == ["19"])
     }
 
+    // MARK: - When the services have changed
+
+    private static let asked = LocalService(BluetoothUUID(0xA000)) {  // 1
+        LocalCharacteristic(BluetoothUUID(0xA001), [.write], value: .dynamic)  // 2, 3
+    }
+    private static let writable = LocalService(BluetoothUUID(0xB000)) {  // 4
+        LocalCharacteristic(BluetoothUUID(0xB001), [.write], value: .stored([2]))  // 5, 6
+    }
+    /// It gets the handles of the one that was removed before.
+    private static let readable = LocalService(BluetoothUUID(0xC000)) {  // 4
+        LocalCharacteristic(BluetoothUUID(0xC001), [.read], value: .stored([3]))  // 5, 6
+    }
+
+    @Test func `a prepared write is not executed where the client may not write any more`() {
+        var client = ServedClient([Self.asked, Self.writable])
+        #expect(client.sends("16 0600 0000 07") == ["17 0600 0000 07".packed])
+        client.database.replaceServices([Self.asked])
+        client.database.replaceServices([Self.asked, Self.readable])
+        #expect(client.sends("18 01") == ["0118060003"])
+        #expect(client.database.value(at: 6) == [3])
+        #expect(client.output.writes.isEmpty)
+    }
+
+    @Test func `an execution doesn't go on where the client may not write any more`() {
+        var client = ServedClient([Self.asked, Self.writable])
+        _ = client.sends("16 0300 0000 01")
+        _ = client.sends("16 0600 0000 07")
+        #expect(client.sends("18 01").isEmpty)
+        client.database.replaceServices([Self.asked])
+        client.database.replaceServices([Self.asked, Self.readable])
+        #expect(client.programTakes(.success([])) == ["0118060003"])
+        #expect(client.database.value(at: 6) == [3])
+        #expect(client.output.writes.isEmpty)
+    }
+
     @Test func `an offset behind the longest value is told when executing, whoever has the value`() {
         // Of 10 the program has the value, which never has more than 100 octets; 5 has always 4; 13 is a configuration.
         for (handle, offset) in [("0a00", "6500"), ("0a00", "ffff"), ("0500", "0500"), ("0d00", "0300")] {

@@ -88,6 +88,27 @@ import Testing
         #expect(client.sends("\(opcode) 0700 0700 0700 1400") == ["01\(opcode)140002"])
     }
 
+    @Test(arguments: ["0e", "20"])
+    func `read multiple doesn't go on where the client may not read any more`(opcode: String) {
+        let asked = LocalService(BluetoothUUID(0xA000)) {  // 1
+            LocalCharacteristic(BluetoothUUID(0xA001), [.read], value: .dynamic)  // 2, 3
+        }
+        let open = LocalService(BluetoothUUID(0xB000)) {  // 4
+            LocalCharacteristic(BluetoothUUID(0xB001), [.read], value: .stored([2]))  // 5, 6
+        }
+        // It gets the handles of the one that was removed before.
+        let secret = LocalService(BluetoothUUID(0xC000)) {  // 4
+            LocalCharacteristic(BluetoothUUID(0xC001), [.read], value: .stored([3]), access: .encrypted)  // 5, 6
+        }
+        for (services, error) in [([[asked], [asked, secret]], "05"), ([[asked]], "01")] {
+            var client = ServedClient([asked, open])
+            #expect(client.sends("\(opcode) 0300 0600").isEmpty)
+            for services in services { client.database.replaceServices(services) }
+            #expect(client.programGives(.success([1])) == ["01\(opcode)0600\(error)"])
+            #expect(client.output.reads.isEmpty)
+        }
+    }
+
     @Test func `each client reads its own configuration`() {
         var one = ServedClient.ofSample()
         let other = ServedClient.ofSample()

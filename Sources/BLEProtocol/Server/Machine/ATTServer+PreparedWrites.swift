@@ -7,6 +7,14 @@ extension ATTServer {
         case ask(handle: UInt16, offset: Int, value: [UInt8])
         /// Ask the program to accept the new value of an attribute that the server stores.
         case propose(AttributeWrites)
+
+        /// The attribute that it writes.
+        var handle: UInt16 {
+            switch self {
+            case .store(let writes), .propose(let writes): writes.handle
+            case .ask(let handle, _, _): handle
+            }
+        }
     }
 
     /// Queues a write. Whether the client may write is checked now, offset and length when it is executed: only then is
@@ -29,8 +37,9 @@ extension ATTServer {
 
     /// Executes the queued writes in their order, or discards them. The queue is empty afterwards in any case.
     ///
-    /// Everything that can be checked is checked before anything is written. If the program must be asked, and refuses,
-    /// earlier writes stay written. Source: Core Specification, Vol 3, Part F, 3.4.6.3.
+    /// Everything that can be checked is checked before anything is written, also whether the client may write: the
+    /// services may have changed since the writes were prepared. If the program must be asked, and refuses, earlier
+    /// writes stay written. Source: Core Specification, Vol 3, Part F, 3.4.6.3.
     mutating func executeWrite(
         _ execution: ATTExecuteWriteRequest,
         _ request: Request,
@@ -46,7 +55,7 @@ extension ATTServer {
         default: throw Refusal(.invalidPDU)
         }
         if isStale { try checkSync(executing: entries) }
-        try rehearse(entries, database)
+        try rehearse(entries, request.security, database)
         var steps: [ExecutionStep] = []
         for writes in AttributeWrites.inOrder(entries) {
             let attribute = database.attribute(at: writes.handle)
@@ -91,10 +100,15 @@ extension ATTServer {
     }
 
     /// Finds the first write of the queue that can't be done, without doing any.
-    private func rehearse(_ entries: [PreparedWriteQueue.Entry], _ database: AttributeDatabase) throws(Refusal) {
+    private func rehearse(
+        _ entries: [PreparedWriteQueue.Entry],
+        _ security: ATTSecurity,
+        _ database: AttributeDatabase
+    ) throws(Refusal) {
         var values: [UInt16: [UInt8]] = [:]
         for entry in entries {
             let attribute = try attribute(at: entry.handle, database)
+            try checkWriting(attribute, security)
             do throws(ATTError) {
                 if let current = values[entry.handle] ?? value(of: attribute) {
                     values[entry.handle] = try attribute.overlaying(current, with: entry.part, at: entry.offset)

@@ -49,6 +49,9 @@ extension ATTServer {
     }
 
     /// Continues a request with the program's answer.
+    ///
+    /// What remains to be read or written is checked once more: the services may have changed while the program was
+    /// asked, and a handle may be another attribute's.
     mutating func resume(
         _ question: Question,
         with result: Result<[UInt8], ATTError>,
@@ -69,12 +72,14 @@ extension ATTServer {
             return list([(handle, try value(of: handle))], request)
         case .readMultiple(var read):
             read.add(try value(of: read.next))
+            for handle in read.handles { try checkReading(try attribute(at: handle, database), request.security) }
             return readMultiple(read, request, database, &output)
         case .write(let handle):
             _ = try value(of: handle)
             return Response(ATTWriteResponse())
         case .execute(let handle, let rest):
             _ = try value(of: handle)
+            for step in rest { try checkWriting(try attribute(at: step.handle, database), request.security) }
             return try execute(rest, request, &database, &output)
         }
     }
