@@ -85,8 +85,12 @@ public struct RecordAccessControlPoint: RecordTransport {
     /// The command and the outcome of a control point's answer; `nil` if the value is another one.
     private static func answer(_ value: CharacteristicValue) -> (command: UInt8, outcome: RecordAccess.Outcome)? {
         let answer = try? TypedCharacteristic.recordAccessControlPoint.value(of: value)
-        guard case .response(let command, let outcome) = answer else { return nil }
-        return (command, outcome)
+        switch answer {
+        case .response(let command, let outcome)?: return (command, outcome)
+        // The number of records is the answer to its request, in the place of an outcome.
+        case .count?: return (RecordAccess.requestCount(.all).number, .success)
+        default: return nil
+        }
     }
 
     /// Makes the device stop reporting, and waits for its answer.

@@ -142,6 +142,19 @@ import Testing
         }
     }
 
+    @Test func `a late answer to a request for the number of records is no answer to the report`() async throws {
+        try await onQueue(seed: 1) { bench, queue in
+            // It comes in the place of a record. The control point's value has the third handle behind the records'.
+            bench.air.faults.add(
+                .replace(.notifications) { [0x1D, $0[1] + 3, $0[2], 5, 0, 200, 0] }.skipping(5).times(1)
+            )
+            let heard = Recorder<Int>()
+            try await queue.run(Fetching(last: 150, heard: heard))
+            #expect(heard.all == Array(151..<156) + Array(157..<200))
+            #expect(commands(bench) == [request(after: 150)])
+        }
+    }
+
     /// Silence where the abort is to be answered, and where even the write of it is.
     @Test(arguments: [false, true]) func `a device that says nothing to an abort keeps nobody for long`(
         isDeaf: Bool
