@@ -93,20 +93,24 @@ final class MCUmgrExchange {
     }
 
     private func response(to sequence: UInt8, _ command: MCUmgrMessage.Command) async throws -> CBORValue {
+        let answer = try await answer { $0.sequence == sequence && $0.command == command }
+        if let failure = MCUmgrFailure(answer.body) { throw failure }
+        return answer.body
+    }
+
+    /// The next answer that is awaited. One to an abandoned request is ignored, and doesn't prolong the wait.
+    func answer(patience: Duration? = nil, where isAwaited: (MCUmgrMessage) -> Bool) async throws -> MCUmgrMessage {
+        let end = context.timeline.now + (patience ?? self.patience)
         while true {
-            let answer = try await answer()
-            // An answer to an abandoned request is ignored.
-            guard answer.sequence == sequence, answer.command == command else { continue }
-            if let failure = MCUmgrFailure(answer.body) { throw failure }
-            return answer.body
+            let message = try await nextMessage(before: end)
+            if isAwaited(message) { return message }
         }
     }
 
-    /// The next answer, to whichever request.
-    func answer(patience: Duration? = nil) async throws -> MCUmgrMessage {
+    /// The next message of the device, to whichever request.
+    private func nextMessage(before end: Duration) async throws -> MCUmgrMessage {
         while answers.isEmpty {
-            let (value, source) = try await context.value(timeout: patience ?? self.patience)
-            guard source == Self.characteristic.reference else { continue }
+            let value = try await nextPart(before: end)
             for message in reassembler.append(value) {
                 switch message {
                 case .success(let message): answers.append(message)
@@ -123,5 +127,14 @@ final class MCUmgrExchange {
             }
         }
         return answers.removeFirst()
+    }
+
+    /// The next octets of the device.
+    private func nextPart(before end: Duration) async throws -> CharacteristicValue {
+        while true {
+            let rest = max(.zero, end - context.timeline.now)
+            let (value, source) = try await context.value(timeout: rest)
+            if source == Self.characteristic.reference { return value }
+        }
     }
 }

@@ -21,7 +21,10 @@ extension MCUmgrUpdate {
                 // Only the first part waits for a slot to be erased.
                 let isErasing = upload.confirmed == 0 && !persistence.hasPaused
                 let patience = isErasing ? options.erasePatience : options.patience
-                try take(try await exchange.answer(patience: patience), &upload, context)
+                let answer = try await exchange.answer(patience: patience) {
+                    $0.command == .imageUpload && upload.isUnderWay($0.sequence)
+                }
+                try take(answer, &upload, context)
             } catch let error where MCUmgrExchange.isPassing(error) {
                 if !(error is MCUmgrFailure) { upload.timedOut() }
                 persistence.note(error)
@@ -38,24 +41,21 @@ extension MCUmgrUpdate {
         }
     }
 
-    /// Handles an answer; one to an abandoned request is ignored.
+    /// Handles the answer to a part.
     ///
     /// - Throws: ``MCUmgrFailure`` if the device refuses a part; if it may be sent again, the upload has recorded the
     ///   refusal.
     private func take(_ answer: MCUmgrMessage, _ upload: inout MCUmgrUpload, _ context: CommandContext) throws {
-        guard answer.command == .imageUpload else { return }
         let failure = MCUmgrFailure(answer.body)
         if let failure, !failure.isPassing { throw failure }
-        let isOurs: Bool
         do throws(MCUmgrUpload.Fault) {
-            isOurs =
+            _ =
                 failure == nil
                 ? try upload.answered(answer.sequence, offset: answer.body["off"]?.integer)
                 : try upload.refused(answer.sequence)
         } catch {
             throw BLEError.fault(error, context)
         }
-        guard isOurs else { return }
         if let failure { throw failure }
         if upload.isComplete, answer.body["match"]?.bool == false {
             throw BLEError.update(.updateFailed, context, "the image that arrived has another hash", "Try again.")

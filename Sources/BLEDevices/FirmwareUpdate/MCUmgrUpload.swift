@@ -54,6 +54,9 @@ struct MCUmgrUpload {
         return isProbing && !underWay.isEmpty ? nil : next
     }
 
+    /// Whether a request with this number waits for its answer.
+    func isUnderWay(_ sequence: UInt8) -> Bool { underWay.contains { $0.sequence == sequence } }
+
     /// Records a sent request with this many octets.
     mutating func sent(_ sequence: UInt8, count: Int) {
         underWay.append(Request(sequence: sequence, end: isProbing ? nil : next + count))

@@ -106,6 +106,37 @@ import Testing
         }
     }
 
+    @Test func `answers to what nobody has asked don't prolong the wait for one`() async throws {
+        let (device, image) = (UpdateDevice(), try UpdateDevice.firmware(2000))
+        let service = device.mcumgr.service
+        let characteristic = service.characteristics[0].uuid
+        let stale = MCUmgrMessage(.readResponse, .imageState, sequence: 0xEE, body: .map([])).encoded
+        let serve: @Sendable (PeripheralServer, Bench) async throws -> Void = { server, bench in
+            for _ in 0..<100 {
+                try await bench.time.sleep(for: .seconds(3))
+                try await server.notify(stale, of: characteristic)
+            }
+            for try await _ in server.centralEvents {}
+        }
+        let options = FirmwareUpdateFlow.MCUmgrOptions(
+            patience: .seconds(10),
+            retry: .constant(.seconds(1), attempts: 1)
+        )
+        let talker = LocalPeripheral(name: "Talker") { service }
+        try await Bench.run(description: talker, serve: serve) { bench in
+            try await bench.peripheral.withQueue { queue in
+                let queue = queue.connecting()
+                try await queue.run(.connect)
+                let begin = bench.time.now
+                let error = await bleError {
+                    try await queue.run(FirmwareUpdateFlow(image, over: .mcumgr(options)))
+                }
+                #expect(error?.code == .timedOut)
+                #expect(bench.time.now - begin < .seconds(60))
+            }
+        }
+    }
+
     @Test func `no free slot is told with what frees one`() async throws {
         let taken = CBORValue.map(["err": .map(["group": .integer(1), "rc": .integer(9)])])
         let outcome = try await update(UpdateDevice()) { Self.refuseUploads($0, times: nil, skipping: 0, with: taken) }
