@@ -129,12 +129,18 @@ final class MCUmgrExchange {
         return answers.removeFirst()
     }
 
-    /// The next octets of the device.
+    /// The next octets of the device. If none come in time, the message that they would continue is given up: the next
+    /// ones begin another.
     private func nextPart(before end: Duration) async throws -> CharacteristicValue {
-        while true {
-            let rest = max(.zero, end - context.timeline.now)
-            let (value, source) = try await context.value(timeout: rest)
-            if source == Self.characteristic.reference { return value }
+        do {
+            while true {
+                let rest = max(.zero, end - context.timeline.now)
+                let (value, source) = try await context.value(timeout: rest)
+                if source == Self.characteristic.reference { return value }
+            }
+        } catch let error as BLEError where error.code == .timedOut {
+            reassembler = MCUmgrReassembler()
+            throw error
         }
     }
 }

@@ -106,6 +106,20 @@ import Testing
         }
     }
 
+    @Test func `an answer of which a part is lost is asked for again`() async throws {
+        let (device, image) = (UpdateDevice(), try UpdateDevice.firmware(2000))
+        let serve: @Sendable (PeripheralServer, Bench) async throws -> Void = { try await device.live($0, $1) }
+        let narrow = AdapterSettings(maximumPDUSize: 23)
+        try await Bench.run(description: device.description, settings: narrow, serve: serve) { bench in
+            try await bench.peripheral.withQueue { queue in
+                // The first answer, the list of images, takes several notifications.
+                bench.air.faults.add(.swallow(.notifications).skipping(1).times(1))
+                try await queue.connecting().run(FirmwareUpdateFlow(image, over: .mcumgr()))
+            }
+        }
+        #expect(device.mcumgr.runningImage == image.bytes && device.mcumgr.isConfirmed)
+    }
+
     @Test func `answers to what nobody has asked don't prolong the wait for one`() async throws {
         let (device, image) = (UpdateDevice(), try UpdateDevice.firmware(2000))
         let service = device.mcumgr.service
