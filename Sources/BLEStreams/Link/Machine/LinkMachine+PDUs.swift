@@ -34,7 +34,7 @@ extension LinkMachine {
     mutating func nextOutgoing() -> Outgoing? {
         guard turn.isFree, end == nil else { return nil }
         server.isExchangingMTU = client.isExchangingMTU
-        if server.mtu != client.mtu { server.setMTU(client.mtu) }
+        shareMTU()
         let (pdu, isOfServer): ([UInt8], Bool)
         if let next = server.nextPDU() {
             if let mtu = server.sending() { client.setMTU(mtu) }
@@ -48,6 +48,10 @@ extension LinkMachine {
         turn.isTaken = true
         return Outgoing(pdu: pdu, isOfServer: isOfServer, rooms: turn.rooms)
     }
+
+    /// Gives the server half the ATT_MTU that the client half has agreed on: it holds from the answer on, also for what
+    /// the peer sends right behind that.
+    private mutating func shareMTU() { if server.mtu != client.mtu { server.setMTU(client.mtu) } }
 
     /// The radio has accepted or refused a PDU: the turn is free again.
     mutating func handedOver(_ outgoing: Outgoing, _ result: SendResult, _ output: inout Output) {
@@ -149,6 +153,7 @@ extension LinkMachine {
         database: inout AttributeDatabase,
         _ output: inout Output
     ) {
+        shareMTU()
         take(server.received(pdu, security: security, database: &database), &output)
     }
 
