@@ -71,6 +71,30 @@ import Testing
         )
     }
 
+    @Test func `a service that an earlier answer had out of order doesn't hide the services behind it`() {
+        var bearer = Bearer()
+        let id = bearer.begin(DiscoverServices())
+        bearer.expect("10 0100 ffff 0028", answeredWith: "11 06 1000 1f00 0018 0100 0f00 0118")
+        bearer.expect("10 1000 ffff 0028", answeredWith: "11 06 1000 1f00 0018")
+        bearer.expect("10 2000 ffff 0028", answeredWith: "11 06 2000 ffff 0f18")
+        bearer.expectSends()
+        let services = [
+            GATTService(uuid: BluetoothUUID(0x1801), handle: 1, endHandle: 0x0F),
+            GATTService(uuid: BluetoothUUID(0x1800), handle: 0x10, endHandle: 0x1F),
+            GATTService(uuid: BluetoothUUID(0x180F), handle: 0x20, endHandle: 0xFFFF),
+        ]
+        bearer.expectFinished(.success(id, services))
+        let byUUID = bearer.begin(DiscoverServicesByUUID(BluetoothUUID(0x180F)))
+        bearer.expect("06 0100 ffff 0028 0f18", answeredWith: "07 1000 1f00 0100 0f00")
+        bearer.expect("06 1000 ffff 0028 0f18", answeredWith: "07 1000 1f00")
+        bearer.expect("06 2000 ffff 0028 0f18", answeredWith: "07 2000 ffff")
+        bearer.expectSends()
+        let batteries = services.map {
+            GATTService(uuid: BluetoothUUID(0x180F), handle: $0.handle, endHandle: $0.endHandle)
+        }
+        bearer.expectFinished(.success(byUUID, batteries))
+    }
+
     @Test func `services out of order, declared twice, overlapping or turned around are put right`() {
         var bearer = Bearer(mtu: 100)
         let id = bearer.begin(DiscoverServices())

@@ -41,9 +41,10 @@ package struct DiscoverServices: GATTProcedure {
                 impossible = max(impossible, entry.handle)
                 continue
             }
-            guard handles.insert(entry.handle).inserted else { continue }
             // Some devices end a group at FFFF whatever range was requested.
             last = min(entry.groupEndHandle, walk.end)
+            // One that an earlier answer had out of order leads on too.
+            guard handles.insert(entry.handle).inserted else { continue }
             found.append(GATTService(uuid: uuid, isPrimary: isPrimary, handle: entry.handle, endHandle: last))
         }
         guard walk.advance(past: last > 0 ? last : impossible), isWhole else {

@@ -36,8 +36,9 @@ package struct DiscoverServicesByUUID: GATTProcedure {
                 impossible = max(impossible, entry.handle)
                 continue
             }
-            guard handles.insert(entry.handle).inserted else { continue }
             last = min(entry.groupEndHandle, walk.end)
+            // One that an earlier answer had out of order leads on too.
+            guard handles.insert(entry.handle).inserted else { continue }
             found.append(GATTService(uuid: uuid, handle: entry.handle, endHandle: last))
         }
         return walk.advance(past: last > 0 ? last : impossible) ? nextRequest() : .finished(GATTDatabase.inOrder(found))
