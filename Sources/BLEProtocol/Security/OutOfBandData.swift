@@ -33,7 +33,7 @@ public struct OutOfBandData: Hashable, Sendable {
         else { return nil }
         let address = data.first(.deviceAddress, atLeast: 7).map { octets in
             let value = octets.prefix(6).reversed().reduce(0) { $0 << 8 | UInt64($1) }
-            return BluetoothAddress(rawValue: value, kind: (octets.last ?? 0) & 1 == 0 ? .public : .random)
+            return BluetoothAddress(rawValue: value, kind: (octets.prefix(7).last ?? 0) & 1 == 0 ? .public : .random)
         }
         self.init(address: address, confirmation: confirmation, random: random)
     }

@@ -19,6 +19,12 @@ import Testing
         #expect(nameless.address == nil && nameless.octets == Self.values)
     }
 
+    @Test func `octets behind the address, and other bits of its type, are ignored`() throws {
+        let longer: [UInt8] = [9, 0x1B, 0xBB, 0x1D, 0x1A, 0x17, 0xF2, 0xC4, 0x81, 0]
+        let data = try #require(OutOfBandData(octets: longer + Self.values))
+        #expect(data.address == BluetoothAddress(rawValue: 0xC4F2_171A_1DBB, kind: .random))
+    }
+
     @Test func `what is cut off or for legacy pairing is none`() {
         for count in 0..<Self.values.count {
             #expect(OutOfBandData(octets: Self.values.prefix(count).map { $0 }) == nil)
