@@ -24,7 +24,7 @@ struct Position: Hashable {
 
     /// More losses are merged with the last one.
     static let lossLimit = 64
-    /// More gaps aren't kept: their records count as there after a restart.
+    /// Where more gaps would have to be kept, records are dropped only when those before them are settled.
     static let gapLimit = 128
 
     /// Records a loss.

@@ -71,7 +71,9 @@ public final class Spool: Sendable {
         try perform("acknowledge") { core throws(SpoolError) in try core.acknowledge(sequence) }
     }
 
-    /// Gives up a record that was handed out, since the receiver will never take it; it is counted as dropped.
+    /// Gives up a record that was handed out, since the receiver will never take it; it is counted as dropped. If more
+    /// than a hundred are given up behind one that waits, some are counted when that is settled: a restart before
+    /// hands them out again.
     ///
     /// - Throws: ``SpoolError`` if the position can't be written; it is written again later.
     public func drop(_ sequence: UInt64) throws(SpoolError) {

@@ -5,7 +5,7 @@ extension SpoolCore {
             cursor = max(cursor, position.head)
             if let hole = holes.first(where: { $0.contains(cursor) }) {
                 cursor = hole.upperBound
-            } else if acknowledged.contains(cursor) {
+            } else if acknowledged.contains(cursor) || givenUp.contains(cursor) {
                 cursor += 1
             } else if let segment = segments.first(where: { $0.first <= cursor && cursor < $0.end }) {
                 if let payload = try readIfThere(segment) { return try handOut(payload, segment.epoch) }
@@ -68,10 +68,10 @@ extension SpoolCore {
     private mutating func missing(_ range: Range<UInt64>) {
         var start = range.lowerBound
         for number in range where acknowledged.contains(number) || holes.contains(where: { $0.contains(number) }) {
-            lost(start..<number)
+            gone(start..<number)
             start = number + 1
         }
-        if start < range.upperBound { lost(start..<range.upperBound) }
+        if start < range.upperBound { gone(start..<range.upperBound) }
         if let index = segments.firstIndex(where: { $0.first <= range.lowerBound && range.lowerBound < $0.end }) {
             segments[index].end = range.lowerBound
             // What is appended to a damaged file could not be read again.
@@ -82,9 +82,16 @@ extension SpoolCore {
         try? writePosition()
     }
 
+    /// Records are gone that were not known to be, and others before them may wait.
+    private mutating func gone(_ range: Range<UInt64>) {
+        guard range.contains(position.head) || hasRoomForGap else { return givenUp.formUnion(range) }
+        lost(range)
+    }
+
     /// Records are gone that were not known to be.
     mutating func lost(_ range: Range<UInt64>) {
         guard !range.isEmpty else { return }
+        if !givenUp.isEmpty { givenUp = givenUp.filter { !range.contains($0) } }
         position.lost(range.lowerBound, range.upperBound - 1, range.count)
         addHole(range)
     }

@@ -9,9 +9,9 @@ extension SpoolCore {
             unwritten += 1
             return
         }
-        guard sequence >= position.head, sequence < cursor, !holes.contains(where: { $0.contains(sequence) }) else {
-            return
-        }
+        guard sequence >= position.head, sequence < cursor, !givenUp.contains(sequence),
+            !holes.contains(where: { $0.contains(sequence) })
+        else { return }
         guard acknowledged.insert(sequence).inserted else { return }
         unwritten += 1
         settle()
@@ -23,8 +23,13 @@ extension SpoolCore {
 
     mutating func drop(_ sequence: UInt64) throws(SpoolError) {
         guard sequence >= position.head, sequence < cursor, !acknowledged.contains(sequence),
-            !holes.contains(where: { $0.contains(sequence) })
+            !givenUp.contains(sequence), !holes.contains(where: { $0.contains(sequence) })
         else { return }
+        guard sequence == position.head || hasRoomForGap else {
+            // If it were told now, a restart would forget that, and hand it out again.
+            givenUp.insert(sequence)
+            return
+        }
         position.lost(sequence, sequence, 1)
         addHole(sequence..<(sequence + 1))
         settle()
@@ -40,6 +45,12 @@ extension SpoolCore {
                 position.dropped += hole.upperBound - position.head
                 position.head = hole.upperBound
                 holes.removeFirst()
+            } else if givenUp.remove(position.head) != nil {
+                position.lost(position.head, position.head, 1)
+                position.dropped += 1
+                position.head += 1
+                // The position is written before somebody is told of it.
+                unwritten += Self.settledPerWrite
             } else {
                 return
             }
@@ -64,11 +75,23 @@ extension SpoolCore {
         var kept = position
         // If the process ends, no acknowledgement comes any more for these.
         if let first = late.min(), let last = late.max() { kept.lostBefore(first, last, late.count) }
-        let end = tail.lowerBound
-        for hole in holes where hole.lowerBound < end && kept.gaps.count < Position.gapLimit {
-            kept.gaps.append(hole.lowerBound..<min(hole.upperBound, end))
-        }
+        let (own, ofFiles) = gaps
+        kept.gaps = own + ofFiles.prefix(Position.gapLimit - min(own.count, Position.gapLimit))
         return kept
+    }
+
+    /// Whether the position can keep one more gap.
+    var hasRoomForGap: Bool { holes.count < Position.gapLimit || gaps.own.count < Position.gapLimit }
+
+    /// The gaps that the position must keep, and those that the headers of files tell as well, which are kept if there
+    /// is room: a file can be damaged. If there are few, they are not told apart.
+    private var gaps: (own: [Range<UInt64>], ofFiles: [Range<UInt64>]) {
+        let end = tail.lowerBound
+        let all = holes.filter { $0.lowerBound < end }.map { $0.lowerBound..<min($0.upperBound, end) }
+        guard all.count >= Position.gapLimit else { return (all, []) }
+        let refused = Dictionary(segments.map { ($0.first, $0.hole) }, uniquingKeysWith: max)
+        let isOfFile = { (gap: Range<UInt64>) in UInt64(gap.count) <= refused[gap.upperBound] ?? 0 }
+        return (all.filter { !isOfFile($0) }, all.filter(isOfFile))
     }
 
     /// Writes the position.

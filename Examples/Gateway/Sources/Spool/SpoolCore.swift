@@ -22,6 +22,9 @@ struct SpoolCore: ~Copyable, Sendable {
     var acknowledged: Set<UInt64> = []
     /// Records from `head` on that are no longer there.
     var holes: [Range<UInt64>] = []
+    /// Records from `head` on that are given up, or found to be gone, and are dropped when all before them are settled:
+    /// the position has no room for their gaps.
+    var givenUp: Set<UInt64> = []
     /// The record that is handed out next.
     var cursor: UInt64
     var reader: SegmentReader?
@@ -148,9 +151,10 @@ struct SpoolCore: ~Copyable, Sendable {
                 !acknowledged.contains(number) && !holes.contains { $0.contains(number) }
             }
             // What was handed out may have arrived: it is lost when the connection is.
-            let unsent = open.filter { $0 >= cursor }
+            let unsent = open.filter { $0 >= cursor || givenUp.contains($0) }
             if let first = unsent.first, let last = unsent.last { position.lost(first, last, unsent.count) }
-            late.formUnion(open.filter { $0 < cursor })
+            late.formUnion(open.filter { $0 < cursor && !givenUp.contains($0) })
+            givenUp.subtract(open)
             position.dropped += UInt64(open.count)
             let settled = Set(open)
             settle { settled.contains($0) }
