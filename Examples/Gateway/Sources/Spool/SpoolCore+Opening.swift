@@ -14,6 +14,9 @@ extension SpoolCore {
         let (positionFile, known) = try PositionFile.open(PositionFile.name, in: settings.folder, disk)
         // The spool does without it, on a disk that has no room for it.
         let copy = try? PositionFile.open(PositionFile.copyName, in: settings.folder, disk)
+        // The folder may be new, also if an opening before made it and was cut off. One that can't be read, which this
+        // needs, may be written all the same.
+        if known?.epoch ?? 0 == 0 { try? disk.synchroniseFolder(settings.parent) }
         var core = SpoolCore(settings, disk, lock, positionFile, known ?? Position())
         core.positionCopy = copy?.file
         try core.recoverSegments(isPositionLost: known == nil, copy: copy?.position)
@@ -146,6 +149,14 @@ extension Range<UInt64> {
 }
 
 extension SpoolSettings {
+    /// The folder that has the spool's folder.
+    fileprivate var parent: String {
+        var rest = folder[...]
+        while rest.last == "/" { rest.removeLast() }
+        guard let slash = rest.lastIndex(of: "/") else { return rest.isEmpty ? "/" : "." }
+        return slash == rest.startIndex ? "/" : String(rest[..<slash])
+    }
+
     fileprivate func check() throws(SpoolError) {
         let cause: String? =
             if folder.isEmpty {

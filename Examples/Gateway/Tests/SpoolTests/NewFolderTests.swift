@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import Testing
 
 @testable import Spool
@@ -31,5 +32,35 @@ import Testing
         let error = #expect(throws: SpoolError.self) { _ = try Spool(SpoolSettings(folder: path)) }
         #expect(error?.object == path && error?.remedy.contains("mount the disk") == true)
         #expect(!FileManager.default.fileExists(atPath: "\(folder.path)/disk"))
+    }
+
+    /// Paths that were synchronised.
+    private final class Synchronised: Sendable {
+        let paths = Mutex<Set<String>>([])
+    }
+
+    @Test(arguments: ["", "/", "//"])
+    func `a new folder is synchronised with its parent, as its records are with it`(_ end: String) throws {
+        let folder = try SpoolFolder()
+        let synchronised = Synchronised()
+        var disk = Disk()
+        disk.synchronise = { file in
+            let path = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(file)")
+            if let path { synchronised.paths.withLock { _ = $0.insert((path as NSString).lastPathComponent) } }
+            return 0
+        }
+        let settings = SpoolSettings(folder: "\(folder.path)/new\(end)")
+        let name = (folder.path as NSString).lastPathComponent
+        do {
+            let spool = try Spool(settings, disk)
+            #expect(synchronised.paths.withLock { $0.contains(name) })
+            try spool.append([1])
+            try spool.close()
+        }
+        #expect(synchronised.paths.withLock { $0.contains("new") })
+        // It is there now, and no start wears the disk for it.
+        synchronised.paths.withLock { $0 = [] }
+        try Spool(settings, disk).close()
+        #expect(synchronised.paths.withLock { !$0.contains(name) })
     }
 }
