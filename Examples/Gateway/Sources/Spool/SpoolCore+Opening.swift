@@ -22,7 +22,14 @@ extension SpoolCore {
         try core.recoverSegments(isPositionLost: known == nil, copy: copy?.position)
         core.cursor = core.position.head
         core.position.epoch += 1
-        try core.writePosition(synchronised: true)
+        do {
+            try core.writePosition(synchronised: true)
+        } catch {
+            // Nobody was told that it is new: the next opening is to find that, too.
+            let names = core.isNew ? [PositionFile.name, PositionFile.copyName] : []
+            for name in names { unlink("\(settings.folder)/\(name)") }
+            throw error
+        }
         return core
     }
 
@@ -47,7 +54,8 @@ extension SpoolCore {
     /// - Parameter copy: the position when there were no segments last.
     private mutating func recoverSegments(isPositionLost: Bool, copy: Position?) throws(SpoolError) {
         let numbers = try settings.segmentNumbers(disk)
-        isNew = isPositionLost && copy == nil && numbers.isEmpty
+        // Of an opening that failed, there can be a position without a number.
+        isNew = max(position.epoch, copy?.epoch ?? 0) == 0 && numbers.isEmpty
         // Before anything is removed.
         for first in numbers { try Segment.check(try File("\(settings.folder)/\(Segment.name(first))", O_RDONLY)) }
         for first in numbers {

@@ -34,6 +34,59 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: "\(folder.path)/disk"))
     }
 
+    /// What fails at an opening.
+    enum Failure: CaseIterable {
+        case secondPlace, listing, lastWrite, synchronising
+
+        /// Which write fails: the position is written to both places of two files, then with the number of the opening.
+        var write: Int {
+            switch self {
+            case .secondPlace: 2
+            case .lastWrite: 5
+            case .listing, .synchronising: 0
+            }
+        }
+    }
+
+    /// How often something was written.
+    private final class Writes: Sendable {
+        let count = Mutex(0)
+    }
+
+    @Test(arguments: Failure.allCases)
+    func `a spool whose first opening failed is new at the next one`(_ failure: Failure) throws {
+        let folder = try SpoolFolder()
+        let writes = Writes()
+        var disk = Disk()
+        disk.synchronise = { _ in
+            errno = EIO
+            return failure == .synchronising ? -1 : 0
+        }
+        disk.nextEntry = { entries in
+            guard failure == .listing else { return readdir(entries) }
+            errno = EIO
+            return nil
+        }
+        disk.write = { file, octets, offset in
+            let number = writes.count.withLock { count in
+                count += 1
+                return count
+            }
+            guard number != failure.write else {
+                errno = EIO
+                return -1
+            }
+            return pwrite(file, octets.baseAddress, octets.count, off_t(offset))
+        }
+        let faulty = disk
+        #expect(throws: SpoolError.self) { _ = try Spool(folder.settings(), faulty) }
+        for isNew in [true, false] {
+            let spool = try folder.spool()
+            #expect(spool.isNew == isNew)
+            try spool.close()
+        }
+    }
+
     /// Paths that were synchronised.
     private final class Synchronised: Sendable {
         let paths = Mutex<Set<String>>([])

@@ -30,13 +30,18 @@ struct GatewayRun {
         _ report: @escaping @Sendable (String) -> Void
     ) throws {
         settings = Settings(configuration)
+        let folder = configuration.spool.folder
+        // Told also if a later part fails: the next start finds what this one has made.
+        var made: [String] = []
+        defer { if let news = FirstStart.news(of: made) { report(news) } }
         spool = try Spool(
             SpoolSettings(
-                folder: configuration.spool.folder,
+                folder: folder,
                 limit: configuration.spool.megabytes << 20,
                 recordsPerSync: configuration.spool.recordsPerSync
             )
         )
+        if spool.isNew { made.append(folder) }
         self.report = report
         flushErrors = (0..<2).map { _ in LastingError(report) }
         outbox = Outbox(spool, prefix: configuration.prefix, report: report)
@@ -46,15 +51,9 @@ struct GatewayRun {
         sparkplug = try configuration.sparkplug.map {
             try SparkplugDriver($0, beside: configuration.spool, report: report)
         }
-        leases = try configuration.leases.map {
-            try LeaseDriver($0, spool: configuration.spool.folder, report: report)
-        }
-        let folder = configuration.spool.folder
-        let parts = [
-            (folder, spool.isNew), (folder + ".sparkplug", sparkplug?.spool.isNew ?? false),
-            (folder + ".leases", leases?.isNew ?? false),
-        ]
-        if let news = FirstStart.news(of: parts.filter { $0.1 }.map { $0.0 }) { report(news) }
+        if sparkplug?.spool.isNew == true { made.append(folder + ".sparkplug") }
+        leases = try configuration.leases.map { try LeaseDriver($0, spool: folder, report: report) }
+        if leases?.isNew == true { made.append(folder + ".leases") }
         campaigns = leases.flatMap { leases in configuration.campaigns.map { CampaignDriver($0, leases, publisher) } }
         let health = Health(spool, outbox, sessions, leases, sparkplug)
         self.health = health

@@ -49,6 +49,8 @@ final class SparkplugDriver: Sendable {
         report: @escaping @Sendable (String) -> Void
     ) throws {
         names = SparkplugNames(group: settings.group, node: settings.node, primaryHost: settings.primaryHost)
+        // Before the spool, which only its first opening finds new.
+        births = try BirthNumber(beside: main.folder)
         spool = try Spool(
             SpoolSettings(
                 folder: main.folder + ".sparkplug",
@@ -56,7 +58,6 @@ final class SparkplugDriver: Sendable {
                 recordsPerSync: main.recordsPerSync
             )
         )
-        births = try BirthNumber(beside: main.folder)
         self.report = report
         settling = LastingError { report("sparkplug: \($0)") }
         self.now = now
