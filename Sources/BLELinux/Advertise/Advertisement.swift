@@ -91,6 +91,8 @@ final class Advertisement: Sendable {
             finish(adapter.whyUnusable(for: "advertise", object: adapter.name))
         case .deviceConnected(let connected) where !connected.flags.contains(.initiatedHere):
             perform { $0.centralCame(connected.address) }
+        case .newIdentityResolvingKey(let new):
+            perform { $0.renamed(ManagementAddress(new.privateAddress), to: new.key.address) }
         case .deviceDisconnected(let address, _):
             perform { $0.linkEnded(address) }
         case .advertisingAdded(let instance):

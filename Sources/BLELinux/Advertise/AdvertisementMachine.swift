@@ -27,37 +27,6 @@ struct AdvertisementMachine {
         case takenAway(times: Int)
     }
 
-    /// What the driver is to do.
-    struct Output: Equatable {
-        enum Command: Equatable {
-            case readFeatures
-            /// Takes the first of these numbers that no other program of this library has.
-            case claim([UInt8])
-            case add(UInt8, AdvertisingPayload)
-            case remove(UInt8)
-        }
-        enum Timer: Equatable {
-            case start(Duration)
-            case cancel
-        }
-        enum Report: Equatable {
-            case started
-            case failed(Failure)
-        }
-        /// The outcome of a change.
-        enum Change: Equatable {
-            /// It is on air, or will be as soon as the advertisement is.
-            case made
-            /// The kernel refuses it: what was on air before is put back.
-            case refused(ManagementFailure)
-        }
-
-        var command: Command?
-        var timer: Timer?
-        var report: Report?
-        var change: Change?
-    }
-
     private enum State: Equatable {
         case idle
         case choosing
@@ -268,6 +237,12 @@ extension AdvertisementMachine {
         // It was on air. Where centrals come all the time, it is never calm, and losses would add up for months.
         (losses, failures) = (0, 0)
         return renew(number)
+    }
+
+    /// A central has told its identity: the kernel names it by that from now on, also at its end.
+    mutating func renamed(_ central: ManagementAddress, to identity: ManagementAddress) -> Output {
+        if centrals.remove(central) != nil { centrals.insert(identity) }
+        return Output()
     }
 
     /// A link has ended, in either role.

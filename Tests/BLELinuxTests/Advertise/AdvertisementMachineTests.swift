@@ -173,6 +173,21 @@ import Testing
         try putBack(&machine)
     }
 
+    @Test func `a central that has told its identity has left when that has`() throws {
+        var machine = try onAir()
+        let privateAddress = try #require(BluetoothAddress("66:55:44:33:22:11/random"))
+        _ = machine.centralCame(ManagementAddress(privateAddress))
+        #expect(machine.added(nil) == Output())
+        #expect(machine.renamed(ManagementAddress(privateAddress), to: Self.central) == Output())
+        #expect(machine.linkEnded(Self.central) == Output())
+        #expect(machine.removed(5) == Output(command: .readFeatures))
+        try claim(&machine)
+        // There is no link that it would have to wait for.
+        #expect(machine.added(Self.refused) == Output(timer: .start(Machine.pause)))
+        #expect(machine.timerFired() == Output(command: .readFeatures))
+        try putBack(&machine)
+    }
+
     @Test func `a link that the adapter makes as central is waited for like one to a central`() throws {
         var machine = try onAir()
         _ = machine.removed(5)

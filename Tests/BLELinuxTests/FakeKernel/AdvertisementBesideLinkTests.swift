@@ -33,4 +33,37 @@ import Testing
         #expect(failure?.cause.contains("\(BluetoothAddress.example)") == true)
         withExtendedLifetime(radio) {}
     }
+
+    @Test func `a central that leaves under the identity it has told is not waited for`() async throws {
+        let number = kernel.peripheral
+        let radio = try run.radio(number)
+        let advertisement = try await run.advertise(radio)
+        let central = ManagementAddress(try #require(BluetoothAddress("66:55:44:33:22:11/random")))
+        let identity = ManagementAddress(.example)
+        kernel.with { $0.tell(number, 0x0B, central.octets + [0, 0, 0, 0, 0, 0]) }
+        await kernel.idle()
+        var key: [UInt8] = [1]
+        key += central.octets.prefix(6)
+        key += identity.octets
+        key += Array(1...16)
+        kernel.with { state in
+            state.tell(number, 0x18, key)
+            state.tell(number, 0x0C, identity.octets + [3])
+        }
+        await kernel.idle()
+        // Another program removes it, and the kernel refuses it once, as it does beside a link that has just ended.
+        kernel.with { state in
+            let instances = state.adapters[number]?.instances.keys.sorted() ?? []
+            state.adapters[number]?.instances = [:]
+            state.adapters[number]?.answers[0x54] = .invalidParameters
+            for instance in instances { state.tell(number, 0x24, [instance]) }
+        }
+        let isBack = await kernel.run(run.timeline, within: FakeRun.patience) {
+            kernel.with { $0.adapters[number]?.instances.values.contains { $0.isOnAir } == true }
+        }
+        #expect(isBack)
+        advertisement.cancel()
+        await kernel.idle()
+        withExtendedLifetime(radio) {}
+    }
 }
