@@ -8,7 +8,8 @@ struct PeerFolder: Sendable {
     /// How long to wait for another program that changes files. A change takes milliseconds, on a slow card a second.
     var patience = Duration.seconds(10)
     /// Of how many peers with neither a bond nor a session the services are kept.
-    var strangers = 1024
+    static let usualStrangers = 1024
+    var strangers = usualStrangers
     /// Called before each change with how long it may wait for another program: for tests.
     var onLock: @Sendable (Duration) -> Void = { _ in }
     /// Called at each access to a file, on the thread that makes it: for tests.

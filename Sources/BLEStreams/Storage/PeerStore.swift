@@ -14,7 +14,7 @@ import Synchronization
 /// and its content is determined again; a file that can't be used for another reason stays as it is. A bond that could
 /// not be written, for example to a full disk, is kept in memory while the program runs, and is written with the peer's
 /// next change or by ``flush()``; so is ``Session/forget()``. Of peers with which there is neither a bond nor a
-/// session, a folder keeps the services alone, of about 1,024 peers: those whose files were written last.
+/// session, a store keeps the services alone, of about 1,024 peers: those whose records were written last.
 ///
 /// Several programs may share a folder: each change applies to the file's content at that moment. A program that was
 /// stopped while it wrote, or whose disk doesn't answer, keeps the others from changing files: they wait ten seconds,
@@ -44,10 +44,26 @@ public final class PeerStore: Sendable {
         var writes = 0
         /// The records of a store without a folder.
         var memory: [BluetoothAddress: PeerRecord] = [:]
+        /// Those of them that hold services alone, the one that was changed last last.
+        var strangers = RecencyTable<BluetoothAddress, Void>()
         /// Another program keeps the files locked; whoever has waited for it once doesn't wait again.
         var isLockedOut = false
         /// The warnings since the last successful write: a lasting problem is reported once, not at each link.
         var told: Set<String> = []
+
+        /// Changes a record of a store without a folder, and forgets the stranger that was changed longest ago, if
+        /// there are too many.
+        mutating func update(_ peer: BluetoothAddress, _ change: Change) {
+            var record = memory[peer] ?? PeerRecord()
+            change(&record)
+            memory[peer] = record.isEmpty ? nil : record
+            strangers.remove(peer)
+            guard record.isStrangers else { return }
+            strangers.insert(peer, (), at: .zero)
+            guard strangers.count > PeerFolder.usualStrangers, let oldest = strangers.oldest?.key else { return }
+            strangers.remove(oldest)
+            memory[oldest] = nil
+        }
     }
 
     /// `nil`: everything is kept in memory only.
@@ -187,13 +203,7 @@ public final class PeerStore: Sendable {
     ///   - isLasting: whether to try again if it could not be written.
     ///   - change: called more than once if there is a file: it must depend on nothing but the record.
     func update(_ peer: BluetoothAddress, isLasting: Bool = false, _ change: @escaping Change) {
-        guard folder != nil else {
-            return state.withLock { state in
-                var record = state.memory[peer] ?? PeerRecord()
-                change(&record)
-                state.memory[peer] = record.isEmpty ? nil : record
-            }
-        }
+        guard folder != nil else { return state.withLock { $0.update(peer, change) } }
         state.withLock { $0.pending[peer, default: []].append(Pending(change: change, isLasting: isLasting)) }
         schedule(peer)
     }

@@ -139,6 +139,26 @@ import Testing
         }
     }
 
+    @Test func `a store in memory keeps no more strangers than a folder, and all bonds`() throws {
+        let store = PeerStore.inMemory()
+        store.remember(try bond(1))
+        store.update(Self.peer(1)) { $0.services = services }
+        let limit = UInt64(PeerFolder.usualStrangers)
+        for number in 2...(limit + 11) { store.update(Self.peer(number)) { $0.services = services } }
+        let kept: [UInt64] = [1] + Array(12...(limit + 11))
+        #expect(store.peers() == kept.map { Self.peer($0) })
+        #expect(store.bonds() == [try bond(1)])
+        #expect(store.record(of: Self.peer(1)).services == services)
+        // One that was met again counts as new, and one with a bond is no stranger any more.
+        let others = ServicesRecord(databaseHash: Data([1]), services: [])
+        store.update(Self.peer(12)) { $0.services = others }
+        store.remember(try bond(13))
+        for number in (limit + 12)...(limit + 13) { store.update(Self.peer(number)) { $0.services = services } }
+        #expect(store.record(of: Self.peer(12)).services == others && store.record(of: Self.peer(14)).isEmpty)
+        #expect(store.record(of: Self.peer(13)).services == services)
+        #expect(store.peers().count == Int(limit) + 2)
+    }
+
     @Test func `a folder with far too many strangers is put in order step by step`() async throws {
         try await withFolder { folder in
             let before = PeerStore(folder: folder)
