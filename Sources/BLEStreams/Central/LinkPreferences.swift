@@ -12,6 +12,8 @@ final class LinkPreferences: Sendable {
     private struct Table<Value> {
         private var entries: [UInt64: (address: BluetoothAddress, value: Value)] = [:]
 
+        var count: Int { entries.count }
+
         /// What was set for a peripheral, under each of its addresses: under this one first.
         func values(of address: BluetoothAddress, _ identities: KnownIdentities) -> [Value] {
             if entries.isEmpty { return [] }
@@ -58,6 +60,11 @@ final class LinkPreferences: Sendable {
         self.identities = identities
     }
 
+    /// How much is set for single peripherals.
+    var count: Int {
+        own.withLock { $0.count } + ownAnswers.withLock { $0.count } + demanded.withLock { $0.count }
+    }
+
     /// Who answers for a peripheral; `nil`: nobody.
     func answers(for peripheral: BluetoothAddress) -> PairingAnswers? {
         ownAnswers.withLock { $0.values(of: peripheral, identities).first } ?? commonAnswers
@@ -79,7 +86,7 @@ final class LinkPreferences: Sendable {
         demanded.withLock { table in
             var demands = SecurityDemands(table.values(of: peripheral, identities))
             demands[selector] = level
-            _ = table.replace(with: demands, of: peripheral, identities)
+            _ = table.replace(with: demands.isEmpty ? nil : demands, of: peripheral, identities)
         }
         isDemanding.store(true, ordering: .releasing)
     }
