@@ -110,7 +110,8 @@ extension Session {
 
     /// The time limits of a session's steps. Waiting for the adapter has no limit.
     public struct Limits: Hashable, Sendable {
-        /// Until the peripheral is heard; `nil`: without limit.
+        /// Until the peripheral is heard; `nil`: without limit. If the session has had no link yet, it then fails; later
+        /// it searches again, as ``Session/Plan/reconnecting`` says.
         public var search: Duration? = .seconds(30)
         /// Until a link is up and its MTU negotiated.
         public var connect: Duration = .seconds(30)
