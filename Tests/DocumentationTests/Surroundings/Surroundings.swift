@@ -33,6 +33,7 @@ var log: RecordLog { fatalError() }
 /// Streams of a program's own.
 var beats: BLEStream<HeartRateMeasurement> { fatalError() }
 var temperatures: BLEStream<Double> { fatalError() }
+var sigterm: BLEStream<Void> { fatalError() }
 
 /// What a program does with what it has received.
 func show(_ beats: BLEStream<HeartRateMeasurement>) async throws {}
