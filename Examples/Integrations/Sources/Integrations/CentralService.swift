@@ -5,16 +5,26 @@ public import ServiceLifecycle
 /// the next service ends.
 public struct CentralService: Service {
     private let adapter: AdapterChoice
+    private let patience: Duration?
     private let body: @Sendable (Central) async throws -> Void
 
-    public init(on adapter: AdapterChoice = .default, _ body: @escaping @Sendable (Central) async throws -> Void) {
+    /// - Parameter patience: how long to wait until the adapter is on, which may be later than the program starts;
+    ///   `nil`: for as long as it takes.
+    public init(
+        on adapter: AdapterChoice = .default,
+        waitingFor patience: Duration? = nil,
+        _ body: @escaping @Sendable (Central) async throws -> Void
+    ) {
         self.adapter = adapter
+        self.patience = patience
         self.body = body
     }
 
     public func run() async throws {
         do {
-            try await cancelWhenGracefulShutdown { try await Central.with(adapter) { try await body($0) } }
+            try await cancelWhenGracefulShutdown {
+                try await Central.with(adapter, waitingFor: patience) { try await body($0) }
+            }
         } catch is CancellationError {
             // The graceful shutdown cancels it: this is its normal end.
         }
