@@ -46,6 +46,8 @@ import Testing
 
     @Test(arguments: [
         (EAFNOSUPPORT, Diagnosis.Kind.noBluetooth, "--network=host"), (EPERM, .socketsRefused, "AF_BLUETOOTH"),
+        // systemd's filter refuses with it, too.
+        (EAFNOSUPPORT, .noBluetooth, "a service AF_BLUETOOTH in RestrictAddressFamilies"),
     ])
     func `a system without Bluetooth sockets`(_ error: Int32, _ kind: Diagnosis.Kind, _ remedy: String) async throws {
         kernel.with { $0.fault = SystemFault(call: .socket, number: 1, effect: .keepsFailing(error)) }

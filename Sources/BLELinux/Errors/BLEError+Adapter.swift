@@ -21,7 +21,7 @@ extension BLEError {
                 cause: "this system has no Bluetooth: \(error)",
                 remedy:
                     "Load the kernel's module with \"sudo modprobe bluetooth\"; a container needs the host's network "
-                    + "(docker run --network=host)."
+                    + "(docker run --network=host), a service AF_BLUETOOTH in RestrictAddressFamilies."
             )
         case .accessDenied, .notPermitted:
             failure = BLEError(
