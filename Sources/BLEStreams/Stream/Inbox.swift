@@ -2,21 +2,43 @@ import BLEProtocol
 import BLERadio
 import Synchronization
 
-/// Values that one consumer takes one at a time, with or without waiting; the number is limited.
+/// Values that are taken one at a time, with or without waiting, each by one consumer; the number is limited.
 ///
-/// A waiting consumer is woken and then takes the value: a wait that ends at the same moment, because of its limit or
-/// its cancellation, takes no value with it.
+/// Waiting consumers are woken, and then one of them takes the value: a wait that ends at the same moment, because of
+/// its limit or its cancellation, takes no value with it.
 final class Inbox<Element: Sendable>: Sendable {
+    /// A waiting consumer, with the number of the wait: undoing one may come after the next has begun.
+    private typealias Waiter = (number: Int, wake: @Sendable () -> Void)
+
     private struct State {
         var elements = Ring<Element>()
-        /// The waiting consumer, with the number of the wait: undoing one may come after the next has begun.
-        var waiter: (number: Int, wake: @Sendable () -> Void)?
+        /// The consumer that began to wait last.
+        var waiter: Waiter?
+        /// Those that were waiting already; none where one task takes all, so that a wait needs no array.
+        var others: [Waiter] = []
         var lastWait = 0
         var end: (any Error)?
 
         /// The next element, or the end after all of them; `nil` if there is neither yet.
         mutating func next() -> Result<Element, any Error>? {
             elements.popFirst().map { .success($0) } ?? end.map { .failure($0) }
+        }
+
+        mutating func wait(_ new: Waiter) {
+            if let waiter { others.append(waiter) }
+            waiter = new
+        }
+
+        /// All that wait, to be woken without the lock.
+        mutating func takeWaiters() -> (last: Waiter?, others: [Waiter]) {
+            var taken: [Waiter] = []
+            swap(&taken, &others)
+            return (waiter.take(), taken)
+        }
+
+        mutating func takeWaiter(_ number: Int) -> Waiter? {
+            if waiter?.number == number { return waiter.take() }
+            return others.firstIndex { $0.number == number }.map { others.remove(at: $0) }
         }
     }
 
@@ -31,27 +53,33 @@ final class Inbox<Element: Sendable>: Sendable {
 
     /// Adds an element; one too many ends it.
     func send(_ element: Element) {
-        let waiter = state.withLock { state in
-            guard state.end == nil else { return state.waiter.take() }
+        let waiters = state.withLock { state in
+            guard state.end == nil else { return state.takeWaiters() }
             state.elements.append(element)
             if state.elements.count > capacity {
                 state.end = BLEError.bufferOverflow(StreamSubject(operation: "events"), capacity: capacity)
             }
-            return state.waiter.take()
+            return state.takeWaiters()
         }
-        waiter?.wake()
+        wake(waiters)
     }
 
     /// Ends it after the elements it has; or immediately, without them.
     func finish(_ error: any Error, droppingElements: Bool = false) {
-        let (waiter, dropped) = state.withLock { state in
+        let (waiters, dropped) = state.withLock { state in
             let dropped = droppingElements ? state.elements : Ring()
             if droppingElements { state.elements = Ring() }
             if state.end == nil || droppingElements { state.end = error }
-            return (state.waiter.take(), dropped)
+            return (state.takeWaiters(), dropped)
         }
-        waiter?.wake()
+        wake(waiters)
         withExtendedLifetime(dropped) {}
+    }
+
+    /// Wakes all, in the order in which they began to wait: whoever finds nothing waits again.
+    private func wake(_ waiters: (last: Waiter?, others: [Waiter])) {
+        for waiter in waiters.others { waiter.wake() }
+        waiters.last?.wake()
     }
 
     /// Drops elements that are no longer of use.
@@ -85,7 +113,7 @@ final class Inbox<Element: Sendable>: Sendable {
             let number: Int? = state.withLock { state in
                 guard state.elements.isEmpty, state.end == nil else { return nil }
                 state.lastWait += 1
-                state.waiter = (state.lastWait, { finish(.success(())) })
+                state.wait((state.lastWait, { finish(.success(())) }))
                 return state.lastWait
             }
             guard let number else {
@@ -98,7 +126,7 @@ final class Inbox<Element: Sendable>: Sendable {
 
     private func stopWaiting(_ number: Int) {
         // Released outside the lock.
-        let waiter = state.withLock { $0.waiter?.number == number ? $0.waiter.take() : nil }
+        let waiter = state.withLock { $0.takeWaiter(number) }
         withExtendedLifetime(waiter) {}
     }
 }
