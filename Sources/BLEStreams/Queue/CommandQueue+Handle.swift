@@ -118,11 +118,19 @@ final class CommandWatch<Output: Sendable>: Sendable {
             case .success: .done
             case .failure(let error): error is CancellationError ? .cancelled : .failed(error)
             }
-        tell(.ended(outcome))
         watched.withLock { watched in
+            guard !watched.isOver else { return }
+            // In one step: what the queue tells late, on another thread, must not follow the end.
             watched.isOver = true
+            watched.state = .ended(outcome)
             let mailboxes = watched.mailboxes.removeAll()
-            if !mailboxes.isEmpty { news.add { for mailbox in mailboxes { mailbox.finish() } } }
+            guard !mailboxes.isEmpty else { return }
+            news.add {
+                for mailbox in mailboxes {
+                    mailbox.send(.ended(outcome))
+                    mailbox.finish()
+                }
+            }
         }
         news.make()
         end.end(result)
