@@ -38,6 +38,9 @@ package final class Ending<Reason: Sendable>: Sendable {
     @inlinable
     package var hasEnded: Bool { state.withLock { $0.reason != nil } }
 
+    /// How many observers wait for the end.
+    package var observers: Int { state.withLock { $0.actions.count } }
+
     /// Ends it. Returns whether this call was the one that ended it.
     @discardableResult
     @inlinable

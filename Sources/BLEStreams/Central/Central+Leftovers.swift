@@ -27,6 +27,9 @@ extension Central {
 }
 
 extension Link {
+    /// How many wait for the end of the link: as many as before once those that came have gone.
+    package var endWatchers: Int { lifetime.end.observers }
+
     /// What is still kept of operations and subscriptions, in words; nothing once all of them have ended.
     package var leftovers: [String] {
         bearer.state.withLock { state in

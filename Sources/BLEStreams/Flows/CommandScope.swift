@@ -12,6 +12,8 @@ final class CommandScope: Sendable {
         var achievements = 0
         /// The number of the link whose end is reported.
         var watchedLink = 0
+        /// Stops watching for its end.
+        var unwatchLink: (@Sendable () -> Void)?
         /// The events not taken yet; `nil` until the command begins to hear.
         var inbox: Inbox<CommandContext.Event>?
         /// Stops watching the adapter, its scans and the links.
@@ -86,9 +88,12 @@ final class CommandScope: Sendable {
             defer {
                 state.subscriptions = [:]
                 state.unwatch = []
+                state.unwatchLink = nil
                 state.isOver = true
             }
-            return state.unwatch + state.subscriptions.values
+            var undo = state.unwatch + state.subscriptions.values
+            if let unwatch = state.unwatchLink { undo.append(unwatch) }
+            return undo
         }
         for action in undo { action() }
     }
@@ -148,7 +153,14 @@ extension CommandScope {
             }
         }
         inbox.send(.connected)
-        link.onEnd { [weak self] reason in self?.lost(number, reason, inbox) }
+        // A session's link may last for months, and serve many commands.
+        let unwatch = link.onEnd { [weak self] reason in self?.lost(number, reason, inbox) }
+        let former = state.withLock { state -> (@Sendable () -> Void)? in
+            guard !state.isOver, state.watchedLink == number else { return unwatch }
+            defer { state.unwatchLink = unwatch }
+            return state.unwatchLink
+        }
+        former?()
     }
 
     private func lost(_ number: Int, _ reason: DisconnectReason, _ inbox: Inbox<CommandContext.Event>) {

@@ -31,12 +31,15 @@ extension Link {
         return BLEStream(subject, timeline: timeline, buffer: .standard) { mailbox in
             let leave = watch.watch { mailbox.send($0) }
             link.readConditions { mailbox.send(watch.judge($0)) }
-            self.onEnd { [weak mailbox] reason in
+            let forget = self.onEnd { [weak mailbox] reason in
                 let isOurs = reason.kind == .closedLocally
                 let error = BLEError.linkEnded(reason, operation: "condition changes", object: object)
                 mailbox?.finish(throwing: isOurs ? nil : error)
             }
-            return leave
+            return {
+                forget()
+                leave()
+            }
         }
     }
 

@@ -18,7 +18,7 @@ public final class Link: Sendable {
     let watchers: ServiceWatchers
     let conditionWatch: ConditionWatch
     let raiser: SecurityRaiser
-    private let lifetime: LinkLifetime
+    let lifetime: LinkLifetime
 
     /// The pairing answers of this handle, for operations that require a more secure link; `nil`: those of the
     /// peripheral, or the central.

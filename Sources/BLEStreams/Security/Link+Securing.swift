@@ -58,12 +58,13 @@ extension Link {
             let leave = raiser.watch(tell)
             let activity = radioLink.observeSecurity(tell)
             tell()
-            self.onEnd { [weak mailbox] reason in
+            let forget = self.onEnd { [weak mailbox] reason in
                 let isOurs = reason.kind == .closedLocally
                 let error = BLEError.linkEnded(reason, operation: "security changes", object: object)
                 mailbox?.finish(throwing: isOurs ? nil : error)
             }
             return {
+                forget()
                 leave()
                 activity.cancel()
             }
