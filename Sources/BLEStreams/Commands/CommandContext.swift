@@ -66,8 +66,12 @@ extension CommandContext {
         try await work.connect(timeout: timeout)
     }
 
-    /// Ends the link, and waits until it is down, even if the task is cancelled; does nothing without a link.
+    /// Ends the link, and waits until it is down, even if the task is cancelled; does nothing without a link. If the
+    /// peripheral's link has other users, it stays up for them: the command's subscriptions end nevertheless.
     ///
     /// - Throws: ``BLEError/Code/notSupported`` if the link is a session's or somebody else's.
-    public func disconnect() async throws { try await work.disconnect() }
+    public func disconnect() async throws {
+        if canConnect { scope.unsubscribe() }
+        try await work.disconnect()
+    }
 }

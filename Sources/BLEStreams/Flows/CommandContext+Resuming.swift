@@ -49,7 +49,7 @@ extension CommandContext {
         var failures = 0
         while !isConnected {
             try work.check()
-            scope.forgetSubscriptions()
+            scope.unsubscribe()
             // If no other link may follow, the error says so.
             if !hasNextLink { throw work.noLink }
             do {

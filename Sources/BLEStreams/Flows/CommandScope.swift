@@ -67,8 +67,14 @@ final class CommandScope: Sendable {
         state.withLock { $0.subscriptions.removeValue(forKey: reference) }?()
     }
 
-    /// Forgets the subscriptions, which have gone with the link.
-    func forgetSubscriptions() { state.withLock { $0.subscriptions = [:] } }
+    /// Ends all subscriptions. The link that the command had may stay up for others.
+    func unsubscribe() {
+        let subscriptions = state.withLock { state in
+            defer { state.subscriptions = [:] }
+            return state.subscriptions
+        }
+        for undo in subscriptions.values { undo() }
+    }
 
     // MARK: - The end
 

@@ -4,6 +4,33 @@ import Testing
 
 /// One peripheral, which a session, a queue and a scope of a link use at the same time.
 @Suite(.timeLimit(.minutes(10))) struct SharedPeripheralTests {
+    @Test func `a flow that leaves a link of others, and comes back, has each value once`() async throws {
+        try await Bench.run(serve: Bench.sendForEver) { bench in
+            let flow = CommandBlock<[UInt32]>("come back") { context in
+                try await context.reconnect()
+                try await context.subscribe(to: Bench.notifying)
+                _ = try await context.value(timeout: .seconds(10))
+                try await context.disconnect()
+                while context.available() != nil {}
+                try await bench.time.sleep(for: .seconds(5))
+                let isQuiet = context.available() == nil
+                #expect(isQuiet, "its subscription has ended")
+                try await context.reconnect()
+                try await context.subscribe(to: Bench.notifying)
+                var numbers: [UInt32] = []
+                while numbers.count < 4 {
+                    numbers.append(UInt32(octets: try await context.value(timeout: .seconds(10)).value))
+                }
+                return numbers
+            }
+            try await bench.peripheral.withLink { link in
+                let numbers = try await bench.peripheral.withQueue { try await $0.run(flow) }
+                #expect(numbers == Array(numbers[0]..<numbers[0] + 4))
+                try await link.expect(Bench.readable, reads: [1, 2, 3])
+            }
+        }
+    }
+
     private static func links(_ bench: Bench) -> Int {
         bench.air.trace.filter { if case .connected = $0.event { true } else { false } }.count
     }
