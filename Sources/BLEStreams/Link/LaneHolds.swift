@@ -42,6 +42,6 @@ final class LaneHolds: Sendable {
         return try await Self.$current.withValue(self) { try await body() }
     }
 
-    /// The identity of the running task.
-    private static var task: Int { withUnsafeCurrentTask { $0?.hashValue ?? 0 } }
+    /// The identity of the running task; 0 outside a task.
+    static var task: Int { withUnsafeCurrentTask { $0?.hashValue ?? 0 } }
 }

@@ -200,9 +200,12 @@ final class QueueCore: Sendable {
 
 extension QueueCore {
     /// Refuses to let a task wait for a command that would wait for that task: a command of this queue, or a holder of
-    /// the link, behind which every command waits, the first one in the queue too.
+    /// the link or an operation of the session, behind which every command waits, the first one in the queue too.
     func refuseToWait(for name: String) throws(BLEError) {
         if isInside { throw deadlock(name) }
+        if case .session(let reference) = connection.source, let session = reference.session, session.isOperating {
+            throw session.waitingForOperation(name)
+        }
         if let link = connection.link, link.bearer.wouldWaitForItself(with: link.pass) {
             throw .waitingForItself(name, "on \(connection.object)")
         }

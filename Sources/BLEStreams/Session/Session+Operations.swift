@@ -1,9 +1,13 @@
 import BLEProtocol
 import BLERadio
+import Synchronization
 
 extension Session: CharacteristicAccess {
     /// Runs the closure with the link once the session is ready; its state is reading or writing meanwhile. See
     /// ``CharacteristicAccess``.
+    ///
+    /// In the closure, use the link passed to it: what waits there for the session, or for a command of its queue,
+    /// throws ``BLEError/Code/deadlock`` immediately.
     public func withLink<Output: Sendable>(
         for operation: CharacteristicOperation,
         timeout: Duration?,
@@ -36,12 +40,14 @@ extension Session: CharacteristicAccess {
     ///
     /// - Parameter timeout: how long to wait; `nil`: without limit.
     /// - Throws: the session's error if it has failed; ``BLEError/Code/ended`` if it has ended, or ends meanwhile;
-    ///   ``BLEError/Code/timedOut``; `CancellationError`.
+    ///   ``BLEError/Code/timedOut``; ``BLEError/Code/deadlock`` in the closure of an operation, which ends before the
+    ///   session is ready again; `CancellationError`.
     public func ready(timeout: Duration? = nil) async throws {
         try await ready(within: SessionPatience(timeout, self))
     }
 
     private func ready(within patience: SessionPatience) async throws {
+        if isOperating, [.reading, .writing].contains(state.kind) { throw waitingForOperation("ready") }
         let (board, over) = (board, over)
         let limit = patience.rest { "it is \(board.current.kind.words)" }
         try await reply(on: core.timeline, limit: limit) { finish in
@@ -70,6 +76,8 @@ extension Session: CharacteristicAccess {
             let output: Output? = try await turns.run(on: core.timeline, limit: patience.rest(Self.isInUse)) {
                 // The link may have been lost while waiting for the turn.
                 guard let link, (try? handle(begin)) != nil else { return nil }
+                operatingTask.store(LaneHolds.task, ordering: .releasing)
+                defer { operatingTask.store(0, ordering: .releasing) }
                 do {
                     let output = try await body(link)
                     try? handle(end)

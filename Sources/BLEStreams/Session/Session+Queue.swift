@@ -75,9 +75,10 @@ extension Session {
     /// What a caller waits for whose turn doesn't come.
     static var isInUse: @Sendable () -> String { { "a command or another operation of the session did not end" } }
 
-    /// Refuses an operation that would wait for the task that calls it: a command of the queue, or a holder of the
-    /// link.
+    /// Refuses an operation that would wait for the task that calls it: a command of the queue, a holder of the link,
+    /// or an operation whose closure doesn't use its link.
     func refuseToWait(for operation: String) throws(BLEError) {
+        if isOperating { throw waitingForOperation(operation) }
         if queueCore.isInside {
             throw BLEError(
                 .deadlock,
@@ -90,6 +91,22 @@ extension Session {
         if let link, link.bearer.wouldWaitForItself(with: link.pass) {
             throw .waitingForItself(operation, "with \(self)")
         }
+    }
+
+    /// Whether the running task is in the closure of an operation of this session, which keeps its turn meanwhile.
+    var isOperating: Bool {
+        let task = LaneHolds.task
+        return task != 0 && operatingTask.load(ordering: .acquiring) == task
+    }
+
+    func waitingForOperation(_ operation: String) -> BLEError {
+        BLEError(
+            .deadlock,
+            operation: operation,
+            object: "with \(self)",
+            cause: "this task is in an operation of the session, and would wait for its own end",
+            remedy: "Use the link passed to the closure of that operation."
+        )
     }
 }
 

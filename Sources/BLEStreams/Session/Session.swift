@@ -34,6 +34,9 @@ public final class Session: Sendable {
     /// The turns of operations that the state shows, one at a time.
     let turns: Turns
 
+    /// The task whose operation the state shows, so that it isn't left to wait for itself; 0 if there is none.
+    let operatingTask = Atomic(0)
+
     /// Created on first use: it refers to the session.
     private let lazyQueue = Mutex<QueueCore?>(nil)
 

@@ -79,6 +79,46 @@ import Testing
         }
     }
 
+    @Test(arguments: [CharacteristicOperation.read, .write])
+    func `the closure of a session's operation that waits for the session is told so`(
+        operation: CharacteristicOperation
+    ) async throws {
+        try await Bench.run(serve: Bench.sendForEver) { bench in
+            try await bench.central.withSession(Session.Plan(bench.peripheral)) { session in
+                let limit = Duration.seconds(5)
+                let errors = try await session.withLink(for: operation, timeout: nil) { link -> [BLEError?] in
+                    let errors = [
+                        await bleError { _ = try await session.read(Bench.readable, timeout: limit) },
+                        await bleError { try await session.queue.run(Self.read, deadline: limit) },
+                        await bleError { _ = try await session.queue.enqueue(Self.read, deadline: limit).value },
+                        await bleError { try await session.ready(timeout: limit) },
+                        await bleError { try await session.withLink(timeout: limit) { _ in } },
+                        await bleError {
+                            _ = try await session.notifications(of: Bench.notifying).timeout(limit).first()
+                        },
+                    ]
+                    try await link.expect(Bench.readable, reads: [1, 2, 3])
+                    return errors
+                }
+                for error in errors { #expect(error?.code == .deadlock, "\(String(describing: error))") }
+                let value = try await session.read(Bench.readable, timeout: limit)
+                #expect(Array(value) == [1, 2, 3])
+            }
+        }
+    }
+
+    @Test func `the closure of a session's operation whose link is lost may wait for the next one`() async throws {
+        try await Bench.run { bench in
+            try await bench.central.withSession(Session.Plan(bench.peripheral)) { session in
+                try await session.withLink(for: .read, timeout: nil) { _ in
+                    _ = bench.air.faults.add(.dropLink(after: Duration.zero))
+                    try await bench.time.sleep(for: .seconds(20))
+                    try await session.ready(timeout: .seconds(60))
+                }
+            }
+        }
+    }
+
     @Test func `a command of a session's queue that disconnects the session doesn't hang`() async throws {
         try await Bench.run(serve: Bench.sendForEver) { bench in
             let plan = Session.Plan(bench.peripheral).subscribing(to: Bench.notifying)
