@@ -74,24 +74,24 @@ public final class Fleet: Sendable {
     /// sessions that run stay.
     ///
     /// In the session's own first steps on a link, and in a command of its queue, it returns immediately: they are
-    /// cancelled, and the session ends after them.
+    /// cancelled, and the session ends after them. In those of another session, cancellation ends the wait, but not the
+    /// removal.
     public func remove(_ session: Session) async {
         session.stop()
         let mayWait = !session.endsAfterThis
         // The stored plan may be another session's.
         let forget: @Sendable () -> Void = { if session.plan.isKept { session.forget() } }
-        await undisturbedReply(on: central.core.timeline) { finish in
+        await Session.wait(on: central.core.timeline) { done in
             let isHere = state.withLock { state in
                 guard state.sessions.contains(where: { $0 === session }) else { return false }
                 state.whenGone[ObjectIdentifier(session), default: []].append {
                     forget()
-                    finish(())
+                    done()
                 }
                 return true
             }
             if !isHere { forget() }
-            if !isHere || !mayWait { finish(()) }
-            return {}
+            if !isHere || !mayWait { done() }
         }
     }
 

@@ -53,6 +53,14 @@ final class QueueCore: Sendable {
     /// Whether the running task does the work of a command of this queue.
     var isInside: Bool { Self.inside.contains { $0.queue === self && isRunning($0.command) } }
 
+    /// Whether the running task does the work of a command of any session's queue.
+    static var isInsideSession: Bool {
+        inside.contains { entry in
+            guard case .session = entry.queue.connection.source else { return false }
+            return entry.queue.isRunning(entry.command)
+        }
+    }
+
     init(_ connection: CommandConnection) {
         self.connection = connection
         jobs = QueueJobs(timeline: connection.timeline)

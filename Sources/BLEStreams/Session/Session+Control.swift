@@ -30,17 +30,17 @@ extension Session {
     /// the link, or abandons the attempt to make one. Streams stay open and wait.
     ///
     /// It returns when the link is down, after some seconds at most, even if the task is cancelled; in the program's
-    /// first steps on a link, which are cancelled by it, it returns immediately. A failed session stays failed; one
-    /// that has not begun yet doesn't begin by itself.
+    /// first steps on a link, which are cancelled by it, it returns immediately. In the first steps of another session,
+    /// and in a command of a session's queue, cancellation ends the wait, but not the disconnecting. A failed session
+    /// stays failed; one that has not begun yet doesn't begin by itself.
     public func disconnect() async {
         if isTakingFirstSteps, orders.disconnect({}) { return }
-        await undisturbedReply(on: core.timeline) { finish in
-            if !orders.disconnect({ finish(()) }) {
+        await Self.wait(on: core.timeline) { done in
+            if !orders.disconnect(done) {
                 // It is not being run: there is nothing to end.
                 try? handle(.disconnect)
-                finish(())
+                done()
             }
-            return {}
         }
     }
 
@@ -83,4 +83,20 @@ extension Session {
 
     /// Whether the session ends only after the work of the running task.
     var endsAfterThis: Bool { isTakingFirstSteps || queueCore.isInside }
+
+    /// Asks for the end of a session or of its link, and waits for it, even if the task is cancelled.
+    ///
+    /// The work of a session, which that session waits for and cancels, gives up then: two sessions whose work ends the
+    /// other one would wait for each other.
+    static func wait(on timeline: any Timeline, for ask: (@escaping @Sendable () -> Void) -> Void) async {
+        let isDone = Ending<Void>()
+        ask { isDone.end() }
+        if firstSteps?.end.hasEnded == false || QueueCore.isInsideSession {
+            try? await isDone.wait(on: timeline)
+        } else {
+            await undisturbedReply(on: timeline) { finish in
+                isDone.whenEnded { _ in finish(()) }
+            }
+        }
+    }
 }

@@ -169,6 +169,32 @@ import Testing
         }
     }
 
+    @Test(arguments: [false, true], 1...3 as ClosedRange<UInt64>)
+    func `two sessions whose first steps end each other don't hang`(isRemoved: Bool, seed: UInt64) async throws {
+        try await Bench.run(seed: seed) { bench in
+            let (known, begun) = (Recorder<Session>(), Recorder<Int>())
+            defer { known.forget() }
+            try await bench.central.withFleet { fleet in
+                for number in 0...1 {
+                    known.add(
+                        fleet.add(Session.Plan(bench.peripheral)) { _ in
+                            begun.add(number)
+                            // The first one to wake up cancels the other one, which goes on nevertheless.
+                            try? await bench.time.sleep(for: .seconds(5))
+                            let other = known.all[1 - number]
+                            if isRemoved { await fleet.remove(other) } else { await other.disconnect() }
+                        }
+                    )
+                }
+                try await bench.time.sleep(for: .seconds(60))
+                #expect(begun.all.sorted() == [0, 1])
+                #expect(known.all.allSatisfy { $0.state.kind == .initial })
+                #expect(fleet.sessions.isEmpty == isRemoved)
+                #expect(bench.centralAdapter.activity.links.isEmpty)
+            }
+        }
+    }
+
     @Test func `a command that removes its session from its fleet ends with it, and the session is not kept`()
         async throws
     {
