@@ -74,8 +74,8 @@ public final class Fleet: Sendable {
     /// sessions that run stay.
     ///
     /// In the session's own first steps on a link, and in a command of its queue, it returns immediately: they are
-    /// cancelled, and the session ends after them. In those of another session, cancellation ends the wait, but not the
-    /// removal.
+    /// cancelled, and the session ends after them. In those of another session, and in a closure of
+    /// ``PairingAnswers``, cancellation ends the wait, but not the removal.
     public func remove(_ session: Session) async {
         session.stop()
         let mayWait = !session.endsAfterThis

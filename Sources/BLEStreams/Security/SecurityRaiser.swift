@@ -12,6 +12,21 @@ import Synchronization
 final class SecurityRaiser: Sendable {
     typealias Outcome = Result<Void, BLEError>
 
+    /// The answers to the questions of one attempt.
+    ///
+    /// A task that the program has started in an answer, and that outlives it, still finds them in its context: so they
+    /// know when they have ended.
+    struct Answering: Sendable {
+        let end = Ending<Void>()
+        fileprivate let raiser: ObjectIdentifier
+    }
+
+    /// The answers that the running task gives: closing the link waits for their end, so they can't wait for it.
+    @TaskLocal static var answering: Answering?
+
+    /// Whether the running task gives answers, of any link.
+    static var isAnswering: Bool { answering?.end.hasEnded == false }
+
     private struct Asker {
         let answers: PairingAnswers
         let result: @Sendable (Outcome) -> Void
@@ -105,8 +120,10 @@ final class SecurityRaiser: Sendable {
         withExtendedLifetime(bearer) {}
     }
 
-    /// Waits until the answers of an attempt that is over have ended; cancellation doesn't interrupt it.
+    /// Waits until the answers of an attempt that is over have ended; cancellation doesn't interrupt it. The answers
+    /// don't wait for themselves.
     func answersEnded() async {
+        if Self.isAnswering, Self.answering?.raiser == ObjectIdentifier(self) { return }
         let answering = state.withLock { $0.machine.isRaising ? nil : $0.answering }
         await answering?.value
     }
@@ -142,9 +159,11 @@ final class SecurityRaiser: Sendable {
         }
         guard let link = bearer?.radioLink else { return ended(number, .failure(linkEndedError)) }
         let (questions, timeline) = (PairingMailbox(), timeline)
+        let own = Answering(raiser: ObjectIdentifier(self))
         // In a simulation, on the executor that drives its clock.
         let answering = Task(executorPreference: timeline as? any TaskExecutor) {
-            await answers.answer(questions, on: timeline)
+            await Self.$answering.withValue(own) { await answers.answer(questions, on: timeline) }
+            own.end.end()
         }
         state.withLock { $0.answering = answering }
         let undo = SecurityRaise.start(

@@ -31,8 +31,8 @@ extension Session {
     ///
     /// It returns when the link is down, after some seconds at most, even if the task is cancelled; in the program's
     /// first steps on a link, which are cancelled by it, it returns immediately. In the first steps of another session,
-    /// and in a command of a session's queue, cancellation ends the wait, but not the disconnecting. A failed session
-    /// stays failed; one that has not begun yet doesn't begin by itself.
+    /// in a command of a session's queue and in a closure of ``PairingAnswers``, cancellation ends the wait, but not
+    /// the disconnecting. A failed session stays failed; one that has not begun yet doesn't begin by itself.
     public func disconnect() async {
         if isTakingFirstSteps, orders.disconnect({}) { return }
         await Self.wait(on: core.timeline) { done in
@@ -86,12 +86,12 @@ extension Session {
 
     /// Asks for the end of a session or of its link, and waits for it, even if the task is cancelled.
     ///
-    /// The work of a session, which that session waits for and cancels, gives up then: two sessions whose work ends the
-    /// other one would wait for each other.
+    /// The work of a session, and a pairing's answers, which whoever ends them waits for and cancels, give up then: two
+    /// sessions whose work ends the other one would wait for each other, and an answer for itself.
     static func wait(on timeline: any Timeline, for ask: (@escaping @Sendable () -> Void) -> Void) async {
         let isDone = Ending<Void>()
         ask { isDone.end() }
-        if firstSteps?.end.hasEnded == false || QueueCore.isInsideSession {
+        if firstSteps?.end.hasEnded == false || QueueCore.isInsideSession || SecurityRaiser.isAnswering {
             try? await isDone.wait(on: timeline)
         } else {
             await undisturbedReply(on: timeline) { finish in
