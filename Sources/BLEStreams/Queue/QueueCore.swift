@@ -139,7 +139,7 @@ final class QueueCore: Sendable {
         _ handle: (@Sendable (CommandQueue.CommandState) -> Void)? = nil
     ) -> Place? {
         let wish = Ending<any Error>()
-        let now = timeline.now
+        let (now, audience) = (timeline.now, audience)
         let id: TurnOrder.ID? = state.withLock { state in
             guard !state.isClosed, !state.isEmptying else { return nil }
             let id = state.order.add(urgency: priority.rawValue)
@@ -148,10 +148,10 @@ final class QueueCore: Sendable {
             state.handles[id] = handle
             state.idleTimer.number += 1
             tell(state)
+            tell(audience, state.items.count)
             return id
         }
         news.make()
-        noteDepth()
         return id.map { Place(id: $0, name: name, wish: wish, deadline: deadline.map { ($0, now + $0) }) }
     }
 
@@ -181,6 +181,7 @@ final class QueueCore: Sendable {
     private func isRunning(_ id: TurnOrder.ID) -> Bool { state.withLock { $0.order.isInside(id) } }
 
     func ended(_ id: TurnOrder.ID, _ outcome: CommandQueue.Outcome) {
+        let audience = audience
         let whenEmpty: (@Sendable () -> Void)? = state.withLock { state in
             state.order.remove(id)
             state.turns[id] = nil
@@ -188,19 +189,26 @@ final class QueueCore: Sendable {
             state.handles[id] = nil
             let item = state.items.removeValue(forKey: id)
             tell(state, ended: item.map { ($0, outcome) })
+            tell(audience, state.items.count)
             return state.items.isEmpty ? state.whenEmpty.take() : nil
         }
         news.make()
-        noteDepth()
         whenEmpty?()
         beginNext()
         startIdleTimer()
     }
 
-    /// Tells the event handlers how many commands are in the queue.
-    private func noteDepth() {
-        guard let peripheral = connection.peripheral, let events = peripheral.core.events else { return }
-        events.tell(.queue(state.withLock { $0.items.count }), of: peripheral.address)
+    /// The event handlers, and the peripheral that they are told of; `nil` without handlers.
+    private var audience: (events: EventBoard, peripheral: BluetoothAddress)? {
+        guard let peripheral = connection.peripheral, let events = peripheral.core.events else { return nil }
+        return (events, peripheral.address)
+    }
+
+    /// Adds the number of commands to the news of the event handlers, under the lock: the last one must be the present
+    /// one.
+    private func tell(_ audience: (events: EventBoard, peripheral: BluetoothAddress)?, _ count: Int) {
+        guard let audience else { return }
+        news.add { audience.events.tell(.queue(count), of: audience.peripheral) }
     }
 }
 

@@ -54,4 +54,33 @@ import Testing
         for link in radio.links { try await link.isOver.wait(on: PatientTimeline()) }
         #expect(radio.connecting.value == 0)
     }
+
+    /// Keeps the number of commands that was told last.
+    private final class Depth: EventHandler {
+        private let told = Mutex<Int?>(nil)
+
+        var last: Int? { told.withLock { $0 } }
+
+        func handle(_ event: Central.Event) {
+            if case .queue(let count) = event.kind { told.withLock { $0 = count } }
+        }
+    }
+
+    @Test(arguments: Stress.seeds(8))
+    func `the last number of commands that handlers are told is that of an empty queue`(seed: UInt64) async throws {
+        let depth = Depth()
+        let central = try await Central.open(.radio(ThreadedRadio(seed: seed)).reporting(to: depth))
+        let handles = Recorder<Handle>()
+        try await central.peripheral(ThreadedRadio.peer(0)).withQueue { queue in
+            await Stress.onThreads(6) { number in
+                for turn in 0..<40 {
+                    let handle = queue.enqueue(CommandBlock<Void>("nothing") { _ in })
+                    handles.add(handle)
+                    if (turn + number).isMultiple(of: 3) { handle.cancel() }
+                }
+            }
+            for handle in handles.all { _ = try? await handle.value }
+        }
+        #expect(depth.last == 0)
+    }
 }
