@@ -45,6 +45,38 @@ import Testing
         }
     }
 
+    @Test func `a command that uses a scope of its own peripheral is told so, and one of another peripheral works`()
+        async throws
+    {
+        try await Bench.run { bench in
+            let adapter = bench.air.adapter()
+            let other = bench.central.peripheral(adapter.address)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    try await Bench.description.run(on: adapter) { server in
+                        for try await _ in server.centralEvents {}
+                    }
+                }
+                let nested = CommandBlock<Void>("nested") { context in
+                    let error = await bleError {
+                        try await bench.peripheral.withLink { try await $0.expect(Bench.readable, reads: [1, 2, 3]) }
+                    }
+                    #expect(error?.code == .deadlock)
+                    try await other.withLink { try await $0.expect(Bench.readable, reads: [1, 2, 3]) }
+                    let value = try await context.read(Bench.readable)
+                    #expect(value.bytes == [1, 2, 3] && bench.centralAdapter.activity.links.count == 1)
+                }
+                // The limit is a task of its own, which does the holder's work.
+                try await bench.peripheral.withQueue { queue in
+                    try await queue.connecting().run(nested.timeout(.seconds(60)).retry())
+                }
+                #expect(bench.centralAdapter.activity.links.isEmpty)
+                group.cancelAll()
+                while await group.nextResult() != nil {}
+            }
+        }
+    }
+
     @Test(arguments: [0, 1, 2])
     func `a holder of a link that runs a command is told so behind another command`(kind: Int) async throws {
         try await Bench.run { bench in
