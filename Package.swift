@@ -162,6 +162,7 @@ let package = Package(
             name: "BLECommandTests",
             dependencies: [
                 "ble", "BLEDevices", "BLERadio", "BLEStreams", "BLESimulator", "ConsoleOutput", "Interruption",
+                "BLEStreamsTests",
             ]
         ),
         // Needs what it compiles snippets against, and imports none of it.

@@ -10,20 +10,28 @@ func withSimulatedEnvironment(
     _ body: @escaping @Sendable (CommandEnvironment) async throws -> Void
 ) async throws {
     try await VirtualTime.run { time in
-        let adapter = AdapterChoice.radio(SimulatedAir(time).adapter())
-        try await Central.with(adapter) { central in
-            try await body(
-                CommandEnvironment(
-                    central: central,
-                    adapter: adapter,
-                    store: nil,
-                    output: output,
-                    log: Log(isVerbose: false),
-                    signals: TerminationSignals(),
-                    hasChosenAdapter: false,
-                    isFresh: false
-                )
+        try await withEnvironment(on: .radio(SimulatedAir(time).adapter()), printingTo: output, body)
+    }
+}
+
+/// Runs a body as a command runs, with a radio.
+func withEnvironment(
+    on adapter: AdapterChoice,
+    printingTo output: Output,
+    _ body: @escaping @Sendable (CommandEnvironment) async throws -> Void
+) async throws {
+    try await Central.with(adapter) { central in
+        try await body(
+            CommandEnvironment(
+                central: central,
+                adapter: adapter,
+                store: nil,
+                output: output,
+                log: Log(isVerbose: false),
+                signals: TerminationSignals(),
+                hasChosenAdapter: false,
+                isFresh: false
             )
-        }
+        )
     }
 }

@@ -211,7 +211,7 @@ private final class LinkHistory: Sendable {
     func add(_ link: Link) {
         state.withLock { state in
             let former = state.last.updateValue(link, forKey: link.peripheral.address)
-            state.droppedBefore += former?.droppedPDUs ?? 0
+            state.droppedBefore += former?.unattributedPDUs ?? 0
         }
     }
 
@@ -224,10 +224,10 @@ private final class LinkHistory: Sendable {
     /// Why there is no link, if known.
     var lastFailure: BLEError? { state.withLock { $0.lastFailure } }
 
-    /// How many values were dropped before any stream counted them, most of them by this machine's kernel.
+    /// How many values were dropped that the printed stream doesn't count: by this machine's kernel, or in front of it.
     var dropped: Int {
         let (byKernel, values) = state.withLock { state in
-            (state.last.values.reduce(state.droppedBefore) { $0 + $1.droppedPDUs }, state.values)
+            (state.last.values.reduce(state.droppedBefore) { $0 + $1.unattributedPDUs }, state.values)
         }
         return values.reduce(byKernel) { $0 + $1.counters.dropped }
     }

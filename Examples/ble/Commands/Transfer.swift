@@ -61,7 +61,7 @@ struct Transfer: Command {
                 _ = try await environment.discover(link, deadline)
                 let values = link.notifications(of: characteristic)
                 let messages = values.onEach {
-                    chunks.add($0.bytes, dropped: values.counters.dropped + link.droppedPDUs)
+                    chunks.add($0.bytes, dropped: values.counters.dropped + link.unattributedPDUs)
                 }
                 .assembled(until: endMark, maximumSize: Self.largestMessage)
                 guard let deadline else { return try await messages.first() }

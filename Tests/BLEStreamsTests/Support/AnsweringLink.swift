@@ -22,7 +22,9 @@ final class AnsweringLink: ATTLink {
     let local: BluetoothAddress? = nil
     let maximumPDUSize = 672
     let isResumed = false
-    let security = LinkSecurity.none
+    let security: LinkSecurity
+
+    init(security: LinkSecurity = .none) { self.security = security }
 
     /// What the library has sent.
     var sent: [[UInt8]] { state.withLock { $0.sent } }
@@ -94,7 +96,9 @@ final class AnsweringLink: ATTLink {
 
 /// A radio that connects to one link at once, in real time.
 struct OneLinkRadio: IdleRadio {
-    let link = AnsweringLink()
+    let link: AnsweringLink
+
+    init(security: LinkSecurity = .none) { link = AnsweringLink(security: security) }
 
     func connect(
         to peer: BluetoothAddress,
