@@ -87,6 +87,14 @@ import Testing
         #expect(writes == ["1\n2\n3\n", "{\"received\":3,\"dropped\":0}\n"])
     }
 
+    @Test(arguments: [
+        (2.04, "2.04 s"), (120, "120.00 s"), (0, "0.00 s"), (0.5, "0.50 s"), (0.05, "0.05 s"), (0.004, "0.004 s"),
+        (0.001, "0.001 s"), (0.000_3, "0.0003 s"), (0.999, "1.00 s"), (1e-9, "0.000000001 s"),
+    ])
+    func `no time is told as none`(_ seconds: Double, _ text: String) {
+        #expect(Duration.seconds(seconds).secondsText == text)
+    }
+
     @Test func `what came before a remark leaves before it`() async throws {
         let writes = try await printed(["--count", "3"]) { $0.send(contentsOf: [1, 2, -1, 3, 4]) }
         #expect(writes == ["1\n2\n", "3\n", "{\"received\":3,\"dropped\":0}\n"])

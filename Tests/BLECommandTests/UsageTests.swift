@@ -52,6 +52,8 @@ import Testing
             (["scan", "--timeout", "-1"], "-1"),
             (["scan", "--timeout", "0"], "0"),
             (["scan", "--timeout", "nan"], "nan"),
+            (["scan", "--timeout", "1e-30"], "1e-30"),
+            (["scan", "--timeout", "1e10"], "to 1000000000"),
             (["scan", "--count", "-1"], "-1"),
             (["scan", "--count", "many"], "many"),
             (["scan", "--adapter", "wlan0"], "wlan0"),

@@ -33,8 +33,9 @@ extension Arguments {
     /// A duration in seconds, with or without a fraction.
     func seconds(_ name: String) throws(UsageError) -> Duration? {
         guard let text = last(name) else { return nil }
-        guard let seconds = Double(text), seconds > 0, seconds <= 1e9 else {
-            throw UsageError("--\(name) '\(text)': write seconds like 10 or 0.5, more than 0")
+        // Less than an attosecond is no time.
+        guard let seconds = Double(text), seconds > 0, seconds <= 1e9, Duration.seconds(seconds) > .zero else {
+            throw UsageError("--\(name) '\(text)': write seconds like 10 or 0.5, from more than 0 to 1000000000")
         }
         return .seconds(seconds)
     }

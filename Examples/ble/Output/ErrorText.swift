@@ -151,10 +151,12 @@ extension Duration {
     /// The length in seconds.
     var seconds: Double { self / .seconds(1) }
 
-    /// Seconds, to the hundredth: `2.04 s`.
+    /// Seconds, to the hundredth: `2.04 s`; what is shorter, to the first digit that isn't zero: `0.003 s`.
     var secondsText: String {
-        let hundredths = Int((seconds * 100).rounded())
-        let fraction = hundredths % 100
-        return "\(hundredths / 100).\(fraction < 10 ? "0" : "")\(fraction) s"
+        var (parts, decimals) = (seconds * 100, 2)
+        while parts > 0, parts < 1, decimals < 18 { (parts, decimals) = (parts * 10, decimals + 1) }
+        let digits = String(Int(parts.rounded()))
+        let text = String(repeating: "0", count: max(0, decimals + 1 - digits.count)) + digits
+        return "\(text.dropLast(decimals)).\(text.suffix(decimals)) s"
     }
 }
