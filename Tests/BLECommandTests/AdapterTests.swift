@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 /// Adapters that are shown and switched; the simulated one.
@@ -44,6 +45,15 @@ import Testing
         #expect(made.status == 0 && data.contains("1122") && data.contains("1123"))
         let bad = try await CommandRun.run("pair", "C4:F2:17:1A:1D:BB", "--oob", String(data.dropLast(2)))
         #expect(bad.status == 2 && bad.complaint.contains("0x22") && !bad.complaint.contains(data.prefix(20)))
+        try await withFolder { folder in
+            // As `ble oob > FILE` writes it, and through a pipe.
+            let file = folder.appending(path: "oob")
+            try Data("\(data)\n".utf8).write(to: file)
+            for name in ["@\(file.path)", "@-"] {
+                let other = try await CommandRun(["pair", Demo.values, "--oob", name], input: "\(data)\n").end()
+                #expect(other.status == 1 && other.complaint.contains("data is not or no longer"), "\(other.complaint)")
+            }
+        }
         let nameless = try await CommandRun.run("serve", "--oob", String(data.dropFirst(18)))
         #expect(nameless.status == 2 && nameless.complaint.contains("0x1B"))
     }

@@ -107,6 +107,18 @@ import Testing
         }
     }
 
+    @Test func `@- is standard input, up to its end`() async throws {
+        try await withFolder { folder in
+            let simulation = ["--simulation", folder.path]
+            let write = ["write", Demo.values, Demo.short, "@-", "--json"] + simulation
+            let run = try await CommandRun(write, simulated: false, input: "through a pipe\n").end()
+            #expect(run.status == 0 && run.output == [#"{"written":15}"#], "\(run)")
+            let read = ["read", Demo.values, Demo.short, "--json"] + simulation
+            let value = try object(try await CommandRun(read, simulated: false).end().output.first)
+            #expect(value["text"] as? String == "through a pipe\n")
+        }
+    }
+
     @Test(arguments: [
         (["read", Demo.heartRate, Demo.unknown], "ble info"),
         (["read", Demo.heartRate, "0x0fff"], "Invalid Handle"),

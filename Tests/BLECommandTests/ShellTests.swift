@@ -32,6 +32,12 @@ import Testing
         for words in [Demo.unknown, "'listen'", "CHARACTERISTIC is missing"] { #expect(run.complaint.contains(words)) }
     }
 
+    @Test func `standard input has the commands, and so no value`() async throws {
+        let run = try await shell("write \(Demo.short) @-", "read \(Demo.readOnly) --text")
+        #expect(run.status == 1 && run.output == ["read me"])
+        #expect(run.complaint.contains("@-: standard input is already read for the commands"), "\(run.complaint)")
+    }
+
     @Test(arguments: [(["--json"], ""), ([], " --json")])
     func `a failure is an object for whoever asked for objects`(_ arguments: [String], _ option: String) async throws {
         let run = try await shell("read \(Demo.unknown)\(option)", arguments: arguments)

@@ -89,6 +89,8 @@ import Testing
             (["bonds", "import", ""], "FILE"),
             (["update", Demo.values, ""], "FILE"),
             (["write", Demo.values, Demo.short, "@"], "@FILE"),
+            (["pair", Demo.values, "--oob", "@"], "@FILE"),
+            (["advertise", "--bthome", "temperature=@-"], "standard input"),
             (["verify", Demo.values, "--passkey", "123456"], "--passkey is for --secure"),
             (["verify", Demo.values, "--just-works"], "--just-works is for --secure"),
             (["proxy", "--make-key", "--listen", "127.0.0.1:0"], "--listen has no meaning"),

@@ -41,6 +41,11 @@ extension Arguments {
                 let names = BTHome.Object.all.compactMap(\.name).joined(separator: ", ")
                 throw UsageError("--bthome '\(text)': the known values are: \(names)")
             }
+            guard path != "-" else {
+                throw UsageError(
+                    "--bthome '\(text)': a file is read once a second, and standard input only once: name a file"
+                )
+            }
             if let path { return .file(object, path) }
             return .fixed(try Self.checked("bthome") { try BTHome.Measurement(object, Double(parts[1]) ?? 0) })
         }

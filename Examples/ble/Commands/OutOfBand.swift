@@ -9,8 +9,9 @@ struct OutOfBand: Command {
     static let notes = """
         The data is printed, to be passed on as a code, by NFC or in a file. Anyone who has it can pair in place of the
         intended device. It is valid for the next pairing, until new data is made or the adapter is switched off. Pass
-        the other device's data to `ble pair ADDRESS --oob` or `ble serve --oob`. The octets are AD structures, as in an
-        NFC record of the type application/vnd.bluetooth.le.oob.
+        the other device's data to `ble pair ADDRESS --oob` or `ble serve --oob`: as it is printed, or as @FILE with a
+        file that has it, or @- for standard input. The octets are AD structures, as in an NFC record of the type
+        application/vnd.bluetooth.le.oob; a file may also have these octets themselves.
         """
 
     init(_ arguments: Arguments) throws(UsageError) { _ = try arguments.parameters(Self.parameters) }
@@ -30,16 +31,21 @@ extension Arguments {
     func outOfBandData() throws(UsageError) -> OutOfBandData? {
         guard let text = last("oob") else { return nil }
         let octets: [UInt8]?
-        if text.hasPrefix("@") {
+        if let file = try NamedFile(text) {
             do {
-                octets = try readFile(String(text.dropFirst()))
+                let contents = try file.read()
+                // What `ble oob` has printed into it, or the octets of an NFC record.
+                let words = String(decoding: contents, as: UTF8.self).split(whereSeparator: \.isWhitespace)
+                octets = words.count == 1 ? [UInt8](hex: String(words[0])) ?? contents : contents
             } catch {
                 throw UsageError("--oob: that file can't be read")
             }
         } else {
             octets = [UInt8](hex: text)
         }
-        guard let octets else { throw UsageError("--oob: write octets as pairs of hex digits, a file as @FILE") }
+        guard let octets else {
+            throw UsageError("--oob: write octets as pairs of hex digits, a file as @FILE, standard input as @-")
+        }
         guard let data = OutOfBandData(octets: octets) else {
             throw UsageError("--oob: it contains no LE Secure Connections values, the AD types 0x22 and 0x23")
         }

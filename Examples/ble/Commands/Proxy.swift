@@ -29,8 +29,8 @@ struct Proxy: Command {
 
         With a key, all that goes over the network is encrypted, and nobody without it can use the proxy. This needs
         libsodium (`apt-get install libsodium23`). Without a key, everybody who reaches the port can use the adapter and
-        its bonds; the default is then to listen to this machine only. Make a key with `ble proxy --make-key > FILE`, and
-        pass it with `--key @FILE`, so that it shows in no list of processes.
+        its bonds; the default is then to listen to this machine only. Make a key with `ble proxy --make-key > FILE`,
+        and pass it with `--key @FILE`, or with `--key @-` on standard input, so that it shows in no list of processes.
 
         Scanning requires the capability CAP_NET_ADMIN.
         """
@@ -107,9 +107,8 @@ struct Proxy: Command {
     private static func key(_ arguments: Arguments) throws(UsageError) -> [UInt8]? {
         guard let text = arguments.last("key") else { return nil }
         let words: String
-        if text.hasPrefix("@") {
-            let path = String(text.dropFirst())
-            guard let octets = try? readBeginning(path, 256) else {
+        if let file = try NamedFile(text) {
+            guard let octets = try? file.read(atMost: 256) else {
                 throw UsageError("--key '\(text)': the file can't be read")
             }
             words = String(decoding: octets, as: UTF8.self)

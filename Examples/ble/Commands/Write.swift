@@ -13,11 +13,16 @@ struct Write: Command {
             Option.fresh,
             Option.deadline,
         ] + SecurityOptions.options
-    static let notes = CharacteristicName.descriptorNote + SecurityOptions.notes
+    static let notes =
+        """
+        @FILE writes the contents of a file, or of a pipe; @- writes what standard input has up to its end.
+
+
+        """ + CharacteristicName.descriptorNote + SecurityOptions.notes
 
     private enum Source {
         case octets([UInt8])
-        case file(String)
+        case file(NamedFile)
     }
 
     private let peripheral: PeripheralName
@@ -33,12 +38,12 @@ struct Write: Command {
         characteristic = try CharacteristicName(words[1], mayBeDescriptor: true)
         if arguments.has("text") {
             source = .octets(Array(words[2].utf8))
-        } else if words[2].hasPrefix("@") {
-            guard words[2] != "@" else { throw UsageError("@FILE: the name of the file is missing after @") }
-            source = .file(String(words[2].dropFirst()))
+        } else if let file = try NamedFile(words[2]) {
+            source = .file(file)
         } else {
             guard let octets = [UInt8](hex: words[2]) else {
-                let form = "write octets as pairs of hex digits like 00ff, text with --text, a file as @FILE"
+                let form =
+                    "write octets as pairs of hex digits like 00ff, text with --text, a file as @FILE, standard input as @-"
                 throw UsageError("HEX '\(words[2])': \(form)", discreetly: "HEX: \(form)")
             }
             source = .octets(octets)
@@ -57,7 +62,7 @@ struct Write: Command {
         let value: [UInt8]
         switch source {
         case .octets(let octets): value = octets
-        case .file(let path): value = try readFile(path)
+        case .file(let file): value = try file.read()
         }
         let deadline = limit.map { Deadline(in: $0) }
         try await environment.withLink(to: peripheral, deadline, security: security) { link in

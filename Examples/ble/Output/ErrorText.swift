@@ -120,7 +120,7 @@ extension BLEError {
     /// Standard input could not be read.
     static func input(_ number: Int32) -> BLEError {
         var error = file("read", "standard input", number)
-        error.remedy = "Pass commands from a file or a pipe, or run this at a terminal."
+        error.remedy = "Pass a file or a pipe, or run this at a terminal."
         return error
     }
 

@@ -1,11 +1,11 @@
 import BLEStreams
 import Glibc
 
+/// How much is read of a file; no value is nearly this long.
+let largestFile = 1 << 20
+
 /// Reads a whole file, which may be a pipe.
-func readFile(_ path: String) throws -> [UInt8] {
-    // No value is nearly this long.
-    try readBeginning(path, 1 << 20)
-}
+func readFile(_ path: String) throws -> [UInt8] { try readBeginning(path, largestFile) }
 
 /// Reads this many octets of a file, or all if there are fewer. A pipe is waited for until a signal interrupts the
 /// command.
@@ -18,13 +18,20 @@ func readBeginning(_ path: String, _ limit: Int, isOrdinary: Bool = false) throw
     var facts = stat()
     guard fstat(descriptor, &facts) == 0 else { throw BLEError.file("read", path, errno) }
     if isOrdinary, facts.st_mode & S_IFMT != S_IFREG { throw BLEError.file("read", path, EINVAL) }
+    return try readOctets(from: descriptor, limit) { BLEError.file("read", path, $0) }
+}
+
+/// Reads this many octets from a descriptor, or all if there are fewer.
+///
+/// - Parameter failure: the error for an `errno`.
+func readOctets(from descriptor: Int32, _ limit: Int, _ failure: (Int32) -> BLEError) throws -> [UInt8] {
     var octets: [UInt8] = []
     var part = [UInt8](repeating: 0, count: min(limit, 65_536))
     while octets.count < limit {
         guard DescriptorWait.forOctets(from: descriptor) else { throw CancellationError() }
         let count = read(descriptor, &part, min(part.count, limit - octets.count))
         if count < 0, errno == EINTR || errno == EAGAIN { continue }
-        guard count >= 0 else { throw BLEError.file("read", path, errno) }
+        guard count >= 0 else { throw failure(errno) }
         guard count > 0 else { break }
         octets += part.prefix(count)
     }

@@ -28,6 +28,7 @@ struct Shell: Command {
         limit = try arguments.seconds("timeout")
         linkParameters = try arguments.linkParameters("parameters").last
         security = try SecurityOptions(arguments)
+        try StandardInput.claim(for: "the commands of the shell")
     }
 
     func run(in environment: CommandEnvironment) async throws {
