@@ -15,7 +15,8 @@ struct Write: Command {
         ] + SecurityOptions.options
     static let notes =
         """
-        @FILE writes the contents of a file, or of a pipe; @- writes what standard input has up to its end.
+        @FILE writes the contents of a file, or of a pipe; @- writes what standard input has up to its end. A value may be
+        empty: '' writes no octets, and says so.
 
 
         """ + CharacteristicName.descriptorNote + SecurityOptions.notes
@@ -69,7 +70,12 @@ struct Write: Command {
             let attribute = try await environment.find(characteristic, on: link, deadline)
             try await link.write(value, to: attribute, kind, timeout: deadline?.remaining)
         }
-        environment.log.detail("wrote \(value.count) octets")
+        if value.isEmpty {
+            // It may be an unset variable of a shell, or an empty pipe.
+            environment.log.say("wrote an empty value, of 0 octets")
+        } else {
+            environment.log.detail("wrote \(value.count) octets")
+        }
         try environment.output.print(.object(("written", .number(value.count))))
     }
 }
