@@ -68,7 +68,8 @@ extension PairingFailure {
             )
         default:
             (
-                "the central refused or gave up, or it requires a passkey or a comparison that the two devices can't do",
+                "the central refused or gave up, or it requires a passkey or a comparison that the two devices can't "
+                    + "do",
                 "Pair again from the central; if this device accepts only a passkey or a comparison, the central "
                     + "must support it."
             )

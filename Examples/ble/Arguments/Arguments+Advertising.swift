@@ -104,7 +104,8 @@ extension Arguments {
             let minor = UInt16(parts[2]), let power = parts.count == 4 ? Int8(parts[3]) : -59
         else {
             throw UsageError(
-                "--ibeacon '\(text)': it is written like E2C56DB5-DFFB-48D2-B060-D0F5A71096E0,1,2 or with its power at 1 m: ,-59"
+                "--ibeacon '\(text)': it is written like E2C56DB5-DFFB-48D2-B060-D0F5A71096E0,1,2 or with its power at "
+                    + "1 m: ,-59"
             )
         }
         return IBeacon(uuid: uuid, major: major, minor: minor, measuredPower: power)

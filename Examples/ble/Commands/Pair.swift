@@ -137,9 +137,9 @@ struct Pair: Command {
         )
         guard security.isEncrypted, bond == nil else { return }
         environment.log.say(
-            "this link is encrypted, but no bond is stored for the next ones: another program has paired, or the device "
-                + "keeps no bond. If it was bluetoothd, run `sudo ble bonds import --bluetoothd`; or run `ble unpair "
-                + "\(address)`, and pair again."
+            "this link is encrypted, but no bond is stored for the next ones: another program has paired, or the "
+                + "device keeps no bond. If it was bluetoothd, run `sudo ble bonds import --bluetoothd`; or run `ble "
+                + "unpair \(address)`, and pair again."
         )
     }
 }

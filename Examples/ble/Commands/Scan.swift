@@ -18,8 +18,8 @@ struct Scan: Command {
             Option("passive", help: "only listen, without requesting scan responses"),
         ] + StreamLimits.options
     static let notes = """
-        Without --timeout or --count it runs until Ctrl-C. At a terminal it shows a table that is kept up to date; --json,
-        --changes, --duplicates, --lines or a pipe make it print lines.
+        Without --timeout or --count it runs until Ctrl-C. At a terminal it shows a table that is kept up to date;
+        --json, --changes, --duplicates, --lines or a pipe make it print lines.
         """
 
     private let filters: [ScanFilter]

@@ -170,8 +170,8 @@ struct Serve: Command {
         for notice in notices { environment.log.say(notice) }
         if isUnanswered {
             environment.log.say(
-                "no pairing can be authenticated here, so centrals can't use authenticated values: run it at a terminal, "
-                    + "or with --passkey"
+                "no pairing can be authenticated here, so centrals can't use authenticated values: run it at a "
+                    + "terminal, or with --passkey"
             )
         }
         let (peripheral, living) = try begin()

@@ -15,8 +15,8 @@ struct Write: Command {
         ] + SecurityOptions.options
     static let notes =
         """
-        @FILE writes the contents of a file, or of a pipe; @- writes what standard input has up to its end. A value may be
-        empty: '' writes no octets, and says so.
+        @FILE writes the contents of a file, or of a pipe; @- writes what standard input has up to its end. A value may
+        be empty: '' writes no octets, and says so.
 
 
         """ + CharacteristicName.descriptorNote + SecurityOptions.notes
@@ -44,7 +44,8 @@ struct Write: Command {
         } else {
             guard let octets = [UInt8](hex: words[2]) else {
                 let form =
-                    "write octets as pairs of hex digits like 00ff, text with --text, a file as @FILE, standard input as @-"
+                    "write octets as pairs of hex digits like 00ff, text with --text, a file as @FILE, standard input "
+                    + "as @-"
                 throw UsageError("HEX '\(words[2])': \(form)", discreetly: "HEX: \(form)")
             }
             source = .octets(octets)

@@ -19,7 +19,7 @@ extension BLEError {
         let address = object.firstMatch(of: /([0-9A-F]{2}:){5}[0-9A-F]{2}/).map { String($0.0) } ?? "ADDRESS"
         let commands = [
             (
-                "call Link.pair() again while this program runs; after that, remove the remaining keys with Peripheral.unpair(), and",
+                "\(Self.pairAgain) remove the remaining keys with Peripheral.unpair(), and",
                 "remove the remaining keys with `ble unpair \(address)`, and"
             ),
             (
@@ -75,6 +75,9 @@ extension BLEError {
         return text.replacing(askingElsewhere, with: "run `ble pair \(address)`")
             .replacing("at a terminal", with: "without --claim and --just-works")
     }
+
+    /// What a person can't do after a command, which has ended.
+    private static let pairAgain = "call Link.pair() again while this program runs; after that,"
 
     /// Where the library accepts pairing answers.
     private static let allowing = "Central.open(pairing:), Peripheral.allowPairing(_:) or withLink(pairing:)"

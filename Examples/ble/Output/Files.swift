@@ -72,8 +72,8 @@ struct MessageFile {
         }
     }
 
-    /// Keeps a partial message beside the file; returns its path, or `nil` if there is nothing to keep, or if the file is
-    /// a pipe or a device: nobody would look for a message beside one.
+    /// Keeps a partial message beside the file; returns its path, or `nil` if there is nothing to keep, or if the file
+    /// is a pipe or a device: nobody would look for a message beside one.
     func keepPartial(_ octets: [UInt8]) throws -> String? {
         if let unfinished { unlink(unfinished) }
         guard !octets.isEmpty, unfinished != nil else { return nil }

@@ -132,8 +132,8 @@ extension BLEError {
             operation: operation,
             cause: "\(received) of \(count) arrived within \(limit.secondsText)",
             remedy: """
-                Check that the device is in range and sends, or allow more time with --timeout. If a scan finds no device \
-                at all, switch the adapter off and on with `ble adapter cycle`.
+                Check that the device is in range and sends, or allow more time with --timeout. If a scan finds no \
+                device at all, switch the adapter off and on with `ble adapter cycle`.
                 """
         )
         error.elapsed = limit

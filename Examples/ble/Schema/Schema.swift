@@ -13,8 +13,8 @@ enum Schema {
             (
                 "description",
                 .string(
-                    "Each line that `ble COMMAND --json` prints to standard output is an object of $defs/COMMAND; a line "
-                        + "of standard error that begins with { is one of $defs/failure."
+                    "Each line that `ble COMMAND --json` prints to standard output is an object of $defs/COMMAND; a "
+                        + "line of standard error that begins with { is one of $defs/failure."
                 )
             ),
             ("$defs", .object(printing + shared))

@@ -10,9 +10,9 @@ struct Shell: Command {
     static let options = [Option.fresh, Option.parameters, Option.deadline] + SecurityOptions.options
     static let notes = """
         Each line is a command as on the command line, without `ble` and ADDRESS: `read 2A19`, `notify 2A37 --count 3`,
-        `info --json`; 'single' and "double" quotes keep spaces together. `help` lists the commands, `exit` or Ctrl-D ends
-        the shell, and Ctrl-C ends the command that runs. SIGTERM and a terminal that closes end the shell, and no more
-        lines are run. At a terminal, lines are edited with libedit or libreadline, where one of them is installed:
+        `info --json`; 'single' and "double" quotes keep spaces together. `help` lists the commands, `exit` or Ctrl-D
+        ends the shell, and Ctrl-C ends the command that runs. SIGTERM and a terminal that closes end the shell, and no
+        more lines are run. At a terminal, lines are edited with libedit or libreadline, where one of them is installed:
         arrow keys recall former lines, and Tab completes commands, options and UUIDs. Lines are not kept after the end.
         When the lines come from a pipe or a file, the exit status is 130 if Ctrl-C ended a command, otherwise 1 if one
         failed. --timeout applies to the connection.

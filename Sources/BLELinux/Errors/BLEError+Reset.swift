@@ -40,8 +40,9 @@ extension BLEError {
                 object: adapter,
                 cause: "this program has no permission to write to \(node): \(error)",
                 remedy: "Run it as root; or write the line SUBSYSTEM==\"usb\", \(which)GROUP=\"bluetooth\", "
-                    + "MODE=\"0660\" into /etc/udev/rules.d/70-bluetooth-reset.rules, run \"sudo groupadd -f bluetooth\" and \"sudo udevadm "
-                    + "control --reload && sudo udevadm trigger -s usb\", and add the program's user to that group."
+                    + "MODE=\"0660\" into /etc/udev/rules.d/70-bluetooth-reset.rules, run \"sudo groupadd -f "
+                    + "bluetooth\" and \"sudo udevadm control --reload && sudo udevadm trigger -s usb\", and add the "
+                    + "program's user to that group."
             )
         case .noEntry:
             failure = BLEError(

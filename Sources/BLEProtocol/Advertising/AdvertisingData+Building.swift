@@ -30,8 +30,8 @@ extension AdvertisingData {
                     cause:
                         "it needs \(size) octets with length and type, and \(Swift.max(0, free)) of \(limit) are free",
                     remedy:
-                        "Shorten it by \(size - Swift.max(0, free)) octets, put it into the scan response if that has room, "
-                        + "or leave it out."
+                        "Shorten it by \(size - Swift.max(0, free)) octets, put it into the scan response if that has "
+                        + "room, or leave it out."
                 )
             }
             for structure in field.structures {

@@ -14,7 +14,8 @@ extension SessionState {
         public var description: String {
             let others = accepted.map(\.words).joined(separator: ", ")
             return
-                "'\(trigger.kind.words)' is not possible while the connection is '\(state.kind.words)': it accepts \(others)"
+                "'\(trigger.kind.words)' is not possible while the connection is '\(state.kind.words)': it accepts "
+                + "\(others)"
         }
     }
 }

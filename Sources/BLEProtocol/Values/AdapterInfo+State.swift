@@ -57,8 +57,8 @@ extension AdapterInfo.State {
         case .unauthorized:
             (code, remedy) = (
                 .permissionDenied,
-                "Allow the program to open Bluetooth sockets: a service needs AF_BLUETOOTH in RestrictAddressFamilies, a "
-                    + "container a seccomp profile that allows it."
+                "Allow the program to open Bluetooth sockets: a service needs AF_BLUETOOTH in RestrictAddressFamilies, "
+                    + "a container a seccomp profile that allows it."
             )
         case .unsupported: (code, remedy) = (.notSupported, "Use an adapter for Bluetooth 4.0 or later.")
         case .poweredOff:

@@ -107,9 +107,9 @@ extension BluetoothUUID {
 extension BluetoothUUID: ExpressibleByStringLiteral {
     /// Makes a UUID from a literal: `let heater: BluetoothUUID = "7A1C0070-5F2B-4C8E-9D3A-6B70E14F2C55"`.
     ///
-    /// - Precondition: the literal is 4 or 8 hex digits, with or without `0x`, or the 36-character form; anything else stops
-    ///   the program where the literal is used first. For text from outside of the source there is `init(_:)`, which
-    ///   returns `nil`.
+    /// - Precondition: the literal is 4 or 8 hex digits, with or without `0x`, or the 36-character form; anything else
+    ///   stops the program where the literal is used first. For text from outside of the source there is `init(_:)`,
+    ///   which returns `nil`.
     public init(stringLiteral text: StaticString) {
         guard let uuid = Self(String(describing: text)) else {
             fatalError("\"\(text)\" is not a UUID: write 4 or 8 hex digits, or the 36-character form")

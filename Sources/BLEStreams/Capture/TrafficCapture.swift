@@ -17,12 +17,12 @@ import Synchronization
 /// the system has merged with its scan response is one event.
 ///
 /// Recording never waits for the disk: octets are written in the background, within half a second, and the rest by
-/// ``close()``. If the disk is too slow, PDUs are left out: a note in the file states how many, each later record counts
-/// all that are missing by then ("cumulative drops"), and ``close()`` reports it. PDUs and packets with advertisements
-/// that the kernel dropped are noted and counted in the same way, and ``close()`` doesn't report them.
+/// ``close()``. If the disk is too slow, PDUs are left out: a note in the file states how many, each later record
+/// counts all that are missing by then ("cumulative drops"), and ``close()`` reports it. PDUs and packets with
+/// advertisements that the kernel dropped are noted and counted in the same way, and ``close()`` doesn't report them.
 ///
-/// The file may be a named pipe that another program reads, such as `btmon -r PIPE` or `tshark -r PIPE`. If that program
-/// ends, the recording ends too, and the program that records goes on; ``close()`` reports it.
+/// The file may be a named pipe that another program reads, such as `btmon -r PIPE` or `tshark -r PIPE`. If that
+/// program ends, the recording ends too, and the program that records goes on; ``close()`` reports it.
 public final class TrafficCapture: Sendable {
     /// The path of the file.
     public let path: String
@@ -36,8 +36,8 @@ public final class TrafficCapture: Sendable {
     /// Begins a recording; an existing file is overwritten. It blocks for up to 10 seconds if the file is a named pipe
     /// that no program reads yet.
     ///
-    /// - Throws: ``BLEError/Code/systemFailure`` with the `errno` if the file can't be written, or is a pipe that nobody
-    ///   reads.
+    /// - Throws: ``BLEError/Code/systemFailure`` with the `errno` if the file can't be written, or is a pipe that
+    ///   nobody reads.
     public convenience init(file path: String) throws { try self.init(file: path, patience: .seconds(10)) }
 
     /// - Parameter patience: how long to wait for a pipe's reader.

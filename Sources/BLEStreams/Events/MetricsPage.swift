@@ -17,7 +17,7 @@ import Synchronization
 /// | `ble_connect_failures_total`, `ble_links_lost_total`, `ble_reconnects_total` | by peripheral |
 /// | `ble_reconnect_seconds` | how long a session was without its peripheral: a histogram |
 /// | `ble_operation_seconds`, `ble_operation_failures_total` | durations and failures, by operation |
-/// | `ble_values_total`, `ble_dropped_total` | notifications and indications, and PDUs that were dropped, by peripheral |
+/// | `ble_values_total`, `ble_dropped_total` | notifications and indications, and dropped PDUs, by peripheral |
 /// | `ble_rssi_dbm` | the signal strength of a link when it was read last, by peripheral |
 /// | `ble_queue_commands` | commands in a queue, by peripheral |
 /// | `ble_session_failures_total`, `ble_adapter_troubles_total` | failed sessions, and faults of adapters |

@@ -53,8 +53,8 @@ extension Link {
 
     /// The services of the peripheral after each change that it indicates while the link is up.
     ///
-    /// A change that comes after ``forgetServices()``, or that could not be looked at, is reported once the services are
-    /// discovered again, if they differ from those known before.
+    /// A change that comes after ``forgetServices()``, or that could not be looked at, is reported once the services
+    /// are discovered again, if they differ from those known before.
     ///
     /// Streams of values handle changes themselves: they continue with the new handles, or end with
     /// ``BLEError/Code/servicesChanged`` if their characteristic has disappeared. A ``Characteristic`` or a handle that

@@ -31,8 +31,8 @@ extension AdapterTrouble: CustomStringConvertible {
         case .recovered(let count): "the adapter works again after \(count) \(count == 1 ? "step" : "steps")"
         case .unresolved(let symptom, 0): "the adapter \(symptom), and the recovery plan has no step for it"
         case .unresolved(let symptom, let count):
-            "the adapter \(symptom), and \(count) \(count == 1 ? "step has" : "steps have") not helped; switch it off and "
-                + "on, or unplug it"
+            "the adapter \(symptom), and \(count) \(count == 1 ? "step has" : "steps have") not helped; switch it off "
+                + "and on, or unplug it"
         }
     }
 }

@@ -52,8 +52,8 @@ final class ClosureCalls: Sendable {
 
     /// Queues a call behind the earlier ones of the same central; returns whether there is room for it.
     ///
-    /// - Parameter hasLeft: whether the central has left; true before ``end(_:)`` is called for it. What it sent last may
-    ///   come here at the same time as the news that it has left, or after that.
+    /// - Parameter hasLeft: whether the central has left; true before ``end(_:)`` is called for it. What it sent last
+    ///   may come here at the same time as the news that it has left, or after that.
     func add(_ central: Int, hasLeft: @autoclosure () -> Bool, _ call: @escaping Call) -> Bool {
         guard let place = allowance.place(for: central) else { return false }
         let (lane, isNew, isLate) = state.withLock { state in

@@ -105,7 +105,8 @@ extension BLEError {
             operation: "subscriptions",
             object: object,
             cause:
-                "it has changed its subscriptions \(Allowance.ofEach) times since the program took one, so its link was dropped",
+                "it has changed its subscriptions \(Allowance.ofEach) times since the program took one, so its link "
+                + "was dropped",
             remedy: "Take subscriptions as they arrive; do longer work for one in a task of its own."
         )
     }

@@ -24,8 +24,8 @@ extension BLEStream where Element: Collection, Element.Element == UInt8 {
     ///   upstream ends in the middle of a message; an error of the upstream passes. Complete messages are delivered
     ///   first, and ``BLEError/received`` has the received part of the next one, including its prefix; so has
     ///   ``BLEError/receivedParts``, with the name of the stream.
-    /// - Cancellation and an early `break` close the upstream at once. If it is a planned subscription of a session whose
-    ///   values are octets, or one behind ``timeout(_:for:)``, ``prefix(for:)`` or
+    /// - Cancellation and an early `break` close the upstream at once. If it is a planned subscription of a session
+    ///   whose values are octets, or one behind ``timeout(_:for:)``, ``prefix(for:)`` or
     ///   ``take(until:)-(BLEStream<Other>)``, its next stream begins with the message that is not complete, and none is
     ///   lost or cut. What an error has handed out in ``BLEError/received`` does not come again: the next stream of
     ///   whoever has got that error begins behind it. If it ends the upstream of several consumers of

@@ -237,8 +237,8 @@ extension BLEError {
                 )
             case .interrupted:
                 (
-                    "an iteration of its messages ended before one was complete or taken, and it goes on writing, so its "
-                        + "link was dropped",
+                    "an iteration of its messages ended before one was complete or taken, and it goes on writing, so "
+                        + "its link was dropped",
                     "Iterate PeripheralServer.messages(to:) in one loop for as long as messages may come."
                 )
             case .ignored:

@@ -6,8 +6,8 @@
 //   --interval MILLISECONDS                    how often a simulated sensor sends; 1000 by default
 //   --counters NUMBER                          simulates so many counters more, "Counter 1" and so on
 //
-// SIGHUP reads the file again. SIGTERM and Ctrl-C end the program in order. A signal that was ignored at the start stays
-// ignored.
+// SIGHUP reads the file again. SIGTERM and Ctrl-C end the program in order. A signal that was ignored at the start
+// stays ignored.
 
 import Dispatch
 import Foundation

@@ -181,7 +181,8 @@ extension CharacteristicKey where Self == TypedCharacteristic<GlucoseMeasurement
                 (value.tester == nil) == (value.health == nil)
             else {
                 throw MalformedValue(
-                    "set both of the exercise's duration and intensity, or neither; and both of tester and health, or neither"
+                    "set both of the exercise's duration and intensity, or neither; and both of tester and health, or "
+                        + "neither"
                 )
             }
             let flags: Flags<UInt8> = Flags([

@@ -25,8 +25,9 @@ extension LeaseDriver {
         let isMissing = state.withLock { $0.isConnected && $0.session == session && $0.echo.isMissing }
         guard isMissing else { return }
         report(
-            "leases: the broker takes what this gateway publishes under \(topics.pulse(of: gateway)), but doesn't send it "
-                + "back, so the gateway can hold nothing. Let it read \(settings.prefix)/# in the broker's access rules."
+            "leases: the broker takes what this gateway publishes under \(topics.pulse(of: gateway)), but doesn't send "
+                + "it back, so the gateway can hold nothing. Let it read \(settings.prefix)/# in the broker's access "
+                + "rules."
         )
     }
 }

@@ -122,8 +122,9 @@ extension CampaignDriver: BrokerDriver {
             return true
         }
         publisher.report(
-            "campaign \(name): the image, the devices and the waves of a campaign don't change; the plan that came first "
-                + "goes on. Publish that one again, and the other one under another name, or remove the plan before."
+            "campaign \(name): the image, the devices and the waves of a campaign don't change; the plan that came "
+                + "first goes on. Publish that one again, and the other one under another name, or remove the plan "
+                + "before."
         )
         return false
     }
