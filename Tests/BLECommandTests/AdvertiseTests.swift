@@ -69,6 +69,8 @@ import Testing
             (["--bthome", "humour=1"], "temperature"), (["--bthome", "temperature=400"], "327.67"),
             (["--eddystone-url", "ftp://a"], "https://"), (["--service-data", "180F"], "180F=64"),
             (["--manufacturer-data", "apple=00"], "004C"), (["--tx-power", "200"], "127"),
+            (["--manufacturer-data", "+4C=00"], "004C"), (["--manufacturer-data", "0004C=00"], "004C"),
+            (["--tx-power", "-128"], "-127"), (["--appearance", "0x+341"], "0x0341"),
         ] as [([String], String)]
     )
     func `what makes no sense is said`(_ arguments: [String], _ words: String) async throws {

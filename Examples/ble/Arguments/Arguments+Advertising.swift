@@ -63,7 +63,7 @@ extension Arguments {
         }
         for text in all("manufacturer-data") {
             let (name, octets) = try Self.data(text, of: "manufacturer-data", "FFFF=0102")
-            guard let company = UInt16(name, radix: 16) else {
+            guard let company = UInt16(hexDigits: name) else {
                 throw UsageError("--manufacturer-data '\(text)': a company's number is four hex digits: 004C")
             }
             fields.append(.manufacturerData(company, octets))
@@ -73,15 +73,18 @@ extension Arguments {
 
     func txPower() throws(UsageError) -> Int8? {
         guard let text = last("tx-power") else { return nil }
-        guard let power = Int8(text) else { throw UsageError("--tx-power '\(text)': it is -127 to 127 dBm") }
+        // An advertisement has no -128.
+        guard let power = Int8(text), power >= -127 else {
+            throw UsageError("--tx-power '\(text)': it is -127 to 127 dBm")
+        }
         return power
     }
 
     /// A number, decimal or in hex after `0x`.
     func appearance() throws(UsageError) -> UInt16? {
         guard let text = last("appearance") else { return nil }
-        let digits = text.hasPrefix("0x") ? String(text.dropFirst(2)) : nil
-        guard let number = digits.map({ UInt16($0, radix: 16) }) ?? UInt16(text) else {
+        let digits = text.hasPrefix("0x") || text.hasPrefix("0X") ? text.dropFirst(2) : nil
+        guard let number = digits.map({ UInt16(hexDigits: $0) }) ?? UInt16(text) else {
             throw UsageError("--appearance '\(text)': it is a number from 0 to 65535: 833 or 0x0341")
         }
         return number

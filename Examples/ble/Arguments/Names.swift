@@ -39,9 +39,7 @@ struct CharacteristicName: CharacteristicKey {
         let text = mayBeDescriptor ? parts[0] : whole
         descriptor = try parts.count == 2 && mayBeDescriptor ? Self.descriptor(parts[1], whole) : nil
         if text.hasPrefix("0x") || text.hasPrefix("0X") {
-            let digits = text.dropFirst(2)
-            guard digits.count <= 4, digits.allSatisfy(\.isHexDigit), let handle = UInt16(digits, radix: 16), handle > 0
-            else {
+            guard let handle = UInt16(hexDigits: text.dropFirst(2)), handle > 0 else {
                 let form = "write a handle as 0x0001 to 0xffff, a UUID without 0x"
                 throw UsageError("CHARACTERISTIC '\(text)': \(form)", discreetly: "CHARACTERISTIC: \(form)")
             }
@@ -72,6 +70,12 @@ extension CharacteristicName: CustomStringConvertible {
 }
 
 extension UInt16 {
+    /// Reads one to four hex digits; `nil` for anything else, also for a sign.
+    init?(hexDigits text: some StringProtocol) {
+        guard text.count <= 4, text.utf8.allSatisfy({ Character(UnicodeScalar($0)).isHexDigit }) else { return nil }
+        self.init(text, radix: 16)
+    }
+
     /// A handle in the form that the command accepts: `0x0012`.
     var handleText: String {
         let digits = String(self, radix: 16)
