@@ -18,7 +18,7 @@ final class TCPListener: Sendable {
     private let spare = Mutex(Spare())
     private let log: Log
 
-    /// The address that it listens on: `127.0.0.1:6053`.
+    /// Where it listens, as `--listen` takes it: `127.0.0.1:6053`.
     let endpoint: String
 
     /// Starts to listen.
@@ -32,9 +32,15 @@ final class TCPListener: Sendable {
         self.log = log
         Self.prepareTimers()
         let (descriptor, failure) = Self.open(host, port)
-        guard descriptor >= 0 else { throw BLEError.cannotListen("\(host ?? "*"):\(port)", failure) }
+        guard descriptor >= 0 else { throw BLEError.cannotListen(Self.endpoint(host, port), failure) }
         self.descriptor = descriptor
-        endpoint = "\(host ?? "*"):\(Self.port(of: descriptor) ?? port)"
+        endpoint = Self.endpoint(host, Self.port(of: descriptor) ?? port)
+    }
+
+    /// A host and a port; an IPv6 address has brackets, as it contains colons itself.
+    static func endpoint(_ host: String?, _ port: UInt16) -> String {
+        let host = host ?? "*"
+        return host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
     }
 
     deinit {

@@ -1,8 +1,19 @@
 import Foundation
 import Testing
 
+@testable import ble
+
 /// `ble proxy` as a program on the network meets it; the kernel lab has it meet Home Assistant's own client.
 @Suite(.timeLimit(.minutes(10))) struct ProxyTests {
+    @Test(
+        arguments: [
+            (nil, "*:6053"), ("127.0.0.1", "127.0.0.1:6053"), ("shed.local", "shed.local:6053"), ("::1", "[::1]:6053"),
+        ] as [(String?, String)]
+    )
+    func `where it listens is told as --listen takes it`(_ host: String?, _ endpoint: String) {
+        #expect(TCPListener.endpoint(host, 6053) == endpoint)
+    }
+
     @Test func `it greets, tells what it is, passes advertisements on, and ends at Ctrl-C`() async throws {
         let run = try CommandRun(["proxy", "--listen", "127.0.0.1:0", "--name", "shed", "--json"])
         let announcement = try object(await run.line())
