@@ -47,6 +47,14 @@ import Testing
         #expect(lines.contains { $0.hasSuffix("\"every\": 1}}]}]}") })
     }
 
+    @Test func `a paragraph that several commands have stands by itself`() {
+        let start = String(SecurityOptions.notes.prefix(30))
+        for command in ble.commands where command.notes.contains(start) {
+            let text = Help.text(of: command, for: nil)
+            #expect(text.contains("\n\n\(start)"), "\(command.name)")
+        }
+    }
+
     @Test func `the manual page has each command and option, and nothing that roff obeys by mistake`() async throws {
         let manual = try await CommandRun.run("help", "--manual", simulated: false)
         let text = manual.output.joined(separator: "\n")

@@ -17,6 +17,7 @@ struct Notify: Command {
         Without --timeout or --count it runs until Ctrl-C, or until a link is lost. With --reconnect it waits for absent
         devices and adapters, and reports where values are missing; with -v it reports every step.
 
+
         """ + SecurityOptions.notes
 
     private let peripherals: [PeripheralName]
