@@ -141,6 +141,11 @@ import Testing
             #expect(try await file.octets(step: 0) == [7, 8])
             try Data(count: 513).write(to: URL(fileURLWithPath: path))
             await #expect(throws: BLEError.self) { try await file.octets(step: 0) }
+            let parent = ValueSource.file(folder.path, every: .seconds(1))
+            let error = await #expect(throws: BLEError.self) { try await parent.octets(step: 0) }
+            #expect(error?.object == folder.path && error?.cause == "it is not a regular file")
+            let nameless = Data(#"{"file": ""}"#.utf8)
+            #expect(throws: DecodingError.self) { try JSONDecoder().decode(ValueSource.self, from: nameless) }
             let command = ValueSource.command(["printf", "a b"], every: .seconds(1))
             #expect(try await command.octets(step: 0) == Array("a b".utf8))
         }

@@ -88,6 +88,8 @@ import Testing
             (["bonds", "export", ""], "FILE"),
             (["bonds", "import", ""], "FILE"),
             (["update", Demo.values, ""], "FILE"),
+            (["serve", "--database", ""], "--database needs the name"),
+            (["verify", Demo.values, "--database", ""], "--database needs the name"),
             (["write", Demo.values, Demo.short, "@"], "@FILE"),
             (["pair", Demo.values, "--oob", "@"], "@FILE"),
             (["advertise", "--bthome", "temperature=@-"], "standard input"),

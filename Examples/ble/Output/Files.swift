@@ -17,7 +17,11 @@ func readBeginning(_ path: String, _ limit: Int, isOrdinary: Bool = false) throw
     defer { close(descriptor) }
     var facts = stat()
     guard fstat(descriptor, &facts) == 0 else { throw BLEError.file("read", path, errno) }
-    if isOrdinary, facts.st_mode & S_IFMT != S_IFREG { throw BLEError.file("read", path, EINVAL) }
+    if isOrdinary, facts.st_mode & S_IFMT != S_IFREG {
+        var error = BLEError.file("read", path, facts.st_mode & S_IFMT == S_IFDIR ? EISDIR : EINVAL)
+        error.cause = "it is not a regular file"
+        throw error
+    }
     return try readOctets(from: descriptor, limit) { BLEError.file("read", path, $0) }
 }
 

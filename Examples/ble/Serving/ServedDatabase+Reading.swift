@@ -12,6 +12,7 @@ extension ServedDatabase {
     /// - Throws: what is wrong with the file, where, and what would be right.
     init(path: String, access: AccessRequirement = .open) throws(UsageError) {
         func refusal(_ words: String) -> UsageError { UsageError("--database '\(path.harmless)': \(words)") }
+        if path.isEmpty { throw UsageError("--database needs the name of a file") }
         let octets: [UInt8]
         do {
             octets = try readBeginning(path, Self.largestFile + 1)

@@ -93,7 +93,10 @@ extension ValueSource: Decodable {
             }
             self = .fixed(octets)
         case "text": self = .fixed(Array(try members.required(kind, as: String.self).utf8))
-        case "file": self = .file(try members.required(kind), every: every)
+        case "file":
+            let path: String = try members.required(kind)
+            guard !path.isEmpty else { throw members.refusal(of: kind, "the name of the file is missing") }
+            self = .file(path, every: every)
         case "command":
             let words: [String] = try members.required(kind)
             guard let program = words.first, !program.isEmpty, words.allSatisfy({ !$0.utf8.contains(0) }) else {
