@@ -157,7 +157,7 @@ extension Duration {
     /// Seconds, to the hundredth: `2.04 s`; what is shorter, to the first digit that isn't zero: `0.003 s`.
     var secondsText: String {
         var (parts, decimals) = (seconds * 100, 2)
-        while parts > 0, parts < 1, decimals < 18 { (parts, decimals) = (parts * 10, decimals + 1) }
+        while parts > 0, parts < 0.95, decimals < 18 { (parts, decimals) = (parts * 10, decimals + 1) }
         let digits = String(Int(parts.rounded()))
         let text = String(repeating: "0", count: max(0, decimals + 1 - digits.count)) + digits
         return "\(text.dropLast(decimals)).\(text.suffix(decimals)) s"
