@@ -6,15 +6,17 @@ import Synchronization
 enum StandardInput {
     private static let reader = Mutex<String?>(nil)
 
-    /// Refuses a second reader.
+    /// Takes it for one reader, and refuses every other one.
     ///
-    /// - Parameter reader: the argument that asks to read it.
+    /// - Parameter reader: what asks to read it, such as the argument `@-`.
     static func claim(for reader: String) throws(UsageError) {
-        let former = Self.reader.withLock { held in
-            defer { held = held ?? reader }
-            return held
-        }
-        guard let former else { return }
+        try check(for: reader)
+        Self.reader.withLock { $0 = reader }
+    }
+
+    /// Refuses a reader if there is one already.
+    static func check(for reader: String) throws(UsageError) {
+        guard let former = Self.reader.withLock({ $0 }) else { return }
         throw UsageError("\(reader): standard input is already read for \(former), and can be read once: name a file")
     }
 

@@ -28,10 +28,14 @@ struct Shell: Command {
         limit = try arguments.seconds("timeout")
         linkParameters = try arguments.linkParameters("parameters").last
         security = try SecurityOptions(arguments)
-        try StandardInput.claim(for: "the commands of the shell")
+        try StandardInput.check(for: Self.lines)
     }
 
+    /// What it reads standard input for.
+    private static let lines = "the commands of the shell"
+
     func run(in environment: CommandEnvironment) async throws {
+        try StandardInput.claim(for: Self.lines)
         let deadline = limit.map { Deadline(in: $0) }
         let failure = try await environment.withLink(
             to: peripheral,

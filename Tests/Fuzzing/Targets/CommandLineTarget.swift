@@ -14,12 +14,13 @@ extension FuzzTarget {
 }
 
 private enum CommandLine {
-    /// What a shell would hand over; where a path could lead to a device, to its name alone.
+    /// What a shell would hand over; where a path could lead to a device, to its name alone, and never to standard
+    /// input, which may be waited for.
     static func words(_ octets: [UInt8]) -> [String] {
         let text = String(decoding: octets.filter { $0 != 0 }, as: UTF8.self)
         return text.split(separator: "\n", maxSplits: 40).map { word in
             let isAddress = word.hasSuffix("/public") || word.hasSuffix("/random")
-            return isAddress ? String(word) : String(word.map { $0 == "/" ? "_" : $0 })
+            return isAddress ? String(word) : String(word.map { $0 == "/" ? "_" : $0 }).replacing("@-", with: "@_")
         }
     }
 
