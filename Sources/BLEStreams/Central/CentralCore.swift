@@ -58,12 +58,16 @@ final class CentralCore: Sendable {
         joined?.began(attemptTo: peer) ?? recovery.began(attempt, to: peer)
     }
 
-    /// Whether the cause is that the adapter can't be used, and it may return.
+    /// Whether the cause of an error of this radio is that the adapter can't be used, and it may return.
+    ///
+    /// The error must not be one that a program's closure has thrown: that may be about another radio's adapter.
     func isOfAdapter(_ error: BLEError) -> Bool {
+        // The end of a link is final for that link only.
+        if error.reason?.kind == .adapterOff { return true }
         guard !error.isFinal else { return false }
         switch error.code {
         case .adapterPoweredOff, .adapterBlocked, .adapterNotFound: return true
-        default: return error.reason?.kind == .adapterOff || radio.adapterInfo.state != .poweredOn
+        default: return radio.adapterInfo.state != .poweredOn
         }
     }
 

@@ -27,6 +27,8 @@ extension CommandWork {
     ///   - timeout: how long to try; `nil`: as long as the session takes, or 30 s.
     ///   - limit: how long to wait for an unusable adapter; `nil`: within the timeout.
     ///   - patience: how long to wait for a session if there is no timeout; `nil`: as long as it takes.
+    /// - Throws: ``AdapterStaysAway``, if there is a limit and the adapter is why there is no link; the error itself if
+    ///   there is no limit, or another reason.
     func findLink(
         timeout: Duration?,
         adapterWithin limit: Duration? = nil,
@@ -38,7 +40,7 @@ extension CommandWork {
         switch connection.source {
         case .link: throw noLink
         case .session(let reference):
-            let hold = try await reference.standing().hold(timeout: timeout ?? patience)
+            let hold = try await nextHold(of: reference.standing(), timeout ?? patience, adapterWithin: limit)
             connection.adopt(hold.link)
             take(hold)
         case .peripheral(let peripheral):
@@ -53,6 +55,27 @@ extension CommandWork {
             throw error
         }
         tell(.ready)
+    }
+
+    /// The adapter did not return in time, or the session has failed for want of it.
+    ///
+    /// Who asks for a link can't conclude this from an error's code: what authorizes, or a session's first steps, may
+    /// use another adapter, and fail for want of that.
+    struct AdapterStaysAway: Error {
+        let error: BLEError
+    }
+
+    /// Waits for the session's next link.
+    private func nextHold(
+        of session: Session,
+        _ timeout: Duration?,
+        adapterWithin limit: Duration?
+    ) async throws -> LinkHold {
+        do {
+            return try await session.hold(timeout: timeout)
+        } catch let error as BLEError where limit != nil && session.board.hasFailedForAdapter {
+            throw AdapterStaysAway(error: error)
+        }
     }
 
     private func take(_ hold: LinkHold) {
@@ -94,15 +117,14 @@ extension CommandWork {
             if let refusal = peripheral.core.sessionLinks.refusal(address) { throw refusal }
         }
         let patience = limit.map { ConnectMachine.Patience.upTo($0) } ?? .withinLimit
-        return try await peripheral.core.connector.connect(
-            to: peripheral,
-            Connector.Wish(timeout: timeout, patience: patience)
-        )
-    }
-
-    /// Whether the error is an adapter that can't be used now but may return.
-    func isOfAdapter(_ error: any Error) -> Bool {
-        (error as? BLEError).map { peripheral.core.isOfAdapter($0) } ?? false
+        do {
+            return try await peripheral.core.connector.connect(
+                to: peripheral,
+                Connector.Wish(timeout: timeout, patience: patience)
+            )
+        } catch let error as BLEError where limit != nil && peripheral.core.isOfAdapter(error) {
+            throw AdapterStaysAway(error: error)
+        }
     }
 
     // MARK: - Errors

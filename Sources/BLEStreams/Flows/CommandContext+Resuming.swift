@@ -54,10 +54,11 @@ extension CommandContext {
             if !hasNextLink { throw work.noLink }
             do {
                 try await work.findLink(timeout: nil, adapterWithin: limit, sessionWithin: patience)
+            } catch let absence as CommandWork.AdapterStaysAway {
+                throw absence.error
             } catch {
                 failures += 1
-                // The adapter did not return within the limit.
-                guard !(error is CancellationError), (error as? BLEError)?.isFinal != true, !work.isOfAdapter(error),
+                guard !(error is CancellationError), (error as? BLEError)?.isFinalForNextLink != true,
                     let delay = policy.delay(afterFailure: failures, random: timeline.randomBits())
                 else { throw error }
                 try await pause(for: delay, on: timeline)
@@ -86,8 +87,11 @@ extension CommandContext {
     ) async throws -> Output {
         var (failures, seen) = (0, -1)
         while true {
+            // The one on which the closure begins.
+            var link: Link?
             do {
                 try await reconnect(policy, adapterWithin: limit)
+                link = work.handle
                 return try await body()
             } catch var error as BLEError where error.code == .disconnected {
                 guard hasNextLink else {
@@ -96,6 +100,8 @@ extension CommandContext {
                         + "`queue.connecting()`: there it continues on the next link."
                     throw error
                 }
+                // It has been tried again as often as the policy allows.
+                guard link != nil else { throw error }
                 let achievements = scope.achievements
                 if achievements != seen { failures = 0 }
                 seen = achievements
@@ -111,4 +117,9 @@ extension CommandContext {
     /// Reports that the command has come further than ever before, so that ``resuming(_:adapterWithin:_:)`` counts lost
     /// links anew.
     public func achieved() { scope.achieved() }
+}
+
+extension BLEError {
+    /// Whether another link fails with this too: the end of a link is final for that link only.
+    fileprivate var isFinalForNextLink: Bool { isFinal && !(code == .disconnected && reason != nil) }
 }

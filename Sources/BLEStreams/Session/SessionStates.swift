@@ -28,6 +28,14 @@ final class SessionStates: Sendable {
 
     var current: SessionState { state.withLock { $0.machine.state } }
 
+    /// Whether the session has failed because its own adapter is lost: an error's code may be about another one.
+    var hasFailedForAdapter: Bool {
+        state.withLock { state in
+            guard state.last.state.kind == .failed, case .adapterLost? = state.last.cause else { return false }
+            return true
+        }
+    }
+
     /// Whether the program has disconnected, so that nothing begins by itself.
     var isHeld: Bool { state.withLock { $0.machine.isHeld } }
 
