@@ -68,11 +68,12 @@ extension CommandContext {
 
     /// Runs the closure, and runs it again on a new link when the link is lost.
     ///
-    /// The closure itself finds out from the device where to continue. Only a lost link makes it run again; other
-    /// errors are thrown at once. The policy counts lost links in a row without an ``achieved()`` between them, so a
-    /// command that makes progress may lose any number of links. Each time, failures to connect are counted anew: see
-    /// ``reconnect(_:adapterWithin:)``. By contrast, ``Command/retry(_:when:)`` tries again after any error that is not
-    /// final, counts all of them, and runs the command from its beginning.
+    /// The closure itself finds out from the device where to continue. Only the loss of the command's own link makes it
+    /// run again; other errors are thrown at once, also the loss of another device's link. The policy counts lost links
+    /// in a row without an ``achieved()`` between them, so a command that makes progress may lose any number of links.
+    /// Each time, failures to connect are counted anew: see ``reconnect(_:adapterWithin:)``. By contrast,
+    /// ``Command/retry(_:when:)`` tries again after any error that is not final, counts all of them, and runs the
+    /// command from its beginning.
     ///
     /// - Parameters:
     ///   - policy: how often to run it again, and after what pause.
@@ -93,7 +94,7 @@ extension CommandContext {
                 try await reconnect(policy, adapterWithin: limit)
                 link = work.handle
                 return try await body()
-            } catch var error as BLEError where error.code == .disconnected {
+            } catch var error as BLEError where error.tellsEnd(of: link) {
                 guard hasNextLink else {
                     error.remedy =
                         "Run the command in `session.queue`, or in `peripheral.withQueue` with "

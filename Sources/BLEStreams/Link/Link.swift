@@ -290,6 +290,14 @@ extension Link {
     }
 }
 
+extension BLEError {
+    /// Whether a program's closure has failed with this because its own link has ended: it may also use other links,
+    /// whose end says nothing about its own.
+    ///
+    /// - Parameter link: the closure's own link; `nil` if there is none any more.
+    func tellsEnd(of link: Link?) -> Bool { code == .disconnected && link?.isEnding != false }
+}
+
 /// Whether a link is up, and the callbacks for its end.
 final class LinkLifetime: Sendable {
     let end = Ending<DisconnectReason>()

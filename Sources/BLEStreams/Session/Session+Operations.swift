@@ -83,9 +83,8 @@ extension Session: CharacteristicAccess {
                     try? handle(end)
                     return output
                 } catch let error as BLEError {
-                    // The driver of the session reports the end of the link to the machine. The closure may also use
-                    // other links, whose end says nothing about this one.
-                    if error.code != .disconnected || !link.isEnding { try? handle(.operationFailed(error)) }
+                    // The driver of the session reports the end of the link to the machine.
+                    if !error.tellsEnd(of: link) { try? handle(.operationFailed(error)) }
                     throw error
                 } catch {
                     try? handle(end)
