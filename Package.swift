@@ -163,6 +163,7 @@ let package = Package(
             dependencies: [
                 "ble", "BLEDevices", "BLERadio", "BLEStreams", "BLESimulator", "ConsoleOutput", "Interruption",
                 "BLEStreamsTests",
+                "RadioDoubles",
             ]
         ),
         // Needs what it compiles snippets against, and imports none of it.

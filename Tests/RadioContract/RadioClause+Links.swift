@@ -10,6 +10,14 @@ extension RadioClause {
             try RadioBreach.unless(pair.here.maximumPDUSize >= 23, "PDUs of \(pair.here.maximumPDUSize) octets")
             try await pair.close()
         },
+        RadioClause("an adapter has a link while there is one, in either role", [.linking, .scanning]) { stage in
+            let open = try await stage.opened()
+            let pair = try await stage.link(to: open)
+            try RadioBreach.unless(stage.central.isLinked, "the central's adapter has no link")
+            try RadioBreach.unless(stage.central.hasLink(to: stage.address), "it has none with its peer")
+            try RadioBreach.unless(stage.peripheral.isLinked, "the peripheral's adapter has no link")
+            try await pair.close()
+        },
         RadioClause("a cancelled attempt has no result, and holds no other one up", [.linking, .scanning]) { stage in
             let absent = BluetoothAddress(rawValue: 0xC000_0000_0001, kind: .random)
             let attempt = Events { stage.central.connect(to: absent, result: $0) }

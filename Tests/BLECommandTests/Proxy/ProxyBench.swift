@@ -2,6 +2,7 @@ import BLERadio
 import BLESimulator
 import BLEStreams
 import Foundation
+import RadioDoubles
 
 @testable import ble
 
@@ -198,30 +199,11 @@ extension PlainClient {
 }
 
 /// A radio that connects, and may not scan.
-struct ScanlessRadio: Radio {
-    let adapter: SimulatedAdapter
-
-    var timeline: any Timeline { adapter.timeline }
-    var adapterInfo: AdapterInfo { adapter.adapterInfo }
-
-    func observeAdapter(_ events: @escaping @Sendable (AdapterInfo) -> Void) -> RadioActivity {
-        adapter.observeAdapter(events)
-    }
+struct ScanlessRadio: RelayingRadio {
+    let radio: SimulatedAdapter
 
     func scan(_ request: ScanRequest, events: @escaping @Sendable (ScanEvent) -> Void) -> RadioActivity {
         let error = BLEError(.permissionDenied, operation: "scan", cause: "the test says so", remedy: "Don't.")
         return timeline.schedule(after: .zero) { events(.failed(error)) }
     }
-
-    func connect(
-        to peer: BluetoothAddress,
-        result: @escaping @Sendable (Result<any ATTLink, BLEError>) -> Void
-    ) -> RadioActivity { adapter.connect(to: peer, result: result) }
-
-    func listen(events: @escaping @Sendable (ListenEvent) -> Void) -> RadioActivity { adapter.listen(events: events) }
-
-    func advertise(
-        _ request: AdvertiseRequest,
-        events: @escaping @Sendable (AdvertiseEvent) -> Void
-    ) -> RadioActivity { adapter.advertise(request, events: events) }
 }

@@ -8,48 +8,14 @@ import Testing
 /// What sessions ask of the radio while they search.
 @Suite(.timeLimit(.minutes(10))) struct SessionScanTests {
     /// A simulated adapter that notes what scans ask for.
-    private struct WatchedRadio: Radio {
+    private struct WatchedRadio: RelayingRadio {
         let radio: SimulatedAdapter
         let requests = Recorder<ScanRequest>()
-
-        var timeline: any Timeline { radio.timeline }
-        var adapterInfo: AdapterInfo { radio.adapterInfo }
-
-        func observeAdapter(_ events: @escaping @Sendable (AdapterInfo) -> Void) -> RadioActivity {
-            radio.observeAdapter(events)
-        }
 
         func scan(_ request: ScanRequest, events: @escaping @Sendable (ScanEvent) -> Void) -> RadioActivity {
             requests.add(request)
             return radio.scan(request, events: events)
         }
-
-        func connect(
-            to peer: BluetoothAddress,
-            result: @escaping @Sendable (Result<any ATTLink, BLEError>) -> Void
-        ) -> RadioActivity { radio.connect(to: peer, result: result) }
-
-        func listen(events: @escaping @Sendable (ListenEvent) -> Void) -> RadioActivity { radio.listen(events: events) }
-
-        func advertise(
-            _ request: AdvertiseRequest,
-            events: @escaping @Sendable (AdvertiseEvent) -> Void
-        ) -> RadioActivity { radio.advertise(request, events: events) }
-
-        func pair(
-            with peer: BluetoothAddress,
-            asking interview: PairingInterview,
-            result: @escaping @Sendable (Result<Bond?, BLEError>) -> Void
-        ) -> RadioActivity { radio.pair(with: peer, asking: interview, result: result) }
-
-        func restore(_ bonds: [Bond], result: @escaping @Sendable (Result<Void, BLEError>) -> Void) -> RadioActivity {
-            radio.restore(bonds, result: result)
-        }
-
-        func unpair(
-            _ peer: BluetoothAddress,
-            result: @escaping @Sendable (Result<Bool, BLEError>) -> Void
-        ) -> RadioActivity { radio.unpair(peer, result: result) }
     }
 
     @Test(

@@ -14,4 +14,19 @@ import Testing
             try await clause.check(RadioStage(central: central, peripheral: puppet, address: peripheral.address))
         }
     }
+
+    @Test(arguments: RadioClause.all(for: [.scanning, .linking, .power]))
+    func `an adapter whose steps are counted keeps it`(_ clause: RadioClause) async throws {
+        try await VirtualTime.run { time in
+            let air = SimulatedAir(time)
+            let (adapter, peripheral) = (air.adapter(), air.adapter())
+            let stage = RadioStage(
+                central: SteppingRadio(adapter, StepCounter(targets: [])),
+                peripheral: PuppetRadio(peripheral),
+                address: peripheral.address,
+                power: { isOn in isOn ? adapter.powerOn() : adapter.powerOff() }
+            )
+            try await clause.check(stage)
+        }
+    }
 }
