@@ -162,8 +162,7 @@ let package = Package(
             name: "BLECommandTests",
             dependencies: [
                 "ble", "BLEDevices", "BLERadio", "BLEStreams", "BLESimulator", "ConsoleOutput", "Interruption",
-                "BLEStreamsTests",
-                "RadioDoubles",
+                "BLEStreamsTests", "RadioDoubles",
             ]
         ),
         // Needs what it compiles snippets against, and imports none of it.

@@ -90,11 +90,13 @@ final class Advertisement: Sendable {
         case .indexRemoved, .extendedIndexRemoved:
             finish(adapter.whyUnusable(for: "advertise", object: adapter.name))
         case .deviceConnected(let connected) where !connected.flags.contains(.initiatedHere):
-            perform { $0.centralCame(connected.address) }
+            // A device of Bluetooth Classic is in no advertisement's way.
+            if let central = connected.address.lowEnergy { perform { $0.centralCame(central) } }
         case .newIdentityResolvingKey(let new):
-            perform { $0.renamed(ManagementAddress(new.privateAddress), to: new.key.address) }
+            guard let identity = new.key.address.lowEnergy else { break }
+            perform { $0.renamed(new.privateAddress, to: identity) }
         case .deviceDisconnected(let address, _):
-            perform { $0.linkEnded(address) }
+            if let peer = address.lowEnergy { perform { $0.linkEnded(peer) } }
         case .advertisingAdded(let instance):
             perform { $0.appeared(instance) }
         // An adapter that is being switched off removes them too, and reports that next.

@@ -60,7 +60,7 @@ struct AdvertisementMachine {
     private var former: (request: AdvertiseRequest, payload: AdvertisingPayload)?
     /// Whether a change was requested while the answer to an earlier command is awaited.
     private var isOutdated = false
-    private var centrals: Set<ManagementAddress> = []
+    private var centrals: Set<BluetoothAddress> = []
     private var losses = 0
     private var failures = 0
     private var hasStarted = false
@@ -231,7 +231,7 @@ extension AdvertisementMachine {
     }
 
     /// A central has connected, and the kernel has ended the advertising; further centrals may connect.
-    mutating func centralCame(_ central: ManagementAddress) -> Output {
+    mutating func centralCame(_ central: BluetoothAddress) -> Output {
         centrals.insert(central)
         guard request.isConnectable, case .onAir(let number) = state else { return Output() }
         // It was on air. Where centrals come all the time, it is never calm, and losses would add up for months.
@@ -240,13 +240,13 @@ extension AdvertisementMachine {
     }
 
     /// A central has told its identity: the kernel names it by that from now on, also at its end.
-    mutating func renamed(_ central: ManagementAddress, to identity: ManagementAddress) -> Output {
+    mutating func renamed(_ central: BluetoothAddress, to identity: BluetoothAddress) -> Output {
         if centrals.remove(central) != nil { centrals.insert(identity) }
         return Output()
     }
 
-    /// A link has ended, in either role.
-    mutating func linkEnded(_ peer: ManagementAddress) -> Output {
+    /// A link of Low Energy has ended, in either role.
+    mutating func linkEnded(_ peer: BluetoothAddress) -> Output {
         centrals.remove(peer)
         return state == .suspended ? choose() : Output()
     }

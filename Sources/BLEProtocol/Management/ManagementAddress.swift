@@ -41,7 +41,8 @@ package struct ManagementAddress: Hashable, Sendable {
 extension ManagementAddress: CustomStringConvertible {
     package var description: String {
         if let lowEnergy { return lowEnergy.descriptionWithKind }
-        return "\(BluetoothAddress(rawValue: rawValue, kind: .public))/type \(kind.rawValue)"
+        let octets = BluetoothAddress(rawValue: rawValue, kind: .public)
+        return kind == .classic ? "\(octets) (Bluetooth Classic)" : "\(octets)/type \(kind.rawValue)"
     }
 }
 

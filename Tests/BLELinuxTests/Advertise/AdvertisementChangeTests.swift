@@ -12,7 +12,7 @@ import Testing
     private static let first = AdvertiseRequest([.txPower(1)])
     private static let second = AdvertiseRequest([.txPower(2)], interval: .milliseconds(100) ... .milliseconds(200))
     private static let long = AdvertiseRequest([.localName(String(repeating: "n", count: 40))])
-    private static let central = ManagementAddress(.example)
+    private static let central = BluetoothAddress.example
     private static let refused = ManagementFailure.status(.invalidParameters, .addAdvertising)
 
     private func payload(_ request: AdvertiseRequest) throws -> AdvertisingPayload {

@@ -9,7 +9,7 @@ import Testing
     private typealias Output = AdvertisementMachine.Output
 
     private static let request = AdvertiseRequest(data: AdvertisingData(bytes: [2, 1, 6]))
-    private static let central = ManagementAddress(.example)
+    private static let central = BluetoothAddress.example
     private static let busy = ManagementFailure.status(.busy, .addAdvertising)
     private static let refused = ManagementFailure.status(.invalidParameters, .addAdvertising)
 
@@ -176,9 +176,9 @@ import Testing
     @Test func `a central that has told its identity has left when that has`() throws {
         var machine = try onAir()
         let privateAddress = try #require(BluetoothAddress("66:55:44:33:22:11/random"))
-        _ = machine.centralCame(ManagementAddress(privateAddress))
+        _ = machine.centralCame(privateAddress)
         #expect(machine.added(nil) == Output())
-        #expect(machine.renamed(ManagementAddress(privateAddress), to: Self.central) == Output())
+        #expect(machine.renamed(privateAddress, to: Self.central) == Output())
         #expect(machine.linkEnded(Self.central) == Output())
         #expect(machine.removed(5) == Output(command: .readFeatures))
         try claim(&machine)

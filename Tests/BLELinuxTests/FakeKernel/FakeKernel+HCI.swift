@@ -76,7 +76,8 @@ extension FakeKernel {
             let links = state.objects.values.compactMap { object -> FakeLink? in
                 if case .connected(let link)? = object.l2cap?.phase { link } else { nil }
             }
-            return (0, links.filter { $0.adapter == adapter }.map(\.handle))
+            let classic = (state.adapters[adapter]?.classicLinks ?? [:]).keys
+            return (0, links.filter { $0.adapter == adapter }.map(\.handle) + classic)
         }
         handles = outcome.handles
         return outcome.error
@@ -178,7 +179,7 @@ extension FakeState {
         reportDisconnected(link.handle, of: link.adapter)
     }
 
-    private mutating func reportDisconnected(_ handle: UInt16, of number: UInt16) {
+    mutating func reportDisconnected(_ handle: UInt16, of number: UInt16) {
         let event = [0, UInt8(handle & 0xFF), UInt8(handle >> 8), 0x13]
         tellRaw(number, [4, 0x05, UInt8(event.count)] + event, scans: false)
     }
@@ -190,6 +191,7 @@ extension FakeState {
             peers[peer]?.isHere = true
             return lookForLinks()
         }
+        if adapters[number]?.classicLinks[handle] != nil { return endClassic(handle, of: number, reason: 2) }
         let known = objects.first { _, object in
             guard case .connected(let link)? = object.l2cap?.phase else { return false }
             return link.adapter == number && link.handle == handle

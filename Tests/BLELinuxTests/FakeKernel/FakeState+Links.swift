@@ -21,7 +21,8 @@ extension FakeState {
                 guard case .connected(let link)? = object.l2cap?.phase, link.adapter == call.index else { return nil }
                 return ManagementAddress(link.peer).octets
             }
-            succeed(call, [UInt8(peers.count), 0] + peers.flatMap(\.self))
+            let classic = (adapters[call.index]?.classicLinks ?? [:]).values.map(\.octets)
+            succeed(call, [UInt8(peers.count + classic.count), 0] + (peers + classic).flatMap(\.self))
         case 0x19: beginPairing(address, call)
         case 0x1A:
             guard let pairing = adapters[call.index]?.pairing, pairing.peer == address else {

@@ -182,6 +182,7 @@ extension FakeState {
             default: break
             }
         }
+        for handle in (adapters[number]?.classicLinks ?? [:]).keys.sorted() { endClassic(handle, of: number) }
         for instance in adapters[number]?.instances.keys.sorted() ?? [] { tell(number, 0x24, [instance]) }
         adapters[number]?.instances = [:]
         adapters[number]?.isScanningByHCI = false

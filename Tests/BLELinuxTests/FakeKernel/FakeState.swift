@@ -185,6 +185,8 @@ struct FakeAdapter {
     var keyLists = 0
     /// The links of the controller's that the kernel has forgotten, by their handles.
     var forgotten: [UInt16: BluetoothAddress] = [:]
+    /// The links of Bluetooth Classic, by their handles, of which no socket here has one.
+    var classicLinks: [UInt16: ManagementAddress] = [:]
     var isDiscovering = false
     var isScanningByHCI = false
     var instances: [UInt8: Instance] = [:]
