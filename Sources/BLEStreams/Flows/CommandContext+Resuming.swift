@@ -58,7 +58,8 @@ extension CommandContext {
                 throw absence.error
             } catch {
                 failures += 1
-                guard !(error is CancellationError), (error as? BLEError)?.isFinalForNextLink != true,
+                let error: any Error = (error as? BLEError)?.forNextLink ?? error
+                guard !(error is CancellationError), (error as? BLEError)?.isFinal != true,
                     let delay = policy.delay(afterFailure: failures, random: timeline.randomBits())
                 else { throw error }
                 try await pause(for: delay, on: timeline)
@@ -121,6 +122,10 @@ extension CommandContext {
 }
 
 extension BLEError {
-    /// Whether another link fails with this too: the end of a link is final for that link only.
-    fileprivate var isFinalForNextLink: Bool { isFinal && !(code == .disconnected && reason != nil) }
+    /// The error for who asks for another link: the end of a link is final for that link only.
+    fileprivate var forNextLink: BLEError {
+        var error = self
+        if code == .disconnected, reason != nil { error.isFinal = false }
+        return error
+    }
 }

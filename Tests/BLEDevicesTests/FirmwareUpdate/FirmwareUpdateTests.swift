@@ -35,6 +35,24 @@ import Testing
         }
     }
 
+    @Test func `a link that is lost just after the device has come back from its reset is made again`() async throws {
+        let (device, image) = (UpdateDevice(), try UpdateDevice.firmware(1000))
+        try await device.run { bench in
+            let restarts = Recorder<String>()
+            try await bench.peripheral.withQueue { queue in
+                let flows = queue.connecting()
+                try await flows.run(FirmwareUpdateFlow(image), replacing: .activeFlow) { progress in
+                    guard progress.phase == "restart", restarts.all.isEmpty else { return }
+                    restarts.add(progress.phase)
+                    // Exchange MTU Request.
+                    bench.air.faults.add(.dropLink(insteadOf: .opcode(0x02)))
+                }
+            }
+            #expect(restarts.all.count == 1)
+            #expect(device.mcumgr.runningImage == image.bytes && device.mcumgr.isConfirmed)
+        }
+    }
+
     @Test(arguments: FirmwareUpdateFlow.MCUmgrOptions.Mode.allCases)
     func `each mode does what it says, and again it does nothing`(mode: FirmwareUpdateFlow.MCUmgrOptions.Mode)
         async throws
