@@ -3,10 +3,10 @@ import Testing
 
 /// Radios in front of others pass everything on.
 @Suite struct RelayedRadioTests {
-    /// What `Radio` requires, whether it has a default implementation or not.
-    private static func requirements() throws -> Set<String> {
-        let text = try text(of: "Sources/BLERadio/Radio.swift")
-        let start = try #require(text.range(of: "public protocol Radio: Sendable {")).upperBound
+    /// What a protocol requires, whether it has a default implementation or not.
+    private static func requirements(of name: String) throws -> Set<String> {
+        let text = try Self.text(of: "Sources/BLERadio/\(name).swift")
+        let start = try #require(text.range(of: "public protocol \(name): ")).upperBound
         let end = try #require(text.range(of: "\n}\n", range: start..<text.endIndex)).lowerBound
         return names(in: String(text[start..<end]))
     }
@@ -35,12 +35,21 @@ import Testing
         ] as [(String, Set<String>)]
     )
     func `a default implementation hides none of the radio behind`(_ path: String, _ without: Set<String>) throws {
-        let required = try Self.requirements()
+        let required = try Self.requirements(of: "Radio")
         #expect(required.isSuperset(of: ["isLinked", "executor", "expectPairing", "powerCycle", "scan"]))
         let declared = try Self.files(at: path).reduce(into: Set<String>()) { names, file in
             names.formUnion(Self.names(in: try Self.text(of: file)))
         }
         let missing = required.subtracting(declared).subtracting(without)
         #expect(missing.isEmpty, "\(path) doesn't pass on: \(missing.sorted())")
+    }
+
+    @Test(arguments: ["Capture/CapturedLink", "Joined/JoinedLink"])
+    func `and none of the link behind`(_ name: String) throws {
+        let required = try Self.requirements(of: "ATTLink")
+        #expect(required.isSuperset(of: ["hasKey", "readConditions", "observeSecurity", "send"]))
+        let declared = Self.names(in: try Self.text(of: "Sources/BLEStreams/\(name).swift"))
+        let missing = required.subtracting(declared)
+        #expect(missing.isEmpty, "\(name) doesn't pass on: \(missing.sorted())")
     }
 }
