@@ -43,8 +43,10 @@ extension PeripheralServer {
     ///   however the message is cut, as with a message that consists only of a one-octet mark;
     ///   ``BLEError/Code/overflow`` if the mark doesn't fit into a chunk of MTU − 3 octets, 512 at most;
     ///   ``BLEError/Code/notSupported`` also if the central unsubscribes before the radio has the last chunk, even if
-    ///   it subscribes again at once; ``BLEError/Code/disconnected`` also if the message would follow a part of another
-    ///   one; otherwise as ``notify(_:of:to:)-(Collection<UInt8>,_,_)``.
+    ///   it subscribes again at once; ``BLEError/Code/busy`` if the services are replaced, and nothing tells the
+    ///   central, which receives nothing until it notices; ``BLEError/Code/disconnected`` also if it is told and does
+    ///   not confirm within the 30 s of the specification, or if the message would follow a part of another one;
+    ///   otherwise as ``notify(_:of:to:)-(Collection<UInt8>,_,_)``.
     public func send(
         _ message: some Collection<UInt8>,
         of key: some CharacteristicKey,
@@ -156,7 +158,7 @@ extension ConnectedCentral {
 
     /// Waits until the radio has taken every waiting notification of the characteristic, however many others wait.
     ///
-    /// - Throws: also if chunks of the message were dropped meanwhile.
+    /// - Throws: also if chunks of the message were dropped meanwhile, or wait without a time limit.
     fileprivate func waitUntilTaken(
         _ handle: UInt16,
         since before: ATTServer.Breaks,
@@ -164,12 +166,17 @@ extension ConnectedCentral {
     ) async throws {
         while true {
             let seen = state.withLock { $0.emptiness.news }
-            let (isEmpty, isWhole) = bearer.serve { server, _ in
-                (server.watchForEmptiness(of: handle), server.breaks(of: handle).hasDroppedNothing(since: before))
+            let (isEmpty, isWhole, isHeldBack) = bearer.serve { server, _ in
+                (
+                    server.watchForEmptiness(of: handle),
+                    server.breaks(of: handle).hasDroppedNothing(since: before),
+                    server.waitsForClient
+                )
             }
             if let end = bearer.end { throw BLEError.linkEnded(end, operation: "send", object: object) }
             guard isWhole else { throw refused(.brokenOff, operation: "send", object: object) }
             if isEmpty { return }
+            if isHeldBack { throw BLEError.restWaits(object) }
             try await room(\.emptiness, after: seen)
         }
     }
@@ -276,6 +283,21 @@ extension BLEError {
             + "was dropped"
         error.remedy = remedy
         return error
+    }
+
+    /// All of a message is queued, and its rest waits for a central that may never ask for anything.
+    fileprivate static func restWaits(_ object: String) -> BLEError {
+        BLEError(
+            .busy,
+            operation: "send",
+            object: object,
+            cause:
+                "the services changed and nothing tells the central, which receives nothing until it notices: the rest "
+                + "of the message waits for that",
+            remedy:
+                "Don't send it again on this link: the central gets the rest when it next asks for something. Or drop "
+                + "the link with ConnectedCentral.disconnect(), and send it again when the central has subscribed again."
+        )
     }
 
     fileprivate static func cannotSend(_ refusal: MessageCutter.Refusal, object: String) -> BLEError {

@@ -270,6 +270,31 @@ import Testing
         #expect(client.receives() == ["1b0b0003"])
     }
 
+    @Test(arguments: [false, true])
+    func `who waits until all is taken is woken once nothing tells the client of the change`(isTold: Bool) throws {
+        var client = robustClient()
+        if isTold { #expect(client.sends("1204000200") == ["13"]) }
+        #expect(client.sends("120c000100") == ["13"])
+        try client.server.notify(11, [1], database: client.database)
+        let isEmpty = client.server.watchForEmptiness(of: 11)
+        #expect(!isEmpty)
+        client.database.replaceServices([Self.gatt, Self.kept, Self.added])
+        var output = client.server.synchronize(with: client.database)
+        if isTold {
+            // Its wait has a time limit: that of the indication.
+            #expect(!output.room.contains(.empty) && !client.server.waitsForClient)
+            #expect(client.receives() == ["1d0300" + Self.changed])
+            #expect(client.sends("011d030006") == [])
+            output = client.output
+        }
+        #expect(output.room == [.notifications, .indications, .empty])
+        #expect(client.server.waitsForClient)
+        // What waits is not lost.
+        #expect(client.sends("0a0b00") == ["010a0b0012"])
+        #expect(client.sends("0a0b00") == ["0b01", "1b0b0001"])
+        #expect(!client.server.waitsForClient)
+    }
+
     @Test func `an older indication makes nobody aware of a newer change`() {
         var client = robustClient()
         _ = client.sends("1204000200")

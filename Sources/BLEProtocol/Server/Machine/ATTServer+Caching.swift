@@ -35,6 +35,10 @@ extension ATTServer {
     /// Whether the client must first learn that what it remembers may be wrong.
     package var isOutOfSync: Bool { !client.isChangeAware && client.features.contains(.robustCaching) }
 
+    /// Whether values wait until the client asks for something, without a time limit: it doesn't know of a change, and
+    /// no indication tells it on this link.
+    package var waitsForClient: Bool { isOutOfSync && caching.indication == nil }
+
     mutating func takeNote(of database: AttributeDatabase, _ output: inout Output) {
         defer { client.databaseVersion = database.history.version }
         if let known = client.databaseVersion, let change = database.history.change(since: known) {
@@ -103,12 +107,13 @@ extension ATTServer {
     }
 
     /// No indication tells the client of the change on this link. If it gets nothing until it asks, waiting indications
-    /// are given up, since their wait has no time limit any more, and callers that wait for room are woken to be
-    /// refused.
+    /// are given up, since their wait has no time limit any more, and callers that wait for room, or until nothing
+    /// waits, are woken to be refused.
     private mutating func giveUpWaiting(_ output: inout Output) {
         guard isOutOfSync else { return }
         output.unconfirmed += outbox.dropIndications()
         output.room.formUnion([.notifications, .indications])
+        if outbox.giveUpAwaiting() { output.room.insert(.empty) }
     }
 
     /// The client has become aware: it sends a request after the error, or after reading the hash.

@@ -111,7 +111,7 @@ extension ATTServer {
         package static let indications = Room(rawValue: 2)
         /// No notification waits any more for a client that was behind.
         package static let backlog = Room(rawValue: 4)
-        /// No notification waits any more; reported only on request.
+        /// No notification waits any more, or those that do wait for the client; reported only on request.
         package static let empty = Room(rawValue: 8)
     }
 

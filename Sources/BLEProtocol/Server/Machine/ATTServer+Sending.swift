@@ -40,7 +40,7 @@ extension ATTServer {
     package var notificationCounts: NotificationCounts { outbox.notifications.counts }
 
     /// Whether no notification of a characteristic waits; if one does, ``Output/room`` reports when none waits any
-    /// more, whatever else waits.
+    /// more, whatever else waits, or when ``waitsForClient`` begins.
     package mutating func watchForEmptiness(of handle: UInt16) -> Bool { outbox.watchForEmptiness(of: handle) }
 
     /// Counts as dropped a value that the program gave up queueing.
@@ -96,7 +96,7 @@ extension ATTServer {
         guard value.count <= ATTLimits.maximumValueLength else { throw .tooLong }
         let isCurrent = client.databaseVersion ?? database.history.version == database.history.version
         // Behind Service Changed it waits for the confirmation, which has a time limit.
-        guard isCurrent, !isOutOfSync || caching.indication != nil else { throw .outOfSync }
+        guard isCurrent, !waitsForClient else { throw .outOfSync }
         guard let characteristic = database.characteristic(at: handle) else { throw .unknownCharacteristic }
         guard characteristic.properties.contains(kind == .notify ? .notify : .indicate) else { throw .notOffered }
         guard client.wants(kind, of: handle) else { throw .notSubscribed }

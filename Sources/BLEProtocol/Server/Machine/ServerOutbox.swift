@@ -157,6 +157,15 @@ extension ServerOutbox {
         return false
     }
 
+    /// Ends all waits for emptiness. Returns whether there were any.
+    mutating func giveUpAwaiting() -> Bool {
+        defer {
+            awaited = []
+            refusing.remove(.empty)
+        }
+        return !awaited.isEmpty
+    }
+
     /// Whether the link has taken all notifications of a characteristic.
     private func hasTaken(_ handle: UInt16) -> Bool {
         !(inFlight?.notifies(handle) ?? false) && !notifications.contains(handle)
