@@ -130,8 +130,13 @@ extension PairingReceiver {
     }
 
     private func failed(_ central: BluetoothAddress, _ status: ManagementStatus) {
-        let dialogue = state.withLock { $0.callers[central]?.dialogue }
+        let (dialogue, isEnding) = state.withLock { state in
+            (state.callers[central]?.dialogue, state.callers[central]?.isEnding == true)
+        }
         guard end(central) else { return }
+        if isEnding, reception.interview != nil {
+            return sink.send(.failed(central, .pairingQuestionLost(by: central)))
+        }
         // The kernel refuses by itself if the adapter is not bondable.
         let other: PairingFailure = reception.interview == nil ? .refused : .refusedByCentral
         sink.send(.failed(central, dialogue?.failure(status) ?? .pairingFailed(by: central, other)))

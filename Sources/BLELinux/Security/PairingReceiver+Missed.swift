@@ -9,7 +9,8 @@ extension PairingReceiver {
     /// A central that came unseen would not be answered when it pairs, and the bond that the kernel makes without a
     /// question would not be told. One that left unseen would leave its questions open.
     ///
-    /// Whether a pairing has ended can't be asked: the kernel's next question to the same central shows it.
+    /// Whether a pairing is under way or has ended can't be asked. The kernel's next question to the same central shows
+    /// the end of the former pairing; one whose question is not known is ended: ``endUnasked(_:)``.
     func missedEvents() {
         state.withLock { state in
             for (central, caller) in state.callers where caller.dialogue != nil {
@@ -45,5 +46,37 @@ extension PairingReceiver {
                 state.callers[peer] = Caller(keys: GatheredKeys(of: peer))
             }
         }
+        for peer in connected { endUnasked(peer) }
+    }
+
+    /// The question of a central's pairing may be among the lost events: nobody would answer it, and the Security
+    /// Manager's limit would end the link after 30 s of silence. So a pairing without a known question is ended at
+    /// once, and the central can pair again. What came behind the lost events is known by now.
+    ///
+    /// The kernel takes a refusal in each phase of a pairing. Without a pairing it answers that there is none, and does
+    /// nothing. Source: kernel, `net/bluetooth/smp.c`, `smp_user_confirm_reply`.
+    ///
+    /// - Parameter peer: the kernel's present address for a peer of a link, in either role.
+    private func endUnasked(_ peer: BluetoothAddress) {
+        let central = state.withLock { state -> BluetoothAddress? in
+            // bluetoothd has a socket of its own, and asks this program.
+            guard !state.isOver, state.agentOutcome != .ready else { return nil }
+            guard let (central, caller) = state.callers.first(where: { $0.value.keys.isOwn(peer) }),
+                caller.dialogue == nil, !caller.isEnding, !asksNothing(caller.keys)
+            else { return nil }
+            state.callers[central]?.isEnding = true
+            return central
+        }
+        guard let central else { return }
+        let refusal = ManagementUserConfirmationNegativeReply(ManagementAddress(peer))
+        surroundings.management.submit(refusal) { [self] _ in
+            // The report of a pairing's end comes before the answer.
+            state.withLock { $0.callers[central]?.isEnding = false }
+        }
+    }
+
+    /// Whether the kernel asks nothing in a pairing with this central: it has out-of-band data.
+    private func asksNothing(_ keys: GatheredKeys) -> Bool {
+        reception.outOfBand?.address.map { keys.isOwn($0) } ?? false
     }
 }

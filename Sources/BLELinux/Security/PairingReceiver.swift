@@ -19,6 +19,8 @@ final class PairingReceiver: Sendable {
         var patience: RadioActivity?
         /// Whether the end of the pairing may be among events that were lost.
         var mayHaveEnded = false
+        /// Whether what it pairs is being ended, since its question may be among events that were lost.
+        var isEnding = false
 
         /// Removes and returns the pairing that has ended.
         mutating func takePairing() -> (dialogue: PairingDialogue?, patience: RadioActivity?) {

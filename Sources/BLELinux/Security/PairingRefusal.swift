@@ -87,6 +87,19 @@ extension BLEError {
         )
     }
 
+    /// A pairing that a central began was ended after a loss of the kernel's events: without its question, nobody would
+    /// answer it.
+    static func pairingQuestionLost(by central: BluetoothAddress) -> BLEError {
+        pairingEnded(
+            "with \(central), which began it",
+            cause: "events of the kernel were lost, since this program was too slow to read them, and the pairing's "
+                + "question may be among them; the pairing was ended",
+            remedy: "Pair again from the central; if it happens each time, end scans meanwhile, and don't block the "
+                + "thread of Central.executor.",
+            isFinal: false
+        )
+    }
+
     /// A pairing that a central began is over, since it pairs again, and the kernel's report of its end was lost.
     static func pairingEndedUnseen(by central: BluetoothAddress) -> BLEError {
         pairingEnded(

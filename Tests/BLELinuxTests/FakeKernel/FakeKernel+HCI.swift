@@ -175,6 +175,7 @@ extension FakeState {
     }
 
     mutating func tellDisconnected(_ link: FakeLink, _ reason: UInt8) {
+        adapters[link.adapter]?.pairingPeers.remove(ManagementAddress(link.peer))
         tell(link.adapter, 0x0C, ManagementAddress(link.peer).octets + [reason])
         reportDisconnected(link.handle, of: link.adapter)
     }

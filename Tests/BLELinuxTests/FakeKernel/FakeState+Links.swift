@@ -29,6 +29,7 @@ extension FakeState {
                 return refuse(call, .invalidParameters)
             }
             adapters[call.index]?.pairing = nil
+            adapters[call.index]?.pairingPeers.remove(pairing.peer)
             // In the order of the kernel, see `cancel_pair_device`.
             answer(pairing.socket, call.index, 0x19, .cancelled, pairing.peer.octets)
             succeed(call, pairing.peer.octets)
@@ -81,6 +82,7 @@ extension FakeState {
     mutating func pair(_ address: ManagementAddress, on number: UInt16, for socket: Int32?) {
         guard let peer = address.lowEnergy else { return }
         if let socket { adapters[number]?.pairing = (socket, address) }
+        adapters[number]?.pairingPeers.insert(address)
         switch peers[peer]?.pairing ?? .justWorks {
         case .justWorks: endPairing(of: address, on: number, .success)
         case .comparison(let value): tell(number, 0x0F, address.octets + [0] + Self.octets(value))
@@ -92,13 +94,20 @@ extension FakeState {
 
     private mutating func answered(_ address: ManagementAddress?, _ call: Call, isYes: Bool) {
         guard let address else { return refuse(call, .invalidParameters) }
+        if isYes {
+            succeed(call, address.octets)
+            return endPairing(of: address, on: call.index, .success)
+        }
+        // As the kernel does it, and in its order, see `smp_user_confirm_reply`.
+        guard adapters[call.index]?.pairingPeers.contains(address) == true else { return refuse(call, .failed) }
+        endPairing(of: address, on: call.index, .authenticationFailed)
         succeed(call, address.octets)
-        endPairing(of: address, on: call.index, isYes ? .success : .authenticationFailed)
     }
 
     private mutating func endPairing(of address: ManagementAddress, on number: UInt16, _ status: ManagementStatus) {
         let waiting = adapters[number]?.pairing
         adapters[number]?.pairing = nil
+        adapters[number]?.pairingPeers.remove(address)
         if status == .success, let peer = address.lowEnergy {
             peers[peer]?.isBonded = true
             let key: [UInt8] = [3, 0, 16] + [UInt8](repeating: 0, count: 10) + Array(1...16)

@@ -203,6 +203,8 @@ struct FakeAdapter {
     var combinesRoles = true
     /// A pairing that is under way: who waits for it.
     var pairing: (socket: Int32, peer: ManagementAddress)?
+    /// The peers whose pairings are under way, whoever has begun them.
+    var pairingPeers: Set<ManagementAddress> = []
 
     var isUp: Bool { settings.contains(.powered) }
     var flags: UInt32 { (isUp ? 0b101 : 0) | otherFlags }
