@@ -75,12 +75,28 @@ public struct BLEError: Error, Sendable {
         /// The octets, including the message's prefix.
         public var octets: [UInt8]
 
+        /// Where it comes from, if it may come on several ways.
+        package var origin = PartOrigin()
+
         /// Makes a part of a message.
         public init(operation: String, object: String, octets: [UInt8]) {
             self.operation = operation
             self.object = object
             self.octets = octets
         }
+    }
+
+    /// Identifies a part that a program gets on several ways, as from a shared stream, so that an error has it once.
+    ///
+    /// It is no property of the part: all are equal.
+    package struct PartOrigin: Hashable, Sendable {
+        /// The iteration of a shared stream, and the number of the part in it; `nil` for a part that comes on one way.
+        package var place: (iteration: UInt64, number: Int)?
+
+        package init() {}
+
+        package static func == (left: PartOrigin, right: PartOrigin) -> Bool { true }
+        package func hash(into hasher: inout Hasher) {}
     }
 
     /// The kind of failure.
@@ -155,13 +171,30 @@ extension BLEError {
         return [ReceivedPart(operation: operation, object: object, octets: received)]
     }
 
-    /// Adds parts of messages behind those that it has.
+    /// Adds parts of messages behind those that it has; one that it has got on another way already is not added.
     package mutating func add(_ parts: [ReceivedPart]) {
-        if !parts.isEmpty { receivedParts = allReceivedParts + parts }
+        guard !parts.isEmpty else { return }
+        var all = allReceivedParts
+        all.add(parts)
+        receivedParts = all
     }
 
     /// Drops what was received, which is a value, or part of one.
     package mutating func dropReceived() { (received, receivedParts) = (nil, []) }
+}
+
+extension [BLEError.ReceivedPart] {
+    /// Adds parts, but for those that are among these already and have come on another way.
+    package mutating func add(_ others: [BLEError.ReceivedPart]) {
+        for part in others where !contains(where: { $0.isSame(as: part) }) { append(part) }
+    }
+}
+
+extension BLEError.ReceivedPart {
+    fileprivate func isSame(as other: BLEError.ReceivedPart) -> Bool {
+        guard let place = origin.place, let others = other.origin.place else { return false }
+        return place == others && self == other
+    }
 }
 
 extension BLEError: CustomStringConvertible {

@@ -1,3 +1,4 @@
+import BLEProtocol
 import Synchronization
 
 /// One iteration of a shared upstream, and its present consumers.
@@ -36,6 +37,8 @@ final class SharedIteration<Element: Sendable>: Sendable {
         }
     }
 
+    /// Distinguishes it from all other iterations.
+    private let number = SharedIterations.count.add(1, ordering: .relaxed).newValue
     private let replay: Int
     private let waker: Waker
     private let open: @Sendable (Waker) -> Cursor<Element>
@@ -117,7 +120,7 @@ final class SharedIteration<Element: Sendable>: Sendable {
         let hasOthers = consumers.withLock { $0.all.contains { $0.mailbox !== mailbox } }
         if scope == .lost, hasOthers { return UnfinishedParts() }
         let parts = upstream.withLockIfAvailable { $0.cursor?.unfinished(scope) ?? UnfinishedParts() }
-        return parts ?? UnfinishedParts()
+        return UnfinishedParts((parts?.all ?? []).shared(by: number))
     }
 
     private func step(_ upstream: inout Upstream) -> Bool {
@@ -143,7 +146,8 @@ final class SharedIteration<Element: Sendable>: Sendable {
             // A single consumer says when it leaves whether it drops the error. Of several, some may and some may not,
             // and a new iteration may begin before the last one has left.
             if all.count != 1 { upstream.close() }
-            for consumer in all { consumer.mailbox.finish(throwing: error) }
+            let shared = all.count > 1 ? self.shared(error) : error
+            for consumer in all { consumer.mailbox.finish(throwing: shared) }
         }
         return true
     }
@@ -165,6 +169,13 @@ final class SharedIteration<Element: Sendable>: Sendable {
         for consumer in all { consumer.mailbox.send(element) }
     }
 
+    /// The error, with parts that several consumers get.
+    private func shared(_ error: any Error) -> any Error {
+        guard var shared = error as? BLEError else { return error }
+        shared.receivedParts = shared.receivedParts.shared(by: number)
+        return shared
+    }
+
     /// Nobody can join any more; returns the present consumers.
     private func end(failing: Bool = false) -> [Consumer] {
         let old = consumers.withLock { consumers in
@@ -177,4 +188,9 @@ final class SharedIteration<Element: Sendable>: Sendable {
         // The replayed elements are destroyed outside the lock.
         return old.all
     }
+}
+
+private enum SharedIterations {
+    /// How many have begun.
+    static let count = Atomic<UInt64>(0)
 }

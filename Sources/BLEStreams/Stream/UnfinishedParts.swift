@@ -26,13 +26,26 @@ struct UnfinishedParts: Sendable {
     /// The octets, if only one stream has some.
     var only: [UInt8]? { all.count == 1 ? all[0].octets : nil }
 
-    mutating func add(_ others: UnfinishedParts) { all += others.all }
+    mutating func add(_ others: UnfinishedParts) { all.add(others.all) }
 }
 
 extension StreamSubject {
     /// A part of a message of this stream.
     func part(_ octets: [UInt8]) -> BLEError.ReceivedPart {
         BLEError.ReceivedPart(operation: operation, object: object, octets: octets)
+    }
+}
+
+extension [BLEError.ReceivedPart] {
+    /// The same parts, which an iteration of a shared stream gives to each of its consumers.
+    func shared(by iteration: UInt64) -> [BLEError.ReceivedPart] {
+        enumerated().map { number, part in
+            // One of an inner shared stream is known by that.
+            guard part.origin.place == nil else { return part }
+            var part = part
+            part.origin.place = (iteration, number)
+            return part
+        }
     }
 }
 

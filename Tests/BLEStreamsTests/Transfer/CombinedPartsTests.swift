@@ -23,6 +23,16 @@ import Testing
             case .combineLatest: left.combineLatest(with: right).map { $0 + $1 }
             }
         }
+
+        /// Reads one stream twice together.
+        func twice(_ stream: BLEStream<String>, _ stage: Stage) -> BLEStream<String> {
+            switch self {
+            case .merge: stream.merge(with: stream)
+            case .flatMap: stage.source("(lr)").flatMap(merging: 3) { _ in stream }
+            case .zip: stream.zip(with: stream).map { $0 + $1 }
+            case .combineLatest: stream.combineLatest(with: stream).map { $0 + $1 }
+            }
+        }
     }
 
     private static func messages(_ name: String, of source: BLEStream<String>) -> BLEStream<String> {
@@ -126,6 +136,35 @@ import Testing
         let error = try #require(played.error as? BLEError)
         #expect(error.received == Array("d".utf8))
         #expect(error.receivedParts == [Self.part("right", "d"), Self.part("left", "b")])
+    }
+
+    @Test(arguments: Combination.allCases)
+    func `a part of a shared stream that comes on two ways is told once`(combination: Combination) async throws {
+        let played = try await play { stage in
+            combination.twice(Self.messages("left", of: stage.source("b----")).share(), stage).timeout(.seconds(3))
+        }
+        let error = try #require(played.error as? BLEError)
+        #expect(error.code == .timedOut && error.received == Array("b".utf8))
+        #expect(error.receivedParts == [Self.part("left", "b")], "\(error)")
+    }
+
+    @Test(arguments: Combination.allCases)
+    func `an error of a shared stream that comes on two ways has its part once`(combination: Combination) async throws {
+        let played = try await play { stage in
+            combination.twice(Self.messages("left", of: stage.source("b-#")).share(), stage)
+        }
+        let error = try #require(played.error as? BLEError)
+        #expect(error.received == Array("b".utf8))
+        #expect(error.receivedParts == [Self.part("left", "b")], "\(error)")
+    }
+
+    @Test func `parts of two streams with the same name and content are told both`() async throws {
+        let played = try await play { stage in
+            Self.messages("left", of: stage.source("b----")).share()
+                .merge(with: Self.messages("left", of: stage.source("b----")).share()).timeout(.seconds(3))
+        }
+        let error = try #require(played.error as? BLEError)
+        #expect(error.receivedParts == [Self.part("left", "b"), Self.part("left", "b")])
     }
 
     @Test func `the part of one stream has its name too`() async throws {
