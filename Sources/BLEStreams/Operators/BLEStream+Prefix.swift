@@ -62,19 +62,33 @@ extension BLEStream {
     /// - End: with the upstream; or with the first element of the other stream: the upstream then receives no more, and
     ///   what it has received is still delivered. The end of the other stream has no effect.
     /// - Throw: errors of both streams pass. An error of the other stream comes after what this one has received, with
-    ///   the part of an incomplete message in ``BLEError/received``, or in ``BLEError/receivedParts`` behind its own.
+    ///   the part of an incomplete message in ``BLEError/received``, or in ``BLEError/receivedParts`` behind its own. An
+    ///   error of this stream has that of the other one in ``BLEError/receivedParts``.
     /// - Cancellation and an early `break` close both at once.
     public func take<Other: Sendable>(until other: BLEStream<Other>) -> BLEStream<Element> {
         lift { upstream, waker in
             var signal: Cursor<Other>? = other.open(waker)
             // The signal's error, thrown behind what waits.
             var failure: (any Error)?
+            // What the signal had of a message when both were stopped.
+            var partAtStop = UnfinishedParts()
             func closeSignal() {
                 signal?.close()
                 signal = nil
             }
+            func signalParts(_ scope: UnfinishedScope) -> UnfinishedParts {
+                if let failure { return UnfinishedParts((failure as? BLEError)?.allReceivedParts ?? []) }
+                return signal?.unfinished(scope) ?? partAtStop
+            }
+            func pollUpstream() throws -> Polled<Element> {
+                do { return try upstream.poll() } catch {
+                    guard var own = error as? BLEError else { throw error }
+                    own.add(signalParts(.lost).all)
+                    throw own
+                }
+            }
             func pollBeforeFailure(_ failure: any Error) throws -> Polled<Element> {
-                switch try upstream.poll() {
+                switch try pollUpstream() {
                 case .element(let element): return .element(element)
                 case .gap(let gap): return .gap(gap)
                 case .pending, .end:
@@ -102,12 +116,17 @@ extension BLEStream {
                         }
                     }
                     if let failure { return try pollBeforeFailure(failure) }
-                    return try upstream.poll()
+                    return try pollUpstream()
                 },
-                unfinished: upstream.unfinished,
+                unfinished: { scope in
+                    var parts = upstream.unfinished(scope)
+                    parts.add(signalParts(scope))
+                    return parts
+                },
                 used: upstream.used,
                 place: upstream.place,
                 stop: {
+                    if let signal { partAtStop = signal.unfinished(.lost) }
                     closeSignal()
                     upstream.stop()
                 },

@@ -138,6 +138,33 @@ import Testing
         #expect(error.receivedParts == [Self.part("right", "d"), Self.part("left", "b")])
     }
 
+    @Test(arguments: ["b-#", "--#"])
+    func `the error of a stream has the part of the signal that would have ended it`(own: String) async throws {
+        let played = try await play { stage in
+            Self.messages("left", of: stage.source(own))
+                .take(until: Self.messages("right", of: stage.source("d----")))
+        }
+        #expect(played.output == "--#")
+        let error = try #require(played.error as? BLEError)
+        let hasOwn = own == "b-#"
+        #expect(error.received == (hasOwn ? Array("b".utf8) : nil))
+        #expect(error.receivedParts == (hasOwn ? [Self.part("left", "b")] : []) + [Self.part("right", "d")])
+        #expect(played.closings.allSatisfy { $0 == 1 })
+    }
+
+    @Test(arguments: [true, false])
+    func `the part of the signal is in an error behind both, and of a stream beside both`(isLimit: Bool) async throws {
+        let played = try await play { stage in
+            let both = Self.messages("left", of: stage.source("b------"))
+                .take(until: Self.messages("right", of: stage.source("d------")))
+            return isLimit ? both.timeout(.seconds(3)) : both.merge(with: stage.source("---#"))
+        }
+        #expect(played.output == "---#")
+        let error = try #require(played.error as? BLEError)
+        #expect(error.receivedParts.count == 2, "\(error)")
+        #expect(Set(error.receivedParts) == [Self.part("left", "b"), Self.part("right", "d")])
+    }
+
     @Test(arguments: Combination.allCases)
     func `a part of a shared stream that comes on two ways is told once`(combination: Combination) async throws {
         let played = try await play { stage in
