@@ -120,7 +120,19 @@ final class SessionChannel {
             mustWake = giveBacklog(to: consumer)
             entry.interruption = interruption.take()
         }
-        return (consumers.add(entry), mustWake)
+        let id = consumers.add(entry)
+        tellOfOthers()
+        return (id, mustWake)
+    }
+
+    /// Tells each consumer whether another one goes on without it. Several streams of one consumer leave together: the
+    /// last one's rest is kept.
+    private func tellOfOthers() {
+        let all = consumers.all
+        for entry in all {
+            guard let place = entry.consumer.place else { continue }
+            place.hasOthers = all.contains { $0.consumer.place?.consumer !== place.consumer }
+        }
     }
 
     private func beginsInMessage(_ place: ConsumerPlace) -> Bool {
@@ -154,6 +166,7 @@ final class SessionChannel {
     /// is the next one's: a program that takes one message at a time loses nothing between them.
     func remove(_ id: Int) -> SessionConsumer? {
         guard let entry = consumers.remove(id) else { return nil }
+        tellOfOthers()
         let leavesInMessage = entry.consumer.place?.leavesInMessage == true
         if isPlanned, consumers.isEmpty, let rest = entry.consumer.takeRest?() {
             for (value, gap) in rest.elements { append(Kept(value: value, gap: gap)) }
@@ -258,7 +271,8 @@ final class SessionChannel {
     /// Removes all consumers except those that outlive a failure of the session; the caller tells them of the end
     /// without a lock.
     func finish() -> [SessionConsumer] {
-        consumers.removeAll { $0.consumer.finish != nil }.map(\.consumer)
+        defer { tellOfOthers() }
+        return consumers.removeAll { $0.consumer.finish != nil }.map(\.consumer)
     }
 
     private func showGaps(now: Duration) -> Few<Wake> {

@@ -11,6 +11,7 @@ final class ConsumerPlace: Sendable {
     let consumer: Waker
     private let begins = Atomic(false)
     private let leaves = Atomic(false)
+    private let others = Atomic(false)
 
     init(of waker: Waker) { consumer = waker.origin }
 
@@ -22,5 +23,12 @@ final class ConsumerPlace: Sendable {
     var leavesInMessage: Bool {
         get { leaves.load(ordering: .relaxed) }
         set { leaves.store(newValue, ordering: .relaxed) }
+    }
+
+    /// Whether somebody else receives the same values now: then what the consumer leaves behind is kept for nobody. The
+    /// source says so whenever it changes.
+    var hasOthers: Bool {
+        get { others.load(ordering: .relaxed) }
+        set { others.store(newValue, ordering: .relaxed) }
     }
 }

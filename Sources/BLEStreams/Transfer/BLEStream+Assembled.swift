@@ -41,8 +41,9 @@ extension BLEStream where Element: Collection, Element.Element == UInt8 {
             var isHoled = false
             upstream.used?(0)
             func handedOut(_ scope: UnfinishedScope) -> UnfinishedParts {
-                // What the source keeps is not lost.
-                guard scope == .all || upstream.used == nil else { return UnfinishedParts() }
+                // What the source keeps is not lost. It keeps nothing while others go on with it.
+                let isKept = upstream.used != nil && upstream.place?.hasOthers != true
+                guard scope == .all || !isKept else { return UnfinishedParts() }
                 let part = assembler.unfinished
                 if part != nil { isTorn = true }
                 return UnfinishedParts(part, of: subject)

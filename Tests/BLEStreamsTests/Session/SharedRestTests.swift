@@ -54,6 +54,41 @@ extension SuccessiveMessagesTests {
         }
     }
 
+    @Test func `beside others, the error of another stream hands out the part, and the next stream has its rest`()
+        async throws
+    {
+        try await Self.run(bursts: [[], ["one\nhal"], ["f\ntwo\n"]]) { bench, session in
+            try await session.ready()
+            try await withThrowingTaskGroup(of: [String].self) { group in
+                group.addTask { try await Self.lines(session).collect(3) }
+                let failing = BLEStream.interval(.seconds(15), timeline: bench.time).map { _ -> String in
+                    throw Stage.failure
+                }
+                let error = await bleError { _ = try await Self.lines(session).merge(with: failing).collect(3) }
+                #expect(error?.operation == "play" && error?.received == nil)
+                #expect(error?.receivedParts.map(\.octets) == [Array("hal".utf8)])
+                let next = try await Self.lines(session).timeout(.seconds(60)).first()
+                #expect(next == "f")
+                let whole = try await group.next()
+                #expect(whole == ["one", "half", "two"])
+            }
+        }
+    }
+
+    @Test func `what two streams of one consumer leave is kept, and no error has it`() async throws {
+        try await Self.run(bursts: [[], ["one\nhal"], ["f\ntwo\n"]]) { bench, session in
+            try await session.ready()
+            let failing = BLEStream.interval(.seconds(15), timeline: bench.time).map { _ -> String in
+                throw Stage.failure
+            }
+            let lines = [Self.lines(session), Self.lines(session), failing].merged()
+            let error = await bleError { _ = try await lines.collect(4) }
+            #expect(error?.operation == "play" && error?.receivedParts.isEmpty == true)
+            let next = try await Self.lines(session).timeout(.seconds(60)).first()
+            #expect(next == "half")
+        }
+    }
+
     @Test func `each of several streams of one consumer drops the rest of the message`() async throws {
         try await Self.run(bursts: [["one\nhal"], ["f\ntwo\n"]]) { _, session in
             let lines = Self.lines(session).merge(with: Self.lines(session))
