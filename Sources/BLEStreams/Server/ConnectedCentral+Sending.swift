@@ -187,6 +187,16 @@ extension ConnectedCentral {
                     "Send it again from its beginning when the central has subscribed again: "
                     + "PeripheralServer.subscriptions(of:) reports it."
             )
+        case .displaced:
+            BLEError(
+                .overflow,
+                operation: operation,
+                object: object,
+                cause:
+                    "chunks of the message were dropped for newer values of the same characteristic, which were sent "
+                    + "meanwhile with BufferPolicy.newest(_:)",
+                remedy: "Send messages and such values of different characteristics, or one after the other."
+            )
         case .insufficientSecurity:
             BLEError(
                 .permissionDenied,

@@ -23,7 +23,7 @@ extension PeripheralServer {
     /// sent to the central.
     ///
     /// The message is cut so that no data looks like the mark, so the central can't mistake data for the end. Send one
-    /// message of a characteristic at a time: the chunks of two concurrent messages would be mixed.
+    /// message of a characteristic at a time, and nothing else of it meanwhile: the chunks would be mixed with that.
     ///
     /// If it is cancelled or fails midway, the central has the beginning of a message and gets no mark: it would take
     /// the next message for the rest of that one. So that one is refused, and the link dropped, unless the central has
@@ -41,7 +41,8 @@ extension PeripheralServer {
     /// - Throws: ``BLEError/Code/invalidArgument``, before anything is sent, if the message can't be sent with this
     ///   mark: it contains the delimiter, it is too long for its length prefix, or data would look like the mark
     ///   however the message is cut, as with a message that consists only of a one-octet mark;
-    ///   ``BLEError/Code/overflow`` if the mark doesn't fit into a chunk of MTU − 3 octets, 512 at most;
+    ///   ``BLEError/Code/overflow`` if the mark doesn't fit into a chunk of MTU − 3 octets, 512 at most, or if chunks
+    ///   are dropped for newer values of the characteristic, which `notify` with `BufferPolicy.newest` sends meanwhile;
     ///   ``BLEError/Code/notSupported`` also if the central unsubscribes before the radio has the last chunk, even if
     ///   it subscribes again at once; ``BLEError/Code/busy`` if the services are replaced, and nothing tells the
     ///   central, which receives nothing until it notices; ``BLEError/Code/disconnected`` also if it is told and does
@@ -79,7 +80,13 @@ extension PeripheralServer {
             sent.add()
             teller.add(chunk.count, onProgress)
         }
-        try await central.waitUntilTaken(handle, since: before, object: object)
+        do {
+            try await central.waitUntilTaken(handle, since: before, object: object)
+        } catch let error as BLEError where error.code == .overflow {
+            // The mark may be among what was dropped.
+            sent.lacksChunks()
+            throw error
+        }
         teller.finish(onProgress)
     }
 }
@@ -128,6 +135,9 @@ private struct PartCount {
         isPart = count < total
     }
 
+    /// All were handed out, and some of them were dropped then.
+    mutating func lacksChunks() { isPart = true }
+
     /// The next chunk was not confirmed. The only one of a message has arrived, or has not.
     ///
     /// - Parameter wasUp: whether the link was up before the first one. The kernel may still hold a link that this side
@@ -166,15 +176,21 @@ extension ConnectedCentral {
     ) async throws {
         while true {
             let seen = state.withLock { $0.emptiness.news }
-            let (isEmpty, isWhole, isHeldBack) = bearer.serve { server, _ in
+            let (isEmpty, breaks, isDeclared, isHeldBack) = bearer.serve { server, database in
                 (
                     server.watchForEmptiness(of: handle),
-                    server.breaks(of: handle).hasDroppedNothing(since: before),
+                    server.breaks(of: handle),
+                    database.characteristic(at: handle) != nil,
                     server.waitsForClient
                 )
             }
             if let end = bearer.end { throw BLEError.linkEnded(end, operation: "send", object: object) }
-            guard isWhole else { throw refused(.brokenOff, operation: "send", object: object) }
+            guard breaks.hasDroppedNothing(since: before) else {
+                let refusal: ATTServer.SendRefusal =
+                    breaks.isSameSubscription(as: before)
+                    ? .displaced : isDeclared ? .brokenOff : .unknownCharacteristic
+                throw refused(refusal, operation: "send", object: object)
+            }
             if isEmpty { return }
             if isHeldBack { throw BLEError.restWaits(object) }
             try await room(\.emptiness, after: seen)
@@ -296,7 +312,7 @@ extension BLEError {
                 + "of the message waits for that",
             remedy:
                 "Don't send it again on this link: the central gets the rest when it next asks for something. Or drop "
-                + "the link with ConnectedCentral.disconnect(), and send it again when the central has subscribed again."
+                + "the link with ConnectedCentral.disconnect(), and send it again when it has subscribed again."
         )
     }
 

@@ -34,6 +34,28 @@ import Testing
         #expect(counts(client) == [6, 2, 4, 0])
     }
 
+    @Test func `what belongs together is not whole once one of them has made room, and what follows is refused`()
+        throws
+    {
+        var client = subscribed()
+        let before = client.server.breaks(of: 12)
+        for value in [0, 1] as [UInt8] {
+            try client.server.notify(12, [value], .window(4), continuing: before, database: client.database)
+        }
+        #expect(client.server.breaks(of: 12).hasDroppedNothing(since: before))
+        #expect(try offer(2..<3, .newest(2), to: &client) == [1])
+        let breaks = client.server.breaks(of: 12)
+        #expect(breaks.isSameSubscription(as: before) && !breaks.hasDroppedNothing(since: before))
+        #expect(throws: ATTServer.SendRefusal.displaced) {
+            try client.server.notify(12, [3], .window(4), continuing: before, database: client.database)
+        }
+        #expect(client.receives() == sent([1, 2]))
+        // Those that begin now belong to nothing earlier.
+        let now = client.server.breaks(of: 12)
+        try client.server.notify(12, [4], .window(4), continuing: now, database: client.database)
+        #expect(client.receives() == sent([4]))
+    }
+
     @Test func `of the oldest few what is too much is dropped`() throws {
         var client = subscribed()
         #expect(try offer(0..<5, .oldest(2), to: &client) == [0, 0, 1, 1, 1])

@@ -127,6 +127,8 @@ extension ATTServer {
         case notSubscribed
         /// The client has unsubscribed since the first of several values that belong together.
         case brokenOff
+        /// Some of several values that belong together were dropped for newer ones.
+        case displaced
         /// The link is not protected as the characteristic requires.
         case insufficientSecurity
         /// The client doesn't know of a change of the database yet, has requested to get nothing until it does, and

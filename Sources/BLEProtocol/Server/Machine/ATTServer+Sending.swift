@@ -23,7 +23,8 @@ extension ATTServer {
     /// Queues a notification that belongs to earlier ones.
     ///
     /// - Parameter before: what had broken off the values before the first one.
-    /// - Throws: also ``SendRefusal/brokenOff``: the client has subscribed anew since then, and hasn't got all of them.
+    /// - Throws: also ``SendRefusal/brokenOff``: the client has subscribed anew since then, and hasn't got all of them;
+    ///   ``SendRefusal/displaced``.
     package mutating func notify(
         _ handle: UInt16,
         _ value: [UInt8],
@@ -33,6 +34,7 @@ extension ATTServer {
     ) throws(SendRefusal) {
         try check(handle, value, .notify, database)
         guard breaks(of: handle).isSameSubscription(as: before) else { throw .brokenOff }
+        guard breaks(of: handle).hasDroppedNothing(since: before) else { throw .displaced }
         try notify(handle, value, bound, database: database)
     }
 

@@ -52,7 +52,8 @@ struct NotificationQueue: Sendable {
     }
 
     private(set) var counts = ATTServer.NotificationCounts()
-    /// How often all waiting values of a characteristic were dropped, and how many, by its value handle.
+    /// How often all waiting values of a characteristic were dropped, and how many values of it in all, by its value
+    /// handle.
     private var breaks: [UInt16: ATTServer.Breaks] = [:]
     /// The waiting notifications, from `first` on; those before have been taken.
     private var notices: [Waiting?] = []
@@ -142,6 +143,7 @@ extension NotificationQueue {
         let surplus = waiting(like: notice, most) - max(1, most) + 1
         guard surplus > 0 else { return 0 }
         drop(value.handle, atMost: surplus)
+        breaks[value.handle, default: ATTServer.Breaks()].displace(surplus)
         fallBehind()
         return surplus
     }
@@ -220,7 +222,8 @@ extension ATTServer {
         case oldest(Int)
     }
 
-    /// What has broken off the values of a characteristic: the ends of subscriptions to it.
+    /// What has broken off the values of a characteristic: the ends of subscriptions to it, and values that made room
+    /// for newer ones.
     package struct Breaks: Hashable, Sendable {
         private var ends = 0
         private var dropped = 0
@@ -229,6 +232,8 @@ extension ATTServer {
             ends += 1
             self.dropped += dropped
         }
+
+        fileprivate mutating func displace(_ count: Int) { dropped += count }
 
         /// Whether the subscription is still the same one as before.
         package func isSameSubscription(as before: Breaks) -> Bool { ends == before.ends }
