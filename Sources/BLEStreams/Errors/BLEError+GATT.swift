@@ -90,6 +90,17 @@ extension BLEError {
         )
     }
 
+    /// Why values may be missing in a stream that goes on with a characteristic in the place of the former one.
+    static func subscriptionMoved(_ object: String) -> BLEError {
+        BLEError(
+            .servicesChanged,
+            operation: "notifications",
+            object: object,
+            cause: "the peripheral's services changed, and the subscription was made anew: values may be missing",
+            remedy: "Take the next value for a new beginning: a message that was under way was cut off."
+        )
+    }
+
     static func cannotSend(_ characteristic: Characteristic, of peripheral: BluetoothAddress) -> BLEError {
         BLEError(
             .notSupported,

@@ -115,6 +115,7 @@ extension Bearer {
     func tell(_ notice: LinkMachine.Notice) {
         switch notice {
         case .registered(let consumer, let characteristic): consumer.registered(characteristic)
+        case .moved(let consumer): consumer.moved()
         case .armed(let consumer): consumer.armed()
         case .lost(let consumer, let count): consumer.lost(count)
         case .held(let consumer, let id): handOver(id, to: consumer)

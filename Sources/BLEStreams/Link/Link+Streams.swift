@@ -27,6 +27,7 @@ extension Link {
                 deliver: { mailbox.send(burst: $0) },
                 lost: { mailbox.lost($0) },
                 finish: { mailbox.finish(throwing: $0) },
+                moved: { mailbox.interrupted(by: BLEError.subscriptionMoved(subject.object), for: .zero) },
                 answers: whoAnswers
             )
             return bearer.subscribe(selector, indications: indications, pass: pass, consumer)

@@ -10,7 +10,8 @@ extension BLEStream {
     /// The elements, and the gaps between them where values are missing.
     ///
     /// A gap is where ``retry(_:when:)`` started again, where a buffer that keeps the newest or the oldest values
-    /// dropped some, and where the kernel reports that it dropped some. All operators pass gaps on, in order; without
+    /// dropped some, where the kernel reports that it dropped some, and where a subscription was made anew because the
+    /// peripheral's services changed. All operators pass gaps on, in order; without
     /// this operator a consumer never sees them.
     ///
     /// ```swift

@@ -66,6 +66,8 @@ final class SessionChannel {
         let consumer: SessionConsumer
         /// The beginning of a gap and its cause; `nil` while values arrive, and before the first link.
         var interruption: (start: Duration, reason: any Error)?
+        /// Why values may be missing before the next one, though the link goes on.
+        var moved: StreamGap?
     }
 
     /// A value buffered for the next consumer.
@@ -171,6 +173,7 @@ final class SessionChannel {
         if isPlanned, consumers.isEmpty, let rest = entry.consumer.takeRest?() {
             for (value, gap) in rest.elements { append(Kept(value: value, gap: gap)) }
             gap = rest.gap
+            if !backlog.isEmpty, let moved = entry.moved { gap = gap?.merged(with: moved) ?? moved }
             if !backlog.isEmpty { interruption = entry.interruption }
             // Without a link and without values of it, the next one that comes is the first one of a new link.
             isInMessage = leavesInMessage && (entry.interruption == nil || !backlog.isEmpty)
@@ -223,6 +226,15 @@ final class SessionChannel {
         return woken
     }
 
+    /// Values of the present link may be missing before the next one, though it goes on. If there is none before the
+    /// subscription ends, only that is told.
+    func moved(_ missing: StreamGap) {
+        // Without values of this link, its beginning is the gap.
+        if !isOn, !isFlowing { return }
+        if consumers.isEmpty, !backlog.isEmpty { gap = gap?.merged(with: missing) ?? missing }
+        consumers.updateEach { entry in if entry.interruption == nil { entry.moved = missing } }
+    }
+
     /// The subscription is in place: the time until now is a gap.
     ///
     /// - Returns: whom to wake, and the consumers, to be told without a lock.
@@ -241,7 +253,10 @@ final class SessionChannel {
         torn = []
         if backlog.isEmpty { isInMessage = false }
         if !backlog.isEmpty, interruption == nil { interruption = (now, reason) }
-        consumers.updateEach { entry in if entry.interruption == nil { entry.interruption = (now, reason) } }
+        consumers.updateEach { entry in
+            entry.moved = nil
+            if entry.interruption == nil { entry.interruption = (now, reason) }
+        }
     }
 
     /// The reason why the link ended is known better now.
@@ -278,8 +293,9 @@ final class SessionChannel {
     private func showGaps(now: Duration) -> Few<Wake> {
         var woken: Few<Wake> = []
         consumers.updateEach { entry in
-            guard let (start, reason) = entry.interruption else { return }
-            let gap = StreamGap(reason: reason, duration: now - start)
+            guard entry.interruption != nil || entry.moved != nil else { return }
+            var gap = entry.moved.take() ?? StreamGap()
+            if let (start, reason) = entry.interruption { gap = StreamGap(reason: reason, duration: now - start) }
             if entry.consumer.interrupted(gap) { woken.append(entry.consumer.wake) }
             entry.interruption = nil
         }

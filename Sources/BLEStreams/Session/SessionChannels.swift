@@ -148,6 +148,12 @@ final class SessionChannels: Sendable {
         for wake in woken { wake() }
     }
 
+    /// The services have changed, and the subscription has been made anew elsewhere.
+    func moved(_ subscription: Session.Subscription, because reason: BLEError) {
+        let gap = StreamGap(reason: reason)
+        state.withLock { state in _ = state.channels[subscription]?.moved(gap) }
+    }
+
     /// The link has ended, or only others still use it: no more values of it are accepted.
     func interrupted(by reason: any Error) {
         let now = timeline.now

@@ -251,6 +251,7 @@ extension SessionDriver {
                     // May happen long after the subscription. The end of the link is told elsewhere.
                     if let error, error.reason == nil { channels.ended(subscription, because: error) }
                 },
+                moved: { channels.moved(subscription, because: .subscriptionMoved(object)) },
                 armed: {
                     channels.confirmed(subscription)
                     finish(.success(()))

@@ -1,9 +1,10 @@
 /// A place in a stream where values are missing; see ``BLEStream/withGaps()``.
 public struct StreamGap: Sendable {
-    /// Why nothing could be received for some time; `nil` if values were only dropped.
+    /// Why nothing could be received for some time, or why values may be missing; `nil` if values were only dropped.
     public var reason: (any Error)?
 
-    /// For how long nothing could be received; zero if values were only dropped.
+    /// For how long nothing could be received; zero if values were only dropped, or if the peripheral's services
+    /// changed and the subscription was made anew.
     public var duration: Duration
 
     /// How many values arrived and were dropped here, by the stream's buffer or by the kernel.

@@ -82,6 +82,37 @@ import Testing
         }
     }
 
+    /// The services of the message bench, with the characteristics at other handles.
+    private static let movedMessages = [
+        LocalService(MessageBench.service) {
+            LocalCharacteristic(late, [.read], value: .stored([1]))
+            LocalCharacteristic(MessageBench.outbound, [.notify])
+            LocalCharacteristic(MessageBench.inbound, [.write, .writeWithoutResponse], value: .dynamic)
+        }
+    ]
+
+    @Test(arguments: [3, 50, 200])
+    func `a message that the replacement cuts off is given up, and the next one comes whole`(chunk: Int) async throws {
+        let message = (0..<6000).map { UInt8(truncatingIfNeeded: $0 * 31) }
+        let errors = Recorder<BLEError.Code>()
+        try await MessageBench.run(mtu: 23) { bench in
+            let chunks = Recorder<Bool>()
+            let received = try await bench.serving { central in
+                do {
+                    try await bench.server.send(message, of: MessageBench.outbound, to: central) { _ in
+                        chunks.add(true)
+                        if chunks.all.count == chunk { _ = try? bench.server.replaceServices(Self.movedMessages) }
+                    }
+                } catch let error as BLEError { errors.add(error.code) }
+            } _: {
+                let chunks = bench.link.notifications(of: MessageBench.outbound)
+                return try await chunks.assembled(until: .endOfMessage()).timeout(.seconds(60)).first()
+            }
+            #expect(received == message)
+        }
+        #expect(errors.all == [.notFound])
+    }
+
     @Test func `what is sent directly behind the replacement comes when the central knows of it`() async throws {
         let more = LocalService(BluetoothUUID(0xC000)) { LocalCharacteristic(Self.late, [.read]) }
         try await Bench.run { server, _ in

@@ -128,7 +128,9 @@ extension LinkMachine {
         guard let former = entry.characteristic else { return }
         removeRoute(id, entry.consumer, former.valueHandle)
         guard let found else { return fail([id], .servicesChanged, &output) }
-        settleDoubt(id, isSame: isSame && found.valueHandle == former.valueHandle, &output)
+        let stays = isSame && found.valueHandle == former.valueHandle
+        settleDoubt(id, isSame: stays, &output)
+        if !stays { output.tell(.moved(entry.consumer)) }
         arm(id, found, nil, &output)
     }
 

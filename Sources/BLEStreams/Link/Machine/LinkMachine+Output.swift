@@ -54,6 +54,8 @@ extension LinkMachine {
     enum Notice: Equatable {
         /// The subscription is queued: what begins now follows it on air. Repeated when the services have changed.
         case registered(ValueConsumer, Characteristic)
+        /// The subscription is made anew elsewhere: values may be missing here.
+        case moved(ValueConsumer)
         /// The peer has confirmed that it sends the values.
         case armed(ValueConsumer)
         /// This many values were dropped before they arrived here.

@@ -18,6 +18,9 @@ final class ValueConsumer: Sendable {
     /// Called when the subscription is queued, with the characteristic: what begins now follows it on air. Called again
     /// when the services have changed and the subscription is made anew.
     let registered: @Sendable (Characteristic) -> Void
+    /// Called when the services have changed and the peer has ended the subscription with the former characteristic:
+    /// values may be missing here, and the next one is of the characteristic that has taken its place.
+    let moved: @Sendable () -> Void
     /// Called once, when the peer has confirmed that it sends the values.
     let armed: @Sendable () -> Void
     /// The pairing answers if the link isn't secure enough for it; `nil`: it fails then.
@@ -29,6 +32,7 @@ final class ValueConsumer: Sendable {
         lost: @escaping @Sendable (Int) -> Void = { _ in },
         finish: @escaping @Sendable (BLEError?) -> Void,
         registered: @escaping @Sendable (Characteristic) -> Void = { _ in },
+        moved: @escaping @Sendable () -> Void = {},
         armed: @escaping @Sendable () -> Void = {},
         answers: @escaping @Sendable () -> PairingAnswers? = { nil }
     ) {
@@ -37,6 +41,7 @@ final class ValueConsumer: Sendable {
         self.lost = lost
         self.finish = finish
         self.registered = registered
+        self.moved = moved
         self.armed = armed
         self.answers = answers
     }
