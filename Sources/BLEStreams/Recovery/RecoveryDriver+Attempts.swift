@@ -64,8 +64,19 @@ extension RecoveryDriver {
             // Receptions of any scan are reported in one place.
             take: { _ in },
             lost: { _ in },
-            fail: { [weak self] _ in self?.listen { $0.giveUp() } }
+            fail: { [weak self] error in self?.listeningFailed(error) }
         )
         return RadioActivity(onCancel: stop)
+    }
+
+    /// An adapter that others switch off and on at once may be reported to be on before its scan fails: that report
+    /// came too early to end the quiet that begins here.
+    private func listeningFailed(_ error: BLEError) {
+        listen { $0.giveUp() }
+        switch error.code {
+        case .adapterPoweredOff, .adapterNotFound, .adapterBlocked, .adapterNotReady: break
+        default: return
+        }
+        if radio.adapterInfo.state == .poweredOn { listen { $0.adapterReturned() } }
     }
 }
