@@ -149,14 +149,14 @@ final class LinuxAdapter: Sendable {
                 }
                 return place
             }
-            withExtendedLifetime(former) {}
+            if former.grip != nil { Self.wasUnplugged(former) }
             return nil
         }
         let held = known.grip.flatMap { $0.number == here.number && $0.grip.isThere ? $0 : nil }
         let grip = held ?? Self.grip(here, in: table)
         // A hold that doesn't even show a controller that was just found shows nothing.
         let mayBeAnew = held == nil && grip?.grip.isThere == true
-        let former = place.withLock { place -> Place in
+        let (former, isAnew) = place.withLock { place -> (Place, Bool) in
             // Unless another thread has counted it, which holds the new one then.
             let isAnew = mayBeAnew && place.grip?.grip.isThere == false
             defer {
@@ -167,10 +167,16 @@ final class LinuxAdapter: Sendable {
                     removals: place.removals + (isAnew ? 1 : 0)
                 )
             }
-            return place
+            return (place, isAnew)
         }
+        if isAnew { Self.wasUnplugged(former) }
         withExtendedLifetime(former) {}
         return here
+    }
+
+    /// Nobody here has switched off what has its number next: a controller that is plugged in is off by itself.
+    private static func wasUnplugged(_ former: Place) {
+        if let number = former.number { SwitchedHere.remove("hci\(number)") }
     }
 
     private static func found(_ known: Place, in table: any AdapterTable) throws(SystemError) -> AdapterFacts? {

@@ -122,8 +122,8 @@ final class PowerSwitch: Sendable {
     }
 }
 
-/// The adapters that this program has switched off itself, through any of its radios, and that were not on since: the
-/// errors of activities that end say so.
+/// The adapters that this program has switched off itself, through any of its radios, and that were neither on nor
+/// unplugged since: the errors of activities that end say so.
 enum SwitchedHere {
     private struct State {
         var count = 0
