@@ -39,7 +39,37 @@ extension ConnectedCentral {
         // It may have encrypted the link without another PDU.
         if bearer.radioLink.security.isEncrypted { bearer.refreshSecurity() }
         withExtendedLifetime(over) { server.keep(self) }
+        noteStored(server)
         if !served.isEncrypted { keepOnceEncrypted(server) }
+    }
+
+    /// Notes, once it is so, that its file has what it has configured: if the file lacks that later, somebody has
+    /// forgotten the central. Nothing else shows it where the bond is another program's.
+    private func noteStored(_ server: PeripheralServer) {
+        let (isNoted, keepings) = state.withLock { ($0.hasStoredState, $0.keepings) }
+        if isNoted { return }
+        let (store, identity) = (server.served.store, identity)
+        store.whenWritten(on: bearer.timeline) { [weak self] in
+            // A change that could not be written is not there.
+            guard store.record(of: identity).served != nil else { return }
+            self?.state.withLock { if $0.keepings == keepings { $0.hasStoredState = true } }
+        }
+    }
+
+    /// Whether its file has, or has had on this link, what it has configured.
+    var hasStoredState: Bool {
+        get { state.withLock { $0.hasStoredState } }
+        set { state.withLock { $0.hasStoredState = newValue } }
+    }
+
+    /// What it has configured is to be stored.
+    ///
+    /// - Parameter isEmpty: whether that is nothing, so that its file lacks it from then on.
+    func willKeep(isEmpty: Bool) {
+        state.withLock { state in
+            state.keepings += 1
+            if isEmpty { state.hasStoredState = false }
+        }
     }
 
     /// Stores it later: nothing is kept without a bond, and a central that configures first may take long to pair,

@@ -272,7 +272,7 @@ public final class PeripheralServer: Sendable {
     func admit(_ link: any ATTLink, _ id: Int, _ kept: ServedCentrals.Kept) {
         let client = database.withLock { served.recall(kept.record, $0) }
         let central = ConnectedCentral(link: link, server: self, id: id, client: client, isBonded: kept.isBonded)
-        central.hasStoredBond = kept.hasStoredBond
+        (central.hasStoredBond, central.hasStoredState) = (kept.hasStoredBond, kept.record != nil)
         let isStopped = contents.withLock { state in
             if !state.isStopped {
                 central.retainUntilEnd()
@@ -306,10 +306,18 @@ public final class PeripheralServer: Sendable {
         let identity = central.identity
         let newer = centrals.contains { $0.id > central.id && $0.identity == identity && $0.served.isEncrypted }
         if newer { return }
-        let hadBond = central.hasStoredBond
-        database.withLock {
-            served.keep(client, of: identity, isBonded: isEncrypted, hadStoredBond: hadBond, $0)
+        let (hadBond, hadState) = (central.hasStoredBond, central.hasStoredState)
+        let isEmpty = database.withLock { database in
+            served.keep(
+                client,
+                of: identity,
+                isBonded: isEncrypted,
+                hadStoredBond: hadBond,
+                hadStoredState: hadState,
+                database
+            )
         }
+        central.willKeep(isEmpty: isEmpty)
     }
 
     // MARK: - Watching

@@ -66,14 +66,18 @@ struct ServedCentrals: Sendable {
     /// - Parameters:
     ///   - isBonded: whether the link is or was encrypted, with a key that both sides keep.
     ///   - hadStoredBond: whether the file had the bond during the link: then nothing is kept without it.
+    ///   - hadStoredState: whether the file had what it had configured: then, without a bond, nothing is kept if that
+    ///     has gone.
+    /// - Returns: whether there is nothing to keep of it, so that the file lacks it from then on.
     func keep(
         _ client: ServerClient,
         of central: BluetoothAddress,
         isBonded: Bool,
         hadStoredBond: Bool,
+        hadStoredState: Bool,
         _ database: AttributeDatabase
-    ) {
-        guard isBonded, central.subkind == .public || central.subkind == .randomStatic else { return }
+    ) -> Bool {
+        guard isBonded, central.subkind == .public || central.subkind == .randomStatic else { return false }
         let isCurrent = client.isChangeAware && client.knows(database)
         let served = ServedRecord(
             databaseHash: Data(isCurrent ? database.computedHash() : []),
@@ -85,8 +89,10 @@ struct ServedCentrals: Sendable {
         let isEmpty = served.configurations.isEmpty && served.features == 0
         store.update(central) { record in
             // The bond may have gone meanwhile. It is looked for here, since another program may have removed it.
-            let isForgotten = hadStoredBond && record.bonds?.isEmpty != false
+            let mayBeForgotten = hadStoredBond || hadStoredState && record.served == nil
+            let isForgotten = mayBeForgotten && record.bonds?.isEmpty != false
             record.served = isEmpty || isForgotten ? nil : served
         }
+        return isEmpty
     }
 }
