@@ -143,6 +143,22 @@ final class ManagementSocket: Sendable {
         loop.enqueue { self.carryOut(actions) }
     }
 
+    /// Whether a command still waits its turn.
+    func isWaiting(_ id: ManagementClient.RequestID) -> Bool { state.withLock { $0.client.isWaiting(id) } }
+
+    /// Withdraws a command that still waits its turn: it is not sent, and its closure not called.
+    ///
+    /// - Returns: whether it was so.
+    func withdraw(_ id: ManagementClient.RequestID) -> Bool {
+        let call = state.withLock { state -> Answer? in
+            guard state.client.isWaiting(id) else { return nil }
+            // Nothing follows from it: the turn is another command's.
+            _ = state.client.withdraw(id)
+            return state.answers.removeValue(forKey: id)?.call
+        }
+        return call != nil
+    }
+
     /// Calls the closure, on the loop's thread, once every command is answered, including those that follow from the
     /// answers.
     func whenIdle(_ action: @escaping @Sendable () -> Void) -> RadioActivity {
@@ -326,14 +342,5 @@ extension ManagementSocket {
     private func tell(_ events: [Event]) {
         guard !events.isEmpty else { return }
         for observer in state.withLock({ $0.observers.all.map(\.call) }) { observer(events) }
-    }
-}
-
-extension ManagementEvent {
-    fileprivate var tellsOfNewAdapter: Bool {
-        switch self {
-        case .indexAdded, .extendedIndexAdded: true
-        default: false
-        }
     }
 }

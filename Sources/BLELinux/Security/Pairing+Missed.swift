@@ -12,6 +12,8 @@ extension Pairing {
     func missedEvents() {
         let mustRead = state.withLock { state in
             guard state.isAwaited else { return false }
+            // Nothing of a pairing is lost whose command still waits its turn.
+            if let command = state.command, management.isWaiting(command) { return false }
             state.hasMissedEvents = true
             defer { state.isReadingOn = true }
             return !state.isOver && !state.isReadingOn

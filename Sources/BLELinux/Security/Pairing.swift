@@ -83,6 +83,8 @@ final class Pairing: Sendable {
         guard isFirst else { return }
         engagement.withdraw()
         guard isUnderWay else { return forgetKeys() }
+        // A command that waits its turn, which may take long, would begin a pairing that nobody knows of.
+        if let command = state.withLock({ $0.command }), management.withdraw(command) { return forgetKeys() }
         management.submit(ManagementCancelPairDevice(ManagementAddress(peer))) { [self] _ in forgetKeys() }
     }
 
@@ -101,29 +103,30 @@ final class Pairing: Sendable {
     }
 
     private func pairDevice() {
-        let mayBegin = state.withLock { state in
-            state.isAwaited = !state.isOver
-            return !state.isOver
-        }
-        guard mayBegin else { return }
         let command = ManagementPairDevice(ManagementAddress(peer), capability: .init(interview.capability))
-        let id = management.submit(command) { [self] answer in
-            let (isOver, isEnding, lacksKeys) = state.withLock { state in
-                (state.isUnderWay, state.isAwaited) = (false, false)
-                if case .success(let response) = answer { state.made = response.address.lowEnergy ?? peer }
-                return (state.isOver, state.isEnding, state.lacksKeys)
-            }
-            guard !isOver else { return }
-            switch answer {
-            case .success where lacksKeys: forgetUnseenKeys()
-            case .success: outlastBluetoothd(.success(bond))
-            case .failure(let failure) where failure.status == .alreadyPaired: finish(.success(nil))
-            case .failure(let failure) where isEnding && failure.status == .cancelled:
-                finish(.failure(engagement.dialogue.failure(failure.status) ?? .pairingQuestionLost(with: peer)))
-            case .failure(let failure): fail(failure)
-            }
+        state.withLock { state in
+            guard !state.isOver else { return }
+            state.isAwaited = true
+            // Under the lock: who gives the pairing up then finds the command, which may have to wait its turn.
+            state.command = management.submit(command) { [self] in answered($0) }
         }
-        state.withLock { $0.command = id }
+    }
+
+    private func answered(_ answer: Result<ManagementPairDevice.Response, ManagementFailure>) {
+        let (isOver, isEnding, lacksKeys) = state.withLock { state in
+            (state.isUnderWay, state.isAwaited) = (false, false)
+            if case .success(let response) = answer { state.made = response.address.lowEnergy ?? peer }
+            return (state.isOver, state.isEnding, state.lacksKeys)
+        }
+        guard !isOver else { return }
+        switch answer {
+        case .success where lacksKeys: forgetUnseenKeys()
+        case .success: outlastBluetoothd(.success(bond))
+        case .failure(let failure) where failure.status == .alreadyPaired: finish(.success(nil))
+        case .failure(let failure) where isEnding && failure.status == .cancelled:
+            finish(.failure(engagement.dialogue.failure(failure.status) ?? .pairingQuestionLost(with: peer)))
+        case .failure(let failure): fail(failure)
+        }
     }
 
     /// Keeps the link up until bluetoothd has tried to inspect the new bond's services, which it can't while the link

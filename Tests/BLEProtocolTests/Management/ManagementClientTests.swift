@@ -191,6 +191,19 @@ import Testing
         #expect(client.received(complete(.setLowEnergy, hci0)).send.isEmpty)
     }
 
+    @Test func `a command waits until its turn comes, and not any more when it is withdrawn`() {
+        var client = Client()
+        let (first, _) = client.submit(ManagementSetLowEnergy(true), index: hci0)
+        let (second, _) = client.submit(ManagementSetPowered(true), index: hci0)
+        let (third, _) = client.submit(ManagementSetBondable(true), index: hci0)
+        let early = [client.isWaiting(first), client.isWaiting(second), client.isWaiting(third)]
+        #expect(early == [false, true, true])
+        _ = client.withdraw(third)
+        _ = client.received(complete(.setLowEnergy, hci0))
+        let late = [client.isWaiting(second), client.isWaiting(third)]
+        #expect(late == [false, false])
+    }
+
     @Test func `a withdrawn command keeps its place until it is answered`() {
         var client = Client()
         let (first, _) = client.submit(ManagementSetPowered(true), index: hci0)

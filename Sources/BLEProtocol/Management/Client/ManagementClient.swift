@@ -55,6 +55,11 @@ package struct ManagementClient: ~Copyable, Sendable {
         return (id, output)
     }
 
+    /// Whether a command still waits its turn: it has not been sent.
+    package func isWaiting(_ id: RequestID) -> Bool {
+        lanes.values.contains { lane in lane.waiting.contains { $0.id == id } }
+    }
+
     /// Withdraws a command: if it has not been sent, it never is; no completion follows.
     package mutating func withdraw(_ id: RequestID) -> Output {
         var output = Output()
