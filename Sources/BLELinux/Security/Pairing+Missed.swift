@@ -56,11 +56,11 @@ extension Pairing {
             return true
         }
         guard mayEnd else { return }
-        management.submit(ManagementCancelPairDevice(ManagementAddress(peer))) { [self] answer in
+        endInKernel { [self] isRefused in
             let isUnseen = state.withLock { state in
                 state.isEndAwaited = false
-                // If it was cancelled, the answer to it is to come, or the loss of that is told.
-                guard state.isAwaited, !state.isOver, answer.failure != nil else { return false }
+                // If it was ended, the answer to it has come, or is to come, or the loss of that is told.
+                guard state.isAwaited, !state.isOver, isRefused else { return false }
                 (state.isUnderWay, state.isAwaited) = (false, false)
                 return true
             }

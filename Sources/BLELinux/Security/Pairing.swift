@@ -28,6 +28,8 @@ final class Pairing: Sendable {
         /// Whether this program has it ended for lost events, and whether the kernel has yet to answer that.
         var isEnding = false
         var isEndAwaited = false
+        /// Whether that refuses the pairing's question, asked or not.
+        var isRefusing = false
         /// Waits for the end after a loss of events, which may have been among them.
         var deadline: RadioActivity?
         /// Why the link has ended, which the kernel reports before the pairing's end.
@@ -85,7 +87,30 @@ final class Pairing: Sendable {
         guard isUnderWay else { return forgetKeys() }
         // A command that waits its turn, which may take long, would begin a pairing that nobody knows of.
         if let command = state.withLock({ $0.command }), management.withdraw(command) { return forgetKeys() }
-        management.submit(ManagementCancelPairDevice(ManagementAddress(peer))) { [self] _ in forgetKeys() }
+        endInKernel { [self] _ in forgetKeys() }
+    }
+
+    /// Has the kernel end it.
+    ///
+    /// The kernel cancels the oldest pairing of all programs, and refuses to cancel another one. A refusal of its
+    /// question ends any, asked or not. Source: kernel, `net/bluetooth/mgmt.c`, `cancel_pair_device`, and
+    /// `net/bluetooth/smp.c`, `smp_user_confirm_reply`.
+    ///
+    /// - Parameter answered: called with whether the kernel has refused: as far as it says, it pairs no more.
+    func endInKernel(_ answered: @escaping @Sendable (_ isRefused: Bool) -> Void) {
+        let address = ManagementAddress(peer)
+        management.submit(ManagementCancelPairDevice(address)) { [self] answer in
+            let mayBeBehind = state.withLock { state in
+                // Of a pairing that has made keys, the answer follows them immediately: that was lost.
+                guard answer.failure?.status == .invalidParameters, state.isAwaited, !state.hasHeardKey else {
+                    return false
+                }
+                state.isRefusing = true
+                return true
+            }
+            guard mayBeBehind else { return answered(answer.failure != nil) }
+            management.submit(ManagementUserConfirmationNegativeReply(address)) { answered($0.failure != nil) }
+        }
     }
 
     private func pair() {
@@ -113,18 +138,20 @@ final class Pairing: Sendable {
     }
 
     private func answered(_ answer: Result<ManagementPairDevice.Response, ManagementFailure>) {
-        let (isOver, isEnding, lacksKeys) = state.withLock { state in
+        let (isOver, isEnded, lacksKeys) = state.withLock { state in
             (state.isUnderWay, state.isAwaited) = (false, false)
             if case .success(let response) = answer { state.made = response.address.lowEnergy ?? peer }
-            return (state.isOver, state.isEnding, state.lacksKeys)
+            let status = answer.failure?.status
+            let isEnded = status == .cancelled || state.isRefusing && status == .authenticationFailed
+            return (state.isOver, state.isEnding && isEnded, state.lacksKeys)
         }
         guard !isOver else { return }
         switch answer {
         case .success where lacksKeys: forgetUnseenKeys()
         case .success: outlastBluetoothd(.success(bond))
         case .failure(let failure) where failure.status == .alreadyPaired: finish(.success(nil))
-        case .failure(let failure) where isEnding && failure.status == .cancelled:
-            finish(.failure(engagement.dialogue.failure(failure.status) ?? .pairingQuestionLost(with: peer)))
+        case .failure where isEnded:
+            finish(.failure(engagement.dialogue.failure(.cancelled) ?? .pairingQuestionLost(with: peer)))
         case .failure(let failure): fail(failure)
         }
     }

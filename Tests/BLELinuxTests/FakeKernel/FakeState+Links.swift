@@ -25,9 +25,10 @@ extension FakeState {
             succeed(call, [UInt8(peers.count + classic.count), 0] + (peers + classic).flatMap(\.self))
         case 0x19: beginPairing(address, call)
         case 0x1A:
-            guard let pairing = adapters[call.index]?.pairing, pairing.peer == address else {
-                return refuse(call, .invalidParameters)
-            }
+            // The kernel looks at the oldest pairing alone.
+            guard let pairing = adapters[call.index]?.pairing, pairing.peer == address,
+                adapters[call.index]?.hasOlderPairing == false
+            else { return refuse(call, .invalidParameters) }
             adapters[call.index]?.pairing = nil
             adapters[call.index]?.pairingPeers.remove(pairing.peer)
             // In the order of the kernel, see `cancel_pair_device`.

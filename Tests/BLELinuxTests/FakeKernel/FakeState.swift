@@ -205,6 +205,8 @@ struct FakeAdapter {
     var pairing: (socket: Int32, peer: ManagementAddress)?
     /// The peers whose pairings are under way, whoever has begun them.
     var pairingPeers: Set<ManagementAddress> = []
+    /// Whether another program's pairing with another peer, which began before, is under way.
+    var hasOlderPairing = false
 
     var isUp: Bool { settings.contains(.powered) }
     var flags: UInt32 { (isUp ? 0b101 : 0) | otherFlags }

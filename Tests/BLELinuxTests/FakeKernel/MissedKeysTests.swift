@@ -112,6 +112,39 @@ import Testing
         withExtendedLifetime(radio) {}
     }
 
+    @Test func `such a pairing is ended also while the kernel would only cancel another program's`() async throws {
+        let (radio, number) = (try run.radio(), number)
+        let outcomes = Outcomes()
+        kernel.with { $0.adapters[number]?.hasOlderPairing = true }
+        let pairing = await pair(radio, .goesOn, outcomes)
+        await kernel.lose(on: number) { $0.tell(number, 0x0F, ManagementAddress(.example).octets + [0, 1, 0, 0, 0]) }
+        let error = try #require(failure(in: outcomes))
+        #expect(error.code == .securityFailed && !error.isFinal)
+        #expect(error.cause.contains("the pairing was ended") && error.remedy.hasPrefix("Pair again"))
+        let isPairing = kernel.with { $0.adapters[number]?.pairing != nil }
+        #expect(!isPairing)
+        pairing.cancel()
+        try await expectBond(radio)
+        await kernel.idle()
+        withExtendedLifetime(radio) {}
+    }
+
+    @Test func `one that the program gives up is ended also while the kernel would only cancel another program's`()
+        async throws
+    {
+        let (radio, number) = (try run.radio(), number)
+        let outcomes = Outcomes()
+        kernel.with { $0.adapters[number]?.hasOlderPairing = true }
+        let pairing = await pair(radio, .goesOn, outcomes)
+        pairing.cancel()
+        await kernel.idle()
+        let isPairing = kernel.with { $0.adapters[number]?.pairing != nil }
+        #expect(!isPairing && outcomes.all.isEmpty)
+        try await expectBond(radio)
+        await kernel.idle()
+        withExtendedLifetime(radio) {}
+    }
+
     @Test func `a pairing whose question is known goes on behind a loss of other events`() async throws {
         let (radio, number) = (try run.radio(), number)
         let (outcomes, replies) = (Outcomes(), Replies())

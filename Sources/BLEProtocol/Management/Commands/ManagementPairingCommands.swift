@@ -23,7 +23,7 @@ package struct ManagementPairDevice: ManagementCommand {
     }
 }
 
-/// Ends a pairing that is in progress; `Invalid Parameters` if there is none.
+/// Ends a pairing that is in progress; `Invalid Parameters` if there is none, or one that began before, of any program.
 package struct ManagementCancelPairDevice: ManagementCommand {
     package typealias Response = ManagementAddressResponse
     package static let opcode = ManagementOpcode.cancelPairDevice
