@@ -22,6 +22,10 @@ struct GatheredKeys: Hashable, Sendable {
     /// Whether no further key can follow.
     var isWhole: Bool { encryptionKeys.contains { $0.kind >= 2 } || encryptionKeys.count > 1 }
 
+    /// Whether no key can have come before these: of the two of a legacy pairing, that of the initiator comes first.
+    /// Source: kernel, `smp_notify_keys`.
+    var hasFirst: Bool { encryptionKeys.first?.initiator == 1 }
+
     /// Whether an address that the kernel uses is the peer's.
     func isOwn(_ address: BluetoothAddress) -> Bool { address == peer || address == identity }
 

@@ -15,6 +15,7 @@ extension Pairing {
             // Nothing of a pairing is lost whose command still waits its turn.
             if let command = state.command, management.isWaiting(command) { return false }
             state.hasMissedEvents = true
+            if state.hasHeardKey { state.hasMissedBehindKey = true }
             defer { state.isReadingOn = true }
             return !state.isOver && !state.isReadingOn
         }
@@ -91,6 +92,11 @@ extension Pairing {
 }
 
 extension Pairing.State {
-    /// Whether the report of a key may have been lost: none was heard, or one of the two of a legacy pairing.
-    var lacksKeys: Bool { hasMissedEvents && (keys.isEmpty ? !hasHeardKey : !keys.isWhole) }
+    /// Whether the report of a key may have been lost: none was heard, or one of the two of a legacy pairing. Some
+    /// peripherals distribute one key only: nothing is missing in front of the first one, nor behind it without a loss.
+    var lacksKeys: Bool {
+        guard hasMissedEvents else { return false }
+        if keys.isEmpty { return !hasHeardKey }
+        return !keys.isWhole && (!keys.hasFirst || hasMissedBehindKey)
+    }
 }

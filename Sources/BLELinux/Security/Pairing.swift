@@ -19,6 +19,8 @@ final class Pairing: Sendable {
         var isOver = false
         /// Whether events were lost since the command was sent: keys, questions and the answer may be among them.
         var hasMissedEvents = false
+        /// Whether some of these came behind a key of the peer's.
+        var hasMissedBehindKey = false
         /// Whether what has come behind a loss is being read.
         var isReadingOn = false
         /// Whether a key of the peer's was reported, be it one for this link only.

@@ -19,8 +19,12 @@ import Testing
         [1] + ManagementAddress(.example).octets + [3, 0, 16] + [UInt8](repeating: 0, count: 10) + Array(1...16)
 
     /// The same for the first of the two keys of a legacy pairing.
-    private static let firstOfTwo: [UInt8] =
-        [1] + ManagementAddress(.example).octets + [1, 0, 16] + [UInt8](repeating: 0, count: 10) + Array(1...16)
+    private static let firstOfTwo = legacyKey(ofInitiator: true)
+
+    private static func legacyKey(ofInitiator isFirst: Bool) -> [UInt8] {
+        let kind: [UInt8] = [1, isFirst ? 1 : 0, 16]
+        return [1] + ManagementAddress(.example).octets + kind + [UInt8](repeating: 0, count: 10) + Array(1...16)
+    }
 
     /// Begins a pairing that the kernel carries on.
     private func pair(
@@ -39,12 +43,12 @@ import Testing
     }
 
     /// Tells that the pairing is over, of which the program misses the key, the answer or both.
-    private func succeed(missesKey: Bool, missesAnswer: Bool) async {
+    private func succeed(missesKey: Bool, missesAnswer: Bool, key: [UInt8] = key) async {
         kernel.with { [number] state in
             let socket = state.adapters[number]?.pairing?.socket
             state.adapters[number]?.pairing = nil
             state.peers[.example]?.isBonded = true
-            let tellKey: (inout FakeState) -> Void = { $0.tell(number, 0x0A, Self.key) }
+            let tellKey: (inout FakeState) -> Void = { $0.tell(number, 0x0A, key) }
             let answer: (inout FakeState) -> Void = { state in
                 guard let socket else { return }
                 state.answer(socket, number, 0x19, .success, ManagementAddress(.example).octets)
@@ -214,6 +218,27 @@ import Testing
         try expectKeysRemoved(outcomes)
         pairing.cancel()
         try await expectBond(radio)
+        await kernel.idle()
+        withExtendedLifetime(radio) {}
+    }
+
+    /// A loss in front of all keys, and the only key of a legacy pairing. The kernel tells the initiator's key first.
+    @Test(arguments: [true, false])
+    func `the only key of a legacy pairing is a bond, unless one may have been lost in front of it`(
+        _ isInitiators: Bool
+    ) async throws {
+        let (radio, number) = (try run.radio(), number)
+        let outcomes = Outcomes()
+        let pairing = await pair(radio, .comparison(1), outcomes)
+        await kernel.lose(on: number) { $0.tellOfDevice(number) }
+        #expect(outcomes.all.isEmpty)
+        await succeed(missesKey: false, missesAnswer: false, key: Self.legacyKey(ofInitiator: isInitiators))
+        if isInitiators {
+            #expect(bond(in: outcomes)?.encryptionKeys.count == 1)
+        } else {
+            try expectKeysRemoved(outcomes)
+        }
+        pairing.cancel()
         await kernel.idle()
         withExtendedLifetime(radio) {}
     }
