@@ -89,13 +89,14 @@ final class ManagementSocket: Sendable {
     /// Sends a command that removes something from the kernel, which would stay there after the end of the program. If
     /// this socket can't send it, another one does.
     ///
-    /// - Parameter failed: called, on the loop's thread, if no socket can.
+    /// - Parameter failed: called, on the loop's thread, if it stays there: no socket can, or the kernel is busy.
     func undo<Command: ManagementCommand>(_ command: Command, failed: @escaping @Sendable () -> Void) {
         let index = index
         submit(command, index: index) { [self] outcome in
             switch outcome {
             case .notSent, .closed:
                 if !sendApart(command.packet(index: index).encoded) { failed() }
+            case .replied(let reply) where reply.status == .busy: failed()
             case .replied, .timedOut: break
             }
         }
