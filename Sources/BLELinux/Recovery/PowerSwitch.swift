@@ -7,6 +7,9 @@ final class PowerSwitch: Sendable {
     /// How often the kernel is told to switch on or off while it is busy or fails, or to switch on if it has not done
     /// it.
     private static let attempts = 3
+    /// How often if this program has switched it off for a moment and the kernel is busy: nobody else switches it on,
+    /// and another program's command may wait for a controller that answers nothing.
+    private static let patience = 120
     private static let pause = Duration.seconds(1)
 
     private let isOn: Bool
@@ -55,17 +58,19 @@ final class PowerSwitch: Sendable {
     /// to switch it on, the kernel mistakes the end of the closing for the answer to that: it reports success, with
     /// settings in which the adapter is off (6.12, measured; `mgmt_set_powered_complete` in `net/bluetooth/mgmt.c`
     /// identifies a command by its memory address, which is that of the previous one).
-    private func switchOn(attempt: Int) {
+    ///
+    /// - Parameter waits: how often the kernel was busy.
+    private func switchOn(attempt: Int, waits: Int = 0) {
         management.submit(ManagementSetPowered(true)) { [self] answer in
             switch answer {
             case .success(let answer) where !answer.settings.contains(.powered):
                 guard attempt < Self.attempts else { return sink.finish(.failure(.staysOff(adapter.name))) }
-                switchOn(attempt: attempt + 1)
-            case .failure(.status(.busy, _)) where attempt < Self.attempts:
+                switchOn(attempt: attempt + 1, waits: waits)
+            case .failure(.status(.busy, _)) where waits + 1 < (isReturn ? Self.patience : Self.attempts):
                 // Another program's command for its power is under way; nobody else would switch it on after that.
-                pause { [self] in switchOn(attempt: attempt + 1) }
+                pause { [self] in switchOn(attempt: attempt, waits: waits + 1) }
             case .failure(.status(.failed, _)) where isReturn && attempt < Self.attempts && !isHeldOff:
-                pause { [self] in switchOn(attempt: attempt + 1) }
+                pause { [self] in switchOn(attempt: attempt + 1, waits: waits) }
             case .success, .failure:
                 finish(answer.map { _ in })
             }

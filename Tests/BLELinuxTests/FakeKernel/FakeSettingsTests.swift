@@ -244,6 +244,23 @@ import Testing
         #expect(radio.adapterInfo.state == .poweredOn)
     }
 
+    @Test func `a power cycle leaves no adapter off because the kernel is busy for a minute`() async throws {
+        let (kernel, radio) = (run.kernel, try run.radio())
+        let beBusy: @Sendable () -> Void = { kernel.with { $0.adapters[kernel.central]?.answers[0x05] = .busy } }
+        let watch = radio.observeAdapter { info in if info.state == .poweredOff { beBusy() } }
+        let cycled = FakeRun.Collector<Result<Void, BLEError>>()
+        radio.powerCycle { cycled.add($0) }
+        let isOver = await kernel.run(run.timeline, within: .seconds(60)) {
+            beBusy()
+            return !cycled.all.isEmpty
+        }
+        #expect(!isOver)
+        watch.cancel()
+        _ = await kernel.run(run.timeline, within: .seconds(10)) { !cycled.all.isEmpty }
+        try #require(cycled.all.first).get()
+        #expect(radio.adapterInfo.state == .poweredOn)
+    }
+
     @Test func `what others switch on and off later is not said to be switched off by this program`() async throws {
         let (kernel, radio) = (run.kernel, try run.radio())
         func cause() -> String { radio.adapter.whyUnusable(for: "connect", object: "a peer").cause }
