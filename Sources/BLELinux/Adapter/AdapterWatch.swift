@@ -134,14 +134,6 @@ extension ManagementEvent {
         }
     }
 
-    /// Whether there is an adapter that there was not.
-    var tellsOfNewAdapter: Bool {
-        switch self {
-        case .indexAdded, .extendedIndexAdded: true
-        default: false
-        }
-    }
-
     /// Whether the adapter was off when the kernel sent this.
     var tellsOfPowerOff: Bool {
         if case .newSettings(let settings) = self { !settings.contains(.powered) } else { false }

@@ -19,6 +19,7 @@ final class ManagementSocket: Sendable {
 
     private struct State: ~Copyable {
         var client = ManagementClient()
+        var own = OwnEvents(of: .none)
         /// The callers that wait for answers.
         var answers: [ManagementClient.RequestID: (opcode: ManagementOpcode, call: Answer)] = [:]
         /// Called for commands that the controller leaves unanswered.
@@ -61,6 +62,7 @@ final class ManagementSocket: Sendable {
         self.socket = socket
         reading = PacedReading(.ofAdvertisements, on: loop, timeline)
         currentIndex = index
+        state.withLock { $0.own = OwnEvents(of: index()) }
         let registration = try loop.register(self.socket, for: .readable) { [weak self] readiness, buffer in
             self?.socketIsReady(readiness, buffer)
         }
@@ -273,8 +275,7 @@ extension ManagementSocket {
         _ actions: inout [Action],
         time: ReceptionTime? = nil
     ) {
-        // An adapter that is plugged in under another number may be this one.
-        if let event = output.event, event.index == index || event.event.tellsOfNewAdapter, let time {
+        if let event = output.event, let time, state.own.include(event, now: index) {
             actions.append(.event(event.event, time))
         }
         for completion in output.completed {

@@ -48,6 +48,33 @@ import Testing
         withExtendedLifetime(socket) {}
     }
 
+    @Test func `an adapter that was seen under its new number is told what happened under the old one`() async throws {
+        let (near, far) = try UDPSocket.pair()
+        let numbers = FakeRun.Collector<UInt16>()
+        let loop = try EventLoop(name: "test")
+        let socket = try ManagementSocket(over: near.duplicate(), loop: loop, timeline: PatientTimeline()) {
+            ManagementIndex(rawValue: numbers.all.last ?? 0)
+        }
+        let heard = Events<String> { tell in
+            socket.observe { events in
+                for event in events.map(\.event) {
+                    switch event {
+                    case .deviceFound(let found): tell("\(found.rssi ?? 0)")
+                    case .indexRemoved: tell("removed")
+                    default: break
+                    }
+                }
+            }
+        }
+        numbers.add(1)
+        let removed: [UInt8] = [0x05, 0, 0, 0, 0, 0]
+        // Behind the removal, the old number is another adapter's.
+        let told = [Self.found(-1), removed, Self.found(-2), removed, Self.found(-3, index: 1), Self.found(-4)]
+        for datagram in told + [Self.found(-5, index: 1)] { try far.shared.descriptor.send(datagram) }
+        for expected in ["-1", "removed", "-3", "-5"] { #expect(await heard.next() == expected) }
+        withExtendedLifetime(socket) {}
+    }
+
     @Test func `what the kernel dropped is told where it is missing`() async throws {
         let (near, far) = try UDPSocket.pair()
         try near.shrinkReceiveQueue()
