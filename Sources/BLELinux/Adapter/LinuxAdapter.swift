@@ -14,6 +14,8 @@ final class LinuxAdapter: Sendable {
     private struct Place {
         /// `nil` while there is no adapter to choose.
         var number: UInt16?
+        /// Whether it was absent when it was last looked for.
+        var isAway = false
         /// `nil` before the adapter was seen.
         var address: BluetoothAddress?
         /// Shows whether the number still belongs to the controller that was seen with it.
@@ -41,6 +43,9 @@ final class LinuxAdapter: Sendable {
 
     /// The number in the name; the number that stands for no adapter if there is none to choose.
     var number: UInt16 { place.withLock { $0.number } ?? .max }
+
+    /// The same, and the number that stands for no adapter while it is absent: its number may be another one's by then.
+    var presentNumber: UInt16 { place.withLock { $0.isAway ? nil : $0.number } ?? .max }
 
     /// Names an adapter; `nil` for the first that is powered, otherwise the first one present.
     ///
@@ -145,7 +150,7 @@ final class LinuxAdapter: Sendable {
             let former = place.withLock { place -> Place in
                 defer {
                     if place.grip != nil { place.removals += 1 }
-                    place.grip = nil
+                    (place.grip, place.isAway) = (nil, true)
                 }
                 return place
             }

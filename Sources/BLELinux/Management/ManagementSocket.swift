@@ -31,7 +31,7 @@ final class ManagementSocket: Sendable {
         var drops = DropCounter()
     }
 
-    /// The number that the adapter has now.
+    /// The number that the adapter has now; none while it is absent.
     private let currentIndex: @Sendable () -> ManagementIndex
     private let socket: FileDescriptor
     private let loop: EventLoop
@@ -47,7 +47,7 @@ final class ManagementSocket: Sendable {
         try socket.bind(to: .control)
         // An answer for which the queue has no room would be lost.
         socket.prepareForLink()
-        try self.init(over: socket, loop: loop, timeline: timeline) { ManagementIndex(rawValue: adapter.number) }
+        try self.init(over: socket, loop: loop, timeline: timeline) { ManagementIndex(rawValue: adapter.presentNumber) }
     }
 
     /// Uses a socket that is already open.

@@ -1,0 +1,45 @@
+import BLEProtocol
+import BLERadio
+import Testing
+
+@testable import BLELinux
+
+/// The number of an adapter that is absent, which another adapter may have.
+@Suite(.timeLimit(.minutes(10))) struct AbsentNumberTests {
+    private static let address = 0x00AA_0101_0001
+
+    @Test func `an adapter that is absent has no number, until it is back under another one`() throws {
+        let table = TableDouble()
+        table.plug(0, Self.address)
+        let adapter = try LinuxAdapter("hci0", socket: nil, refusal: nil, table: table)
+        #expect(adapter.isUp && adapter.presentNumber == 0)
+        table.unplug(0)
+        table.plug(0, Self.address + 1)
+        #expect(adapter.facts == nil && adapter.presentNumber == .max)
+        // It is still called what it was.
+        #expect(adapter.name == "hci0")
+        table.plug(1, Self.address)
+        #expect(adapter.isUp && adapter.presentNumber == 1)
+    }
+
+    @Test func `the bonds of another adapter with its number are none of its own`() async throws {
+        let run = FakeRun(kernel: FakeKernel())
+        let (kernel, number) = (run.kernel, run.kernel.central)
+        let radio = try run.radio()
+        kernel.unplug(number)
+        await kernel.idle()
+        kernel.with { state in
+            let address = BluetoothAddress(rawValue: 0x00AA_0200_0000 | UInt64(number), kind: .public)
+            state.adapters[number] = FakeAdapter(number: number, address: address)
+            state.tell(number, 0x04, [])
+        }
+        await kernel.idle()
+        kernel.with { state in
+            let key: [UInt8] = [3, 0, 16] + [UInt8](repeating: 0, count: 10) + Array(1...16)
+            state.tell(number, 0x0A, [1] + ManagementAddress(.example).octets + key)
+        }
+        await kernel.idle()
+        #expect(!radio.keys.isKnown(.example))
+        withExtendedLifetime(radio) {}
+    }
+}
