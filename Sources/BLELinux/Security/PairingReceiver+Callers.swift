@@ -114,6 +114,13 @@ extension PairingReceiver {
         state.withLock { $0.callers[central]?.patience = patience }
     }
 
+    /// Whether the first key of a legacy pairing waits for the second one; if so, the pairing has succeeded with one.
+    func endsWithOneKey(_ central: BluetoothAddress) -> Bool {
+        guard state.withLock({ $0.callers[central]?.keys.isEmpty == false }) else { return false }
+        paired(central)
+        return true
+    }
+
     private func paired(_ central: BluetoothAddress) {
         let keys = state.withLock { $0.callers[central]?.keys }
         guard let keys, end(central) else { return }
@@ -130,6 +137,7 @@ extension PairingReceiver {
     }
 
     private func failed(_ central: BluetoothAddress, _ status: ManagementStatus) {
+        if endsWithOneKey(central) { return }
         let (dialogue, isEnding) = state.withLock { state in
             (state.callers[central]?.dialogue, state.callers[central]?.isEnding == true)
         }
@@ -144,6 +152,7 @@ extension PairingReceiver {
 
     /// A central's link has ended; without a link to it, this does nothing.
     func left(_ central: BluetoothAddress, _ reason: ManagementDisconnectReason) {
+        _ = endsWithOneKey(central)
         let (dialogue, mayHaveEnded) = state.withLock { state in
             (state.callers[central]?.dialogue, state.callers[central]?.mayHaveEnded == true)
         }

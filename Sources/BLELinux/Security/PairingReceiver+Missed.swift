@@ -26,6 +26,7 @@ extension PairingReceiver {
 
     /// The central pairs again, and the end of its pairing was among the lost events.
     func endedUnseen(_ central: BluetoothAddress) {
+        if endsWithOneKey(central) { return }
         let dialogue = state.withLock { $0.callers[central]?.dialogue }
         guard end(central) else { return }
         sink.send(.failed(central, dialogue?.failure(nil) ?? .pairingEndedUnseen(by: central)))
@@ -61,8 +62,9 @@ extension PairingReceiver {
         let central = state.withLock { state -> BluetoothAddress? in
             // bluetoothd has a socket of its own, and asks this program.
             guard !state.isOver, state.agentOutcome != .ready else { return nil }
+            // Nothing is asked behind the first key, and a refusal would remove it.
             guard let (central, caller) = state.callers.first(where: { $0.value.keys.isOwn(peer) }),
-                caller.dialogue == nil, !caller.isEnding, !asksNothing(caller.keys)
+                caller.dialogue == nil, caller.keys.isEmpty, !caller.isEnding, !asksNothing(caller.keys)
             else { return nil }
             state.callers[central]?.isEnding = true
             return central

@@ -205,6 +205,28 @@ import Testing
         #expect(bond.encryptionKeys.map(\.initiator) == [0, 1])
     }
 
+    @Test(arguments: [true, false])
+    func `the only key of a legacy pairing is a bond, also where its central leaves at once`(
+        _ isAsked: Bool
+    ) async throws {
+        let bench = try await begun(.noInputNoOutput)
+        try bench.connect()
+        if isAsked {
+            try bench.kernel.tellOfPeer(0x0F, [1, 0, 0, 0, 0])
+            #expect(await bench.nextCommand() == .userConfirmationReply)
+        }
+        try bench.kernel.tellKey(kind: 0)
+        try bench.kernel.tellOfPeer(0x0C, [3])
+        // The next pairing is another one.
+        try bench.connect()
+        try bench.kernel.tellKey(kind: 2)
+        guard case .paired(.example, let bond?) = await bench.events.next() else {
+            Issue.record("not paired")
+            return
+        }
+        #expect(bond.encryptionKeys.map(\.kind) == [0])
+    }
+
     @Test func `a central that does not bond has paired without a bond`() async throws {
         let bench = try await begun()
         try bench.connect()
