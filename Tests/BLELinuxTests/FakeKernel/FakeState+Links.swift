@@ -29,8 +29,7 @@ extension FakeState {
             guard let pairing = adapters[call.index]?.pairing, pairing.peer == address,
                 adapters[call.index]?.hasOlderPairing == false
             else { return refuse(call, .invalidParameters) }
-            adapters[call.index]?.pairing = nil
-            adapters[call.index]?.pairingPeers.remove(pairing.peer)
+            adapters[call.index]?.endPairing(with: address)
             // In the order of the kernel, see `cancel_pair_device`.
             answer(pairing.socket, call.index, 0x19, .cancelled, pairing.peer.octets)
             succeed(call, pairing.peer.octets)
@@ -107,8 +106,7 @@ extension FakeState {
 
     private mutating func endPairing(of address: ManagementAddress, on number: UInt16, _ status: ManagementStatus) {
         let waiting = adapters[number]?.pairing
-        adapters[number]?.pairing = nil
-        adapters[number]?.pairingPeers.remove(address)
+        adapters[number]?.endPairing(with: address)
         if status == .success, let peer = address.lowEnergy {
             peers[peer]?.isBonded = true
             let key: [UInt8] = [3, 0, 16] + [UInt8](repeating: 0, count: 10) + Array(1...16)
@@ -117,7 +115,7 @@ extension FakeState {
         } else {
             tell(number, 0x11, address.octets + [status.rawValue])
         }
-        if let waiting { answer(waiting.socket, number, 0x19, status, address.octets) }
+        if let waiting, waiting.peer == address { answer(waiting.socket, number, 0x19, status, address.octets) }
     }
 
     /// Type, length and data: confirmation and random number of LE Secure Connections, and the address.

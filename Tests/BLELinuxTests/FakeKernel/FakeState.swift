@@ -210,6 +210,12 @@ struct FakeAdapter {
 
     var isUp: Bool { settings.contains(.powered) }
     var flags: UInt32 { (isUp ? 0b101 : 0) | otherFlags }
+
+    /// A pairing is over, in whatever way; who waits for it has no answer yet.
+    mutating func endPairing(with peer: ManagementAddress) {
+        if pairing?.peer == peer { pairing = nil }
+        pairingPeers.remove(peer)
+    }
 }
 
 /// A device that is no adapter of this kernel.

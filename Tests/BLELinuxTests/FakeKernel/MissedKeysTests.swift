@@ -46,7 +46,7 @@ import Testing
     private func succeed(missesKey: Bool, missesAnswer: Bool, key: [UInt8] = key) async {
         kernel.with { [number] state in
             let socket = state.adapters[number]?.pairing?.socket
-            state.adapters[number]?.pairing = nil
+            state.adapters[number]?.endPairing(with: ManagementAddress(.example))
             state.peers[.example]?.isBonded = true
             let tellKey: (inout FakeState) -> Void = { $0.tell(number, 0x0A, key) }
             let answer: (inout FakeState) -> Void = { state in
