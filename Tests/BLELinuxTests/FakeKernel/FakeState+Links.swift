@@ -29,7 +29,7 @@ extension FakeState {
             guard let pairing = adapters[call.index]?.pairing, pairing.peer == address,
                 adapters[call.index]?.hasOlderPairing == false
             else { return refuse(call, .invalidParameters) }
-            adapters[call.index]?.endPairing(with: address)
+            adapters[call.index]?.endPairing(with: pairing.peer)
             // In the order of the kernel, see `cancel_pair_device`.
             answer(pairing.socket, call.index, 0x19, .cancelled, pairing.peer.octets)
             succeed(call, pairing.peer.octets)
