@@ -68,6 +68,9 @@ final class SessionChannel {
         var interruption: (start: Duration, reason: any Error)?
         /// Why values may be missing before the next one, though the link goes on.
         var moved: StreamGap?
+
+        /// Whether a message that is under way is cut off here.
+        var isCut: Bool { interruption != nil || moved != nil }
     }
 
     /// A value buffered for the next consumer.
@@ -175,10 +178,10 @@ final class SessionChannel {
             gap = rest.gap
             if !backlog.isEmpty, let moved = entry.moved { gap = gap?.merged(with: moved) ?? moved }
             if !backlog.isEmpty { interruption = entry.interruption }
-            // Without a link and without values of it, the next one that comes is the first one of a new link.
-            isInMessage = leavesInMessage && (entry.interruption == nil || !backlog.isEmpty)
+            // Behind a gap and without values before it, the next one that comes begins a message.
+            isInMessage = leavesInMessage && (!entry.isCut || !backlog.isEmpty)
         }
-        if leavesInMessage, entry.interruption == nil, let consumer = entry.consumer.place?.consumer {
+        if leavesInMessage, !entry.isCut, let consumer = entry.consumer.place?.consumer {
             torn.removeAll { $0.consumer == nil }
             torn.append(Torn(consumer: consumer))
         }
@@ -231,8 +234,15 @@ final class SessionChannel {
     func moved(_ missing: StreamGap) {
         // Without values of this link, its beginning is the gap.
         if !isOn, !isFlowing { return }
+        cutMessages()
         if consumers.isEmpty, !backlog.isEmpty { gap = gap?.merged(with: missing) ?? missing }
         consumers.updateEach { entry in if entry.interruption == nil { entry.moved = missing } }
+    }
+
+    /// Nothing that comes from now on is the rest of a message that a consumer has left.
+    private func cutMessages() {
+        torn = []
+        if backlog.isEmpty { isInMessage = false }
     }
 
     /// The subscription is in place: the time until now is a gap.
@@ -250,8 +260,7 @@ final class SessionChannel {
         isConfirmed = false
         guard isOn || isFlowing else { return }
         (isOn, isFlowing) = (false, false)
-        torn = []
-        if backlog.isEmpty { isInMessage = false }
+        cutMessages()
         if !backlog.isEmpty, interruption == nil { interruption = (now, reason) }
         consumers.updateEach { entry in
             entry.moved = nil
@@ -293,7 +302,7 @@ final class SessionChannel {
     private func showGaps(now: Duration) -> Few<Wake> {
         var woken: Few<Wake> = []
         consumers.updateEach { entry in
-            guard entry.interruption != nil || entry.moved != nil else { return }
+            guard entry.isCut else { return }
             var gap = entry.moved.take() ?? StreamGap()
             if let (start, reason) = entry.interruption { gap = StreamGap(reason: reason, duration: now - start) }
             if entry.consumer.interrupted(gap) { woken.append(entry.consumer.wake) }

@@ -4,7 +4,7 @@ import Testing
 
 /// Consumers of a planned subscription that take one message after another, which the chunks don't end with.
 @Suite(.timeLimit(.minutes(10))) struct SuccessiveMessagesTests {
-    private static let plan = Session.Plan(finding: .service(BluetoothUUID(0xA000))).subscribing(to: Bench.notifying)
+    static let plan = Session.Plan(finding: .service(BluetoothUUID(0xA000))).subscribing(to: Bench.notifying)
 
     /// Sends chunks to a session with a plan, with a pause before each of the second and later bursts.
     static func run(
