@@ -6,8 +6,8 @@ extension Session: CharacteristicAccess {
     /// Runs the closure with the link once the session is ready; its state is reading or writing meanwhile. See
     /// ``CharacteristicAccess``.
     ///
-    /// In the closure, use the link passed to it: what waits there for the session, or for a command of its queue,
-    /// throws ``BLEError/Code/deadlock`` immediately.
+    /// In the closure, use the link passed to it. If the closure's task waits for the session, or for a command of its
+    /// queue, that throws ``BLEError/Code/deadlock`` immediately; a child task waits until its time limit.
     public func withLink<Output: Sendable>(
         for operation: CharacteristicOperation,
         timeout: Duration?,
@@ -24,8 +24,7 @@ extension Session: CharacteristicAccess {
     /// - Parameters:
     ///   - timeout: how long to wait for the session to be ready; `nil`: for as long as it takes.
     ///   - body: what to do with the link.
-    /// - Throws: the session's error if it has failed; ``BLEError/Code/ended`` if it has ended, or ends meanwhile;
-    ///   ``BLEError/Code/timedOut``; what the closure throws.
+    /// - Throws: what ``ready(timeout:)`` throws; what the closure throws.
     public func withLink<Output>(
         timeout: Duration? = nil,
         _ body: (Link) async throws -> Output
