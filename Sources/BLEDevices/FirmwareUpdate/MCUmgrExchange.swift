@@ -99,18 +99,33 @@ final class MCUmgrExchange {
     }
 
     /// The next answer that is awaited. One to an abandoned request is ignored, and doesn't prolong the wait.
+    ///
+    /// - Parameter patience: how long the answer may take to begin, and then each of its parts behind the one before.
     func answer(patience: Duration? = nil, where isAwaited: (MCUmgrMessage) -> Bool) async throws -> MCUmgrMessage {
-        let end = context.timeline.now + (patience ?? self.patience)
-        while true {
-            let message = try await nextMessage(before: end)
-            if isAwaited(message) { return message }
+        let patience = patience ?? self.patience
+        let end = context.timeline.now + patience
+        do {
+            while true {
+                let message = try await nextMessage(before: end, patience)
+                if isAwaited(message) { return message }
+            }
+        } catch let error as BLEError where error.code == .timedOut {
+            // The message that has begun is given up: the next octets begin another.
+            reassembler = MCUmgrReassembler()
+            var error = error
+            // The last wait was shorter, and the device may have said something else meanwhile.
+            error.cause = "the device has not begun or continued its answer within \(patience)"
+            error.elapsed = patience
+            throw error
         }
     }
 
     /// The next message of the device, to whichever request.
-    private func nextMessage(before end: Duration) async throws -> MCUmgrMessage {
+    private func nextMessage(before end: Duration, _ patience: Duration) async throws -> MCUmgrMessage {
+        var end = end
         while answers.isEmpty {
-            let value = try await nextPart(before: end)
+            let (value, source) = try await context.value(timeout: max(.zero, end - context.timeline.now))
+            guard source == Self.characteristic.reference else { continue }
             for message in reassembler.append(value) {
                 switch message {
                 case .success(let message): answers.append(message)
@@ -125,22 +140,9 @@ final class MCUmgrExchange {
                     throw violation
                 }
             }
+            // A message that goes on is not given up: its rest would be taken for another message.
+            if reassembler.isInMessage { end = max(end, context.timeline.now + patience) }
         }
         return answers.removeFirst()
-    }
-
-    /// The next octets of the device. If none come in time, the message that they would continue is given up: the next
-    /// ones begin another.
-    private func nextPart(before end: Duration) async throws -> CharacteristicValue {
-        do {
-            while true {
-                let rest = max(.zero, end - context.timeline.now)
-                let (value, source) = try await context.value(timeout: rest)
-                if source == Self.characteristic.reference { return value }
-            }
-        } catch let error as BLEError where error.code == .timedOut {
-            reassembler = MCUmgrReassembler()
-            throw error
-        }
     }
 }

@@ -22,9 +22,9 @@ extension FirmwareUpdateFlow {
         public var mode: Mode
         /// How many requests to send without waiting; `nil`: as many as the device reports, or one if it reports none.
         public var window: Int?
-        /// How long an answer may take.
+        /// How long an answer may take to begin, and each further part of it if it comes in several notifications.
         public var patience: Duration
-        /// How long the first answer may take, while the device erases its slot.
+        /// The same for the first answer to a part of the image, while the device erases its slot.
         public var erasePatience: Duration
         /// How long the device may take after its reset until it can be connected to.
         public var resetPatience: Duration

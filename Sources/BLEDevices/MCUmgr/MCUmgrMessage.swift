@@ -110,6 +110,9 @@ package struct MCUmgrReassembler: Sendable {
 
     package init() {}
 
+    /// Whether a message has begun whose end has not come.
+    package var isInMessage: Bool { !octets.isEmpty }
+
     /// Adds a part and returns the messages it completes. A message has at most 65,543 octets, so memory is bounded.
     package mutating func append(_ part: some Collection<UInt8>) -> [Result<MCUmgrMessage, MCUmgrDecodingError>] {
         octets += part

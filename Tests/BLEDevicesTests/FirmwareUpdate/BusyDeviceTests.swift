@@ -120,6 +120,32 @@ import Testing
         #expect(device.mcumgr.runningImage == image.bytes && device.mcumgr.isConfirmed)
     }
 
+    @Test func `an answer that goes on is waited for, however many parts it has`() async throws {
+        let image = try UpdateDevice.firmware(2000)
+        // It runs already: the list of images is the only answer.
+        let device = MCUmgrFirmwareReceiver(running: image.bytes)
+        let waits = Recorder<Duration>()
+        let slow = LocalPeripheral(name: "Slow") { device.service }
+        let serve: @Sendable (PeripheralServer, Bench) async throws -> Void = { server, _ in
+            try await device.run(on: server)
+        }
+        let narrow = AdapterSettings(maximumPDUSize: 23)
+        try await Bench.run(description: slow, settings: narrow, serve: serve) { bench in
+            try await bench.peripheral.withQueue { queue in
+                let queue = queue.connecting()
+                try await queue.run(.connect)
+                for part in 0..<20 {
+                    bench.air.faults.add(.delay(.notifications, by: .seconds(4 * part)).times(1))
+                }
+                let begin = bench.time.now
+                try await queue.run(FirmwareUpdateFlow(image, over: .mcumgr(.init(patience: .seconds(10)))))
+                waits.add(bench.time.now - begin)
+            }
+        }
+        // One request, whose answer takes longer than the patience in all.
+        #expect(waits.all.count == 1 && waits.all.allSatisfy { $0 > .seconds(10) && $0 < .seconds(40) })
+    }
+
     @Test func `answers to what nobody has asked don't prolong the wait for one`() async throws {
         let (device, image) = (UpdateDevice(), try UpdateDevice.firmware(2000))
         let service = device.mcumgr.service
@@ -145,7 +171,8 @@ import Testing
                 let error = await bleError {
                     try await queue.run(FirmwareUpdateFlow(image, over: .mcumgr(options)))
                 }
-                #expect(error?.code == .timedOut)
+                #expect(error?.code == .timedOut && error?.elapsed == .seconds(10))
+                #expect(error?.cause.contains("has not begun or continued its answer") == true)
                 #expect(bench.time.now - begin < .seconds(60))
             }
         }
