@@ -195,7 +195,8 @@ extension ConnectedCentral {
                 cause:
                     "chunks of the message were dropped for newer values of the same characteristic, which were sent "
                     + "meanwhile with BufferPolicy.newest(_:)",
-                remedy: "Send messages and such values of different characteristics, or one after the other."
+                remedy:
+                    "Use another characteristic for such values, or send none of them while a message is being sent."
             )
         case .insufficientSecurity:
             BLEError(
