@@ -29,6 +29,10 @@ extension PeripheralServer {
     /// the next message for the rest of that one. So that one is refused, and the link dropped, unless the central has
     /// subscribed anew in between.
     ///
+    /// Don't repeat a message in a loop that catches ``BLEError/Code/busy``: the central may have a part of it, or may
+    /// still get its rest, and would then get the message twice. In each case you can drop the link with
+    /// ``ConnectedCentral/disconnect()``, and send the message again when the central has subscribed again.
+    ///
     /// - Parameters:
     ///   - message: any number of octets, including none.
     ///   - key: the characteristic, to which the central has subscribed.

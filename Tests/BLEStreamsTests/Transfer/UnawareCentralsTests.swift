@@ -20,14 +20,16 @@ import Testing
         var took: Duration
     }
 
-    /// Runs a body with a central that has subscribed, to which a message is sent; the services are replaced as soon as
-    /// its last chunk waits.
+    /// Runs a body with a central that has subscribed, to which a message is sent; the services are replaced when
+    /// as many of its chunks wait as may.
     ///
     /// - Parameters:
     ///   - hearsChanges: whether the central has subscribed to Service Changed, which it never confirms.
+    ///   - message: what is sent.
     ///   - patience: when the program gives up; `nil`: never.
     private static func run(
         hearsChanges: Bool,
+        message: [UInt8] = UnawareCentralsTests.message,
         patience: Duration? = nil,
         _ body: @escaping @Sendable (Bench, RawCentral) async throws -> Void
     ) async throws -> [Outcome] {
@@ -39,7 +41,7 @@ import Testing
                     group.addTask {
                         var outcome = Outcome(took: .zero)
                         do {
-                            try await server.send(Self.message, of: MessageBench.outbound, to: change.central)
+                            try await server.send(message, of: MessageBench.outbound, to: change.central)
                         } catch let error as BLEError {
                             outcome.error = error
                         } catch is CancellationError {
@@ -103,6 +105,13 @@ import Testing
         #expect(outcomes.allSatisfy { $0.took < .seconds(1) })
         #expect(outcomes.first?.error?.cause.contains("the services changed") == true)
         #expect(outcomes.first?.error?.remedy.contains("Don't send it again") == true)
+    }
+
+    @Test func `one that has only a part of a message is to be disconnected`() async throws {
+        let long = (0..<6000).map { UInt8(truncatingIfNeeded: $0 * 7) }
+        let outcomes = try await Self.run(hearsChanges: false, message: long) { _, _ in }
+        #expect(outcomes.map(\.error?.code) == [.busy] && outcomes.allSatisfy { $0.took < .seconds(1) })
+        #expect(outcomes.first?.error?.remedy.contains("ConnectedCentral.disconnect()") == true)
     }
 
     @Test func `one that does not confirm Service Changed costs the sender the 30 s of the specification`()
