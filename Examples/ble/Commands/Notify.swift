@@ -101,7 +101,11 @@ struct Notify: Command {
         }
         let plot = plots ? Plot() : nil
         try await environment.talkingAbout(peripherals) {
-            try await environment.printAll(values, limits, droppedBefore: links.dropped) { item in
+            try await environment.printAll(
+                values,
+                limits,
+                droppedBefore: links.dropped(besides: values.counters.dropped)
+            ) { item in
                 try print(item.value, from: item.source.address, on: plot, in: environment)
             }
         }
@@ -140,7 +144,11 @@ struct Notify: Command {
                 defer { group.cancelAll() }
                 let values = sessions.merged { $0.notifications(of: characteristic).withGaps() }
                 let plot = plots ? Plot() : nil
-                try await environment.printAll(values, limits, droppedBefore: links.dropped) { item in
+                try await environment.printAll(
+                    values,
+                    limits,
+                    droppedBefore: links.dropped(besides: values.counters.dropped)
+                ) { item in
                     try print(item.value, from: item.source.peripheral?.address, on: plot, in: environment)
                 }
             }
@@ -212,7 +220,7 @@ private final class LinkHistory: Sendable {
     func add(_ link: Link) {
         state.withLock { state in
             let former = state.last.updateValue(link, forKey: link.peripheral.address)
-            state.droppedBefore += former?.unattributedPDUs ?? 0
+            state.droppedBefore += former?.droppedPDUs ?? 0
         }
     }
 
@@ -226,11 +234,16 @@ private final class LinkHistory: Sendable {
     var lastFailure: BLEError? { state.withLock { $0.lastFailure } }
 
     /// How many values were dropped that the printed stream doesn't count: by this machine's kernel, or in front of it.
-    var dropped: Int {
+    ///
+    /// - Parameter counted: how many it counts.
+    func dropped(besides counted: Int) -> Int {
         let (byKernel, values) = state.withLock { state in
-            (state.last.values.reduce(state.droppedBefore) { $0 + $1.unattributedPDUs }, state.values)
+            (state.last.values.reduce(state.droppedBefore) { $0 + $1.droppedPDUs }, state.values)
         }
-        return values.reduce(byKernel) { $0 + $1.counters.dropped }
+        let byStreams = values.reduce(counted) { $0 + $1.counters.dropped }
+        // Where it is known which values the kernel has dropped, both count them. Beside that, the streams drop nothing
+        // before they fail.
+        return max(byKernel, byStreams) - counted
     }
 
     /// Whether there has been a link to this device, whether its address is public or random.

@@ -234,9 +234,6 @@ extension Bearer {
     /// PDUs that the radio or kernel has dropped.
     var drops: Int { state.withLock { $0.machine.drops } }
 
-    /// Those of them that no consumer was told of.
-    var unattributedDrops: Int { state.withLock { $0.machine.unattributedDrops } }
-
     /// The number of PDUs for the client half that were unexpected, and ignored.
     var ignored: Int { state.withLock { $0.machine.ignored } }
 

@@ -154,14 +154,8 @@ public final class Link: Sendable {
     ///
     /// If only one characteristic is subscribed to and no request is in progress, the dropped PDUs must have been its
     /// values: they are then also counted in the stream's ``BLEStream/counters``, and ``BLEStream/withGaps()`` shows
-    /// the place. ``unattributedPDUs`` are the others.
+    /// the place.
     public var droppedPDUs: Int { bearer.drops }
-
-    /// The number of ``droppedPDUs`` that are counted in no stream, since they may have been values of several, or
-    /// something else.
-    ///
-    /// With what the stream of the link's only subscription has dropped, they are all that was lost, each once.
-    public var unattributedPDUs: Int { bearer.unattributedDrops }
 
     /// The number of PDUs of the peripheral that were ignored: unexpected responses, responses to another request than
     /// the one in progress, and malformed notifications; 0 if the peripheral complies with the Attribute Protocol.

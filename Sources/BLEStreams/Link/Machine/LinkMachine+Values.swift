@@ -31,14 +31,10 @@ extension LinkMachine {
     /// awaited, they were its values; otherwise it is unknown what they were.
     mutating func dropped(_ count: Int, _ output: inout Output) {
         drops += count
-        unattributedDrops += count
         guard routes.count == 1, !client.isAwaitingAnswer, let (handle, route) = routes.first else { return }
-        var isTold = false
         for (_, entry) in subscriptions where entry.characteristic?.valueHandle == handle {
             output.tell(.lost(entry.consumer, count))
-            isTold = true
         }
-        if isTold { unattributedDrops -= count }
         // A missing PDU may have been anything.
         if route.isOwn { servicesChanged(in: 0x0001...0xFFFF, &output) }
     }

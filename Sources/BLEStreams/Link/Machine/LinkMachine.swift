@@ -81,8 +81,6 @@ struct LinkMachine: Sendable {
     var closedToSubscribers: DisconnectReason?
     /// The number of PDUs that the radio or the kernel has dropped.
     var drops = 0
-    /// The number of those that no consumer was told of.
-    var unattributedDrops = 0
     /// The number of unexpected PDUs of the peer.
     var ignored = 0
 
