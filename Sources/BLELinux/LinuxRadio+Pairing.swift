@@ -79,6 +79,9 @@ extension LinuxRadio {
     /// If bluetoothd is on the system bus, this program is its default agent meanwhile. A program that refuses pairings
     /// refuses when it is asked; if the kernel has paired without asking (Just Works on kernels before 6.12), the key
     /// is removed and the link dropped.
+    ///
+    /// If the program was too slow to read the kernel's events, the question of a pairing may be among those lost. Such
+    /// a pairing is ended at once, with an error that is not final: the central can pair again.
     public func receivePairings(
         _ reception: PairingReception,
         events: @escaping @Sendable (PairingReceptionEvent) -> Void

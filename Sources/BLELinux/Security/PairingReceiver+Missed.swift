@@ -60,11 +60,13 @@ extension PairingReceiver {
     /// - Parameter peer: the kernel's present address for a peer of a link, in either role.
     private func endUnasked(_ peer: BluetoothAddress) {
         let central = state.withLock { state -> BluetoothAddress? in
-            // bluetoothd has a socket of its own, and asks this program.
-            guard !state.isOver, state.agentOutcome != .ready else { return nil }
-            // Nothing is asked behind the first key, and a refusal would remove it.
+            // bluetoothd, which has a socket of its own, asks this program whether to pair. A passkey or a number comes
+            // from the kernel alone.
+            let isConsent = reception.capability == .noInputNoOutput
+            guard !state.isOver, state.agentOutcome != .ready || !isConsent else { return nil }
+            // The kernel tells keys once a pairing is over.
             guard let (central, caller) = state.callers.first(where: { $0.value.keys.isOwn(peer) }),
-                caller.dialogue == nil, caller.keys.isEmpty, !caller.isEnding, !asksNothing(caller.keys)
+                caller.dialogue?.wasAsked != true, caller.keys.isEmpty, !caller.isEnding, !asksNothing(caller.keys)
             else { return nil }
             state.callers[central]?.isEnding = true
             return central

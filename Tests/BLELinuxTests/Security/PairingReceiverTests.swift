@@ -227,6 +227,33 @@ import Testing
         #expect(bond.encryptionKeys.map(\.kind) == [0])
     }
 
+    @Test(arguments: [PairingCapability.displayYesNo, .noInputNoOutput], [true, false])
+    func `bluetoothd's agent has a pairing ended whose question may be lost, unless that is consent alone`(
+        _ capability: PairingCapability,
+        _ isAsked: Bool
+    ) async throws {
+        let bench = try await begun(capability)
+        let isConsent = capability == .noInputNoOutput
+        try bench.connect()
+        bench.kernel.management.whenRead {
+            bench.receiver.state.withLock { $0.agentOutcome = .ready }
+            let octets = BluetoothAddress.example.rawValue
+            if isAsked { bench.receiver.bluetoothdAsked(.asked(octets: octets, isConsent: isConsent)) }
+            bench.receiver.missedEvents()
+        }
+        let link = [1, 0] + ManagementAddress(.example).octets
+        #expect(try await bench.kernel.answer(with: link)?.opcode == .getConnections)
+        bench.kernel.management.whenRead { bench.kernel.management.submit(ManagementReadInformation()) { _ in } }
+        #expect(await bench.nextCommand() == (isConsent ? .readInformation : .userConfirmationNegativeReply))
+        guard !isConsent else { return }
+        try bench.kernel.tellOfPeer(0x11, [5])
+        guard case .failed(.example, let error) = await bench.events.next() else {
+            Issue.record("not failed")
+            return
+        }
+        #expect(error.cause.contains("question") && !error.isFinal)
+    }
+
     @Test func `a central that does not bond has paired without a bond`() async throws {
         let bench = try await begun()
         try bench.connect()
