@@ -73,7 +73,7 @@ final class PairingAnew: Sendable {
     }
 
     /// Ends the pairing, unless there are keys already, or they come before the kernel learns of the end: their result
-    /// is still delivered. If there is no question to refuse, the kernel ends a pairing only with the link.
+    /// is still delivered. If there is no question to refuse, the link is ended, and the pairing with it.
     func cancel() {
         let (isUnderWay, hasKeys) = state.withLock { state in
             state.isCancelled = true

@@ -283,16 +283,13 @@ extension PairingDialogue {
         }
     }
 
-    /// The kernel can cancel a pairing that it has begun itself; another one ends only with the link.
+    /// A refusal ends a pairing though the kernel has asked nothing, and the link stays. Source: kernel,
+    /// `net/bluetooth/smp.c`, `smp_user_confirm_reply`.
     private func giveUp() {
-        switch role {
-        case .initiator:
-            management.submit(ManagementCancelPairDevice(ManagementAddress(peer))) { [management, peer] answer in
-                // The kernel has no command for a pairing for better keys.
-                guard answer.failure?.status == .invalidParameters else { return }
-                management.submit(ManagementDisconnect(ManagementAddress(peer))) { _ in }
-            }
-        case .responder: management.submit(ManagementDisconnect(ManagementAddress(peer))) { _ in }
+        guard role == .initiator else { return tellKernel(.refuse(.refused)) }
+        management.submit(ManagementCancelPairDevice(ManagementAddress(peer))) { [self] answer in
+            // The kernel can't cancel a pairing for better keys, nor one while another program's comes first.
+            if answer.failure?.status == .invalidParameters { tellKernel(.refuse(.refused)) }
         }
     }
 

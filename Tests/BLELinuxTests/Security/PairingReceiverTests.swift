@@ -124,6 +124,7 @@ import Testing
         arguments: [
             (0x0F, [0] + octets, .accept, 0x1C), (0x0F, [0] + octets, .refuse(.refused), 0x1D),
             (0x10, [], .passkey(passkey), 0x1E), (0x10, [], .refuse(.unanswered), 0x1F),
+            (0x17, octets + [0], .refuse(.refused), 0x1D),
         ] as [(UInt8, [UInt8], PairingQuestion.Answer, UInt16)]
     )
     func `what is asked is put to the program, and its answer to the kernel`(
@@ -136,7 +137,8 @@ import Testing
         try bench.connect()
         try bench.kernel.tellOfPeer(event, rest)
         #expect(await bench.nextCommand()?.rawValue == opcode)
-        #expect(bench.questions == [event == 0x10 ? .passkey : .comparison(Self.passkey)])
+        let shown = PairingQuestion.display(Self.passkey, typed: 0)
+        #expect(bench.questions == [event == 0x10 ? .passkey : event == 0x17 ? shown : .comparison(Self.passkey)])
         guard case .refuse(let reason) = answer else { return }
         try bench.kernel.tellOfPeer(0x11, [5])
         guard case .failed(.example, let error) = await bench.events.next() else {
