@@ -94,9 +94,9 @@ final class Pairing: Sendable {
 
     /// Has the kernel end it.
     ///
-    /// The kernel cancels the oldest pairing of all programs, and refuses to cancel another one. A refusal of its
-    /// question ends any, asked or not. Source: kernel, `net/bluetooth/mgmt.c`, `cancel_pair_device`, and
-    /// `net/bluetooth/smp.c`, `smp_user_confirm_reply`.
+    /// The kernel cancels only one pairing of all programs: the oldest, or before 2022 the newest. A refusal of its
+    /// question ends any, asked or not. Source: kernel, `net/bluetooth/mgmt.c`, `cancel_pair_device`, `mgmt_util.c`,
+    /// `mgmt_pending_add`, and `smp.c`, `smp_user_confirm_reply`.
     ///
     /// - Parameter answered: called with whether the kernel has refused: as far as it says, it pairs no more.
     func endInKernel(_ answered: @escaping @Sendable (_ isRefused: Bool) -> Void) {

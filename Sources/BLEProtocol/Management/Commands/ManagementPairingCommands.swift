@@ -23,7 +23,8 @@ package struct ManagementPairDevice: ManagementCommand {
     }
 }
 
-/// Ends a pairing that is in progress; `Invalid Parameters` if there is none, or one that began before, of any program.
+/// Ends a pairing that is in progress; `Invalid Parameters` if there is none, or if the kernel, which looks at one of
+/// all programs' pairings only, looks at another.
 package struct ManagementCancelPairDevice: ManagementCommand {
     package typealias Response = ManagementAddressResponse
     package static let opcode = ManagementOpcode.cancelPairDevice
