@@ -44,7 +44,8 @@ final class LinuxAdapter: Sendable {
     /// The number in the name; the number that stands for no adapter if there is none to choose.
     var number: UInt16 { place.withLock { $0.number } ?? .max }
 
-    /// The same, and the number that stands for no adapter while it is absent: its number may be another one's by then.
+    /// The number in the name while the adapter is present, as far as was seen; otherwise the number that stands for no
+    /// adapter: another one may have its number.
     var presentNumber: UInt16 { place.withLock { $0.isAway ? nil : $0.number } ?? .max }
 
     /// Names an adapter; `nil` for the first that is powered, otherwise the first one present.

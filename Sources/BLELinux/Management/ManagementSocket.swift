@@ -39,15 +39,14 @@ final class ManagementSocket: Sendable {
     private let reading: PacedReading
     private let state = Mutex(State())
 
-    private var index: ManagementIndex { currentIndex() }
-
     /// Opens the socket. The capabilities that the program has at this moment decide what it may do.
     convenience init(adapter: LinuxAdapter, loop: EventLoop, timeline: any Timeline) throws(SystemError) {
         let socket = try FileDescriptor.hciSocket(of: adapter.kernel)
         try socket.bind(to: .control)
         // An answer for which the queue has no room would be lost.
         socket.prepareForLink()
-        try self.init(over: socket, loop: loop, timeline: timeline) { ManagementIndex(rawValue: adapter.presentNumber) }
+        let index: @Sendable () -> ManagementIndex = { ManagementIndex(rawValue: adapter.presentNumber) }
+        try self.init(over: socket, loop: loop, timeline: timeline, index: index, looking: { _ = adapter.facts })
     }
 
     /// Uses a socket that is already open.
@@ -55,14 +54,15 @@ final class ManagementSocket: Sendable {
         over socket: consuming FileDescriptor,
         loop: EventLoop,
         timeline: any Timeline,
-        index: @escaping @Sendable () -> ManagementIndex
+        index: @escaping @Sendable () -> ManagementIndex,
+        looking look: @escaping @Sendable () -> Void = {}
     ) throws(SystemError) {
         self.loop = loop
         self.timeline = timeline
         self.socket = socket
         reading = PacedReading(.ofAdvertisements, on: loop, timeline)
         currentIndex = index
-        state.withLock { $0.own = OwnEvents(of: index()) }
+        state.withLock { $0.own = OwnEvents(of: index(), looking: look) }
         let registration = try loop.register(self.socket, for: .readable) { [weak self] readiness, buffer in
             self?.socketIsReady(readiness, buffer)
         }
@@ -83,7 +83,7 @@ final class ManagementSocket: Sendable {
         answer: @escaping @Sendable (Result<Command.Response, ManagementFailure>) -> Void
     ) -> ManagementClient.RequestID {
         // The socket stays open until it has its answers: a command that is waiting its turn is still sent.
-        submit(command, index: index ?? self.index) { [self] outcome in
+        submit(command, index: index ?? currentIndex()) { [self] outcome in
             withExtendedLifetime(self) { answer(ManagementFailure.result(of: Command.self, outcome)) }
         }
     }
@@ -93,7 +93,7 @@ final class ManagementSocket: Sendable {
     ///
     /// - Parameter failed: called, on the loop's thread, if it stays there: no socket can, or the kernel is busy.
     func undo<Command: ManagementCommand>(_ command: Command, failed: @escaping @Sendable () -> Void) {
-        let index = index
+        let index = currentIndex()
         submit(command, index: index) { [self] outcome in
             switch outcome {
             case .notSent, .closed:
@@ -275,7 +275,7 @@ extension ManagementSocket {
         _ actions: inout [Action],
         time: ReceptionTime? = nil
     ) {
-        if let event = output.event, let time, state.own.include(event, now: index) {
+        if let event = output.event, let time, state.own.include(event, now: currentIndex()) {
             actions.append(.event(event.event, time))
         }
         for completion in output.completed {

@@ -42,4 +42,56 @@ import Testing
         #expect(!radio.keys.isKnown(.example))
         withExtendedLifetime(radio) {}
     }
+
+    @Test func `a bond that is told together with the return of its adapter is known`() async throws {
+        let run = FakeRun(kernel: FakeKernel())
+        let (kernel, number) = (run.kernel, run.kernel.central)
+        let radio = try run.radio()
+        let address = try #require(radio.adapterInfo.address)
+        kernel.unplug(number)
+        await kernel.idle()
+        #expect(radio.adapterInfo.state == .absent)
+        kernel.with { state in
+            state.adapters[number] = FakeAdapter(number: number, address: address)
+            state.tell(number, 0x04, [])
+            let key: [UInt8] = [3, 0, 16] + [UInt8](repeating: 0, count: 10) + Array(1...16)
+            state.tell(number, 0x0A, [1] + ManagementAddress(.example).octets + key)
+        }
+        await kernel.idle()
+        #expect(radio.keys.isKnown(.example))
+        withExtendedLifetime(radio) {}
+    }
+
+    @Test(arguments: [true, false])
+    func `the removal of an adapter that has told nothing before is told, even if its absence was seen`(
+        _ isBack: Bool
+    ) async throws {
+        let run = FakeRun(kernel: FakeKernel())
+        let (kernel, number) = (run.kernel, run.kernel.central)
+        let address = try #require(kernel.with { $0.adapters[number]?.address })
+        let adapter = try LinuxAdapter(at: address, of: kernel.kernel)
+        let radio = try LinuxRadio(on: adapter, timeline: run.timeline)
+        await kernel.idle()
+        if isBack {
+            kernel.unplug(number)
+            await kernel.idle()
+            kernel.with { state in
+                state.adapters[number] = FakeAdapter(number: number, address: address)
+                state.tell(number, 0x04, [])
+            }
+            await kernel.idle()
+        }
+        let removed = FakeRun.Collector<UInt16>()
+        let observation = try #require(radio.management).observe { events in
+            for event in events { if case .indexRemoved = event.event { removed.add(number) } }
+        }
+        #expect(adapter.presentNumber == number)
+        kernel.with { $0.adapters[number] = nil }
+        #expect(adapter.facts == nil)
+        kernel.with { $0.tell(number, 0x05, []) }
+        await kernel.idle()
+        #expect(removed.all == [number])
+        observation.cancel()
+        withExtendedLifetime(radio) {}
+    }
 }
