@@ -38,7 +38,7 @@ extension RelayingRadio {
         to peer: BluetoothAddress,
         result: @escaping @Sendable (Result<any ATTLink, BLEError>) -> Void
     ) -> RadioActivity {
-        // Otherwise it were this protocol's own, even where the double has one.
+        // Called on `self` alone, it would be this protocol's form, even where the double has its own.
         (self as any Radio).connect(to: peer, parameters: nil, result: result)
     }
 

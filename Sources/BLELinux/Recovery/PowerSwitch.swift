@@ -7,8 +7,9 @@ final class PowerSwitch: Sendable {
     /// How often the kernel is told to switch on or off while it is busy or fails, or to switch on if it has not done
     /// it.
     private static let attempts = 3
-    /// How often if this program has switched it off for a moment and the kernel is busy: nobody else switches it on,
-    /// and another program's command may wait for a controller that answers nothing.
+    /// How often the kernel is told to switch on again, while it is busy, an adapter that this program has switched off
+    /// for a moment: nobody else switches it on, and another program's command may wait for a controller that answers
+    /// nothing.
     private static let patience = 120
     private static let pause = Duration.seconds(1)
 
