@@ -93,6 +93,23 @@ import Testing
         }
     }
 
+    @Test func `the image to return to is not overwritten by an upload during a trial`() async throws {
+        let (device, image) = (UpdateDevice(), try UpdateDevice.firmware(5000))
+        let (before, other) = (device.mcumgr.runningImage, try UpdateDevice.firmware(5000, 3))
+        try await device.run { bench in
+            try await bench.peripheral.withQueue { queue in
+                let flows = queue.connecting()
+                try await flows.run(Self.update(image, .test))
+                try await bench.time.sleep(for: .seconds(5))
+                let error = await bleError { try await flows.run(Self.update(other, .upload)) }
+                #expect(error?.code == .updateFailed && error?.cause.contains("no free slot") == true)
+                let outcome = try await flows.run(FirmwareRevertFlow(image))
+                #expect(outcome == .reverted)
+            }
+            #expect(device.mcumgr.runningImage == before && device.mcumgr.isConfirmed)
+        }
+    }
+
     @Test func `a device that never had the image is left alone`() async throws {
         let (device, image) = (UpdateDevice(), try UpdateDevice.firmware(5000))
         try await device.run { bench in

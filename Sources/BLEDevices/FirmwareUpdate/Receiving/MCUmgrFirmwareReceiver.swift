@@ -182,6 +182,8 @@ public final class MCUmgrFirmwareReceiver: Sendable {
                     return .map(["off": .integer(upload.octets.count)])
                 }
                 guard state.other?.isPending != true else { return Self.failure(28) }
+                // On a trial, the other slot has the image to return to.
+                guard state.running.isConfirmed else { return Self.failure(9) }
                 guard data.count >= 32 else { return Self.failure(22) }
                 guard data.prefix(4).elementsEqual([0x3D, 0xB8, 0xF3, 0x96]) else { return Self.failure(23) }
                 state.upload = Upload(size: size, hash: hash)
