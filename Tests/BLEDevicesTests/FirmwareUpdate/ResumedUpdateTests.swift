@@ -57,6 +57,23 @@ import Testing
         }
     }
 
+    @Test func `an image that was spoilt on its way is sent again, and never begun`() async throws {
+        let (device, image) = (UpdateDevice(), try UpdateDevice.firmware(5000))
+        try await device.run { bench in
+            let spoil = Fault.replace(.where { $0.first == 0x52 && $0.count > 100 }) { pdu in
+                pdu.dropLast() + [(pdu.last ?? 0) ^ 1]
+            }
+            bench.air.faults.add(spoil.times(1))
+            try await bench.peripheral.withQueue { queue in
+                let (queue, update) = (queue.connecting(), Self.update(image, .testAndConfirm))
+                let error = await bleError { try await queue.run(update) }
+                #expect(error?.cause.contains("another hash") == true)
+                try await queue.run(update)
+            }
+            #expect(device.mcumgr.runningImage == image.bytes && device.mcumgr.isConfirmed)
+        }
+    }
+
     @Test(arguments: ["prepare", "upload", "verify", "test", "reset", "restart", "confirm"])
     func `an update that ended in any phase is finished by the next one`(phase: String) async throws {
         let (device, image) = (UpdateDevice(), try UpdateDevice.firmware())

@@ -195,8 +195,9 @@ public final class MCUmgrFirmwareReceiver: Sendable {
             state.upload = upload
             guard upload.octets.count == upload.size else { return .map(["off": .integer(upload.octets.count)]) }
             state.upload = nil
-            state.other = Slot(octets: upload.octets, image: MCUbootImage(upload.octets))
             let isRight = upload.hash.isEmpty || SHA256.hash(upload.octets) == upload.hash
+            // No boot loader looks at the octets: one that was spoilt would be listed, and could be begun.
+            state.other = isRight ? Slot(octets: upload.octets, image: MCUbootImage(upload.octets)) : nil
             return .map(["off": .integer(upload.size), "match": .bool(isRight)])
         }
     }
