@@ -214,14 +214,17 @@ private struct MetricsWriter {
         }
     }
 
+    /// By scalars: a line end of two of them, or a quotation mark with an accent, is one character.
     private static func escaped(_ value: String) -> String {
-        value.reduce(into: "") { text, character in
-            switch character {
-            case "\\": text += "\\\\"
-            case "\"": text += "\\\""
-            case "\n": text += "\\n"
-            default: text.append(character)
+        var escaped = String.UnicodeScalarView()
+        for scalar in value.unicodeScalars {
+            switch scalar {
+            case "\\": escaped += #"\\"#.unicodeScalars
+            case "\"": escaped += #"\""#.unicodeScalars
+            case "\n": escaped += #"\n"#.unicodeScalars
+            default: escaped.append(scalar)
             }
         }
+        return String(escaped)
     }
 }

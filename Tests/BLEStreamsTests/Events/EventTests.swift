@@ -206,6 +206,17 @@ import Testing
         #expect(lines.contains("ble_session_failures_total 0"))
     }
 
+    @Test func `a name of an operation stays within its label, whatever characters it has`() {
+        let page = MetricsPage()
+        let name = "a\r\nb\"\u{301}c\\\u{301}d"
+        let time = ReceptionTime(sinceEpoch: .zero, source: .simulation)
+        page.handle(Central.Event(.operation(name, took: .zero, error: nil), at: time))
+        let label = "{operation=\"a\r\\nb\\\"\u{301}c\\\\\u{301}d\"} 1"
+        // By octets: as characters, the two scalars of a line end are no line end.
+        let lines = page.text.utf8.split(separator: UInt8(ascii: "\n")).map { Array($0) }
+        #expect(lines.contains(Array("ble_operation_seconds_count\(label)".utf8)))
+    }
+
     @Test func `a page stays bounded among thousands of peripherals`() {
         let page = MetricsPage()
         for number in 0..<5000 as Range<UInt64> {
