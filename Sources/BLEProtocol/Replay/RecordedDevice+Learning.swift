@@ -65,8 +65,11 @@ extension RecordedDevice {
     // MARK: - Answers
 
     private mutating func learn(_ error: ATTError, of request: [UInt8], _ written: UInt16?) {
-        if let written {
-            writes[written, default: []].append(error)
+        // A long write is refused as a whole, or already one of its parts.
+        let isPart = request.first == ATTOpcode.prepareWriteRequest.rawValue
+        if let refused = written ?? (isPart ? Self.handle(in: request) : nil) {
+            if error != .invalidHandle { know(refused) }
+            writes[refused, default: []].append(error)
         } else if request.first == ATTOpcode.readRequest.rawValue, let handle = Self.handle(in: request),
             error != .invalidHandle
         {

@@ -62,6 +62,24 @@ import Testing
         #expect(server.received([0x10, 1, 0, 0xFF, 0xFF, 0x00, 0x28], now: .zero) == [0x01, 0x10, 1, 0, 0x0A])
     }
 
+    /// As programs do that keep the services of a device.
+    @Test func `a write that was refused is refused, also to a handle that was not discovered`() throws {
+        var server = try server(after: [.sent(0, [0x12, 3, 0, 0xA1]), .received(1, [0x01, 0x12, 3, 0, 0x05])])
+        let answer = server.received([0x12, 3, 0, 0xA1], now: .zero)
+        #expect(answer == [0x01, 0x12, 3, 0, 0x05])
+    }
+
+    @Test func `a long write of which a part was refused is refused`() throws {
+        var server = try server(after: [
+            .sent(0, [0x0A, 3, 0]), .received(1, [0x0B, 0xA0]),
+            .sent(2, [0x16, 3, 0, 0, 0, 0xA1]), .received(3, [0x01, 0x16, 3, 0, 0x80]),
+            .sent(4, [0x18, 0]), .received(5, [0x19]),
+        ])
+        _ = server.received([0x16, 3, 0, 0, 0, 0xA1], now: .zero)
+        let answer = server.received([0x18, 1], now: .zero)
+        #expect(answer == [0x01, 0x18, 3, 0, 0x80])
+    }
+
     @Test func `a command that comes sooner after another one is answered after it`() throws {
         var server = try server(after: [
             .sent(0, [0x52, 3, 0, 0xA1]), .received(500, [0x1B, 3, 0, 0xB1]),
