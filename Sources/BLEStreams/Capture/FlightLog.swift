@@ -109,12 +109,16 @@ struct FlightLog {
         append(link, .pdu(keepsValues ? pdu : redacted, isSent: isSent), time)
     }
 
-    /// The radio had no room for the last recorded PDU of a link, which will be sent again.
+    /// The radio had no room for the PDU of a link that was recorded last as sent, and that will be sent again. Other
+    /// threads may have recorded something since.
     mutating func notTaken(on link: UInt16) {
-        guard let last = entries.last, last.link == link, case .pdu(_, isSent: true) = last.event else { return }
-        size -= Self.size(of: last.event)
-        entries.replaceLast(with: Entry(link: link, time: last.time, moment: last.moment, event: .nothing))
-        size += Self.size(of: .nothing)
+        let replaced = entries.replaceLast { entry in
+            guard entry.link == link, case .pdu(_, isSent: true) = entry.event else { return false }
+            return true
+        } by: { entry in
+            Entry(link: link, time: entry.time, moment: entry.moment, event: .nothing)
+        }
+        if let replaced { size += Self.size(of: .nothing) - Self.size(of: replaced.event) }
     }
 
     mutating func lost(_ count: Int, on link: UInt16, at time: ReceptionTime) { append(link, .lost(count), time) }

@@ -67,6 +67,17 @@ struct Ring<Element> {
         if !isEmpty { storage[wrapped(head + count - 1)] = element }
     }
 
+    /// Replaces the last element that meets a condition; returns the one that was there, `nil` if none meets it.
+    mutating func replaceLast(where isWanted: (Element) -> Bool, by change: (Element) -> Element) -> Element? {
+        for offset in (0..<count).reversed() {
+            let place = wrapped(head + offset)
+            guard let element = storage[place], isWanted(element) else { continue }
+            storage[place] = change(element)
+            return element
+        }
+        return nil
+    }
+
     @inlinable
     func wrapped(_ index: Int) -> Int { index >= storage.count ? index - storage.count : index }
 

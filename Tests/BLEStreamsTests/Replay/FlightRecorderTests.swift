@@ -108,6 +108,21 @@ import Testing
         #expect(records.drop { $0.opcode != .dataReceived }.map(\.drops) == [0, 12, 15, 15])
     }
 
+    @Test func `a PDU that the radio had no room for is in it once, whatever was recorded meanwhile`() throws {
+        var log = FlightLog(duration: .seconds(300), limit: 10_000, keepsValues: false)
+        let time = ReceptionTime(sinceEpoch: .zero, source: .simulation)
+        let opened = log.opened(BluetoothAddress(rawValue: 1, kind: .public), .central, at: time)
+        let link = try #require(opened)
+        for isTaken in [false, true] {
+            log.carried([0x0A, 3, 0], isSent: true, on: link, at: time)
+            log.carried([0x1B, 9, 0], isSent: false, on: link, at: time)
+            if !isTaken { log.notTaken(on: link) }
+        }
+        let adapter = AdapterInfo(name: "hci0", address: nil, state: .poweredOn)
+        let packets = try decoded(log.file(adapter: adapter, reason: "test", at: time)).compactMap(Packet.init)
+        #expect(packets.map { $0.pdu.first } == [0x1B, 0x0A, 0x1B])
+    }
+
     /// A folder that is gone afterwards.
     private func withFolder(_ body: (URL) async throws -> Void) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "flights-\(UUID())")
