@@ -47,6 +47,8 @@ public struct PlainRecordTransport: RecordTransport {
         try await context.write(request, to: control)
         // Whether what comes now follows the requested number without a hole.
         var isGapless = isAlone
+        // Of the records that are passed over.
+        var order = RecordOrder()
         while true {
             let (value, source) = try await context.value(timeout: patience)
             guard source == records else { continue }
@@ -66,7 +68,11 @@ public struct PlainRecordTransport: RecordTransport {
                 continue
             }
             isGapless = isGapless || number == first
-            if isGapless { try await take(DeviceRecord(number: Int(number), bytes: Array(reader.rest()))) }
+            if isGapless {
+                try await take(DeviceRecord(number: Int(number), bytes: Array(reader.rest())))
+            } else {
+                try order.take(Int(number), context)
+            }
         }
     }
 

@@ -33,6 +33,7 @@ public protocol RecordTransport: Sendable {
 /// A record is acknowledged once the closure has stored it. If the link is lost and the queue may reconnect, the flow
 /// continues after the last record stored; a repeated record is skipped. A flow that is run again, by
 /// ``CommandQueue/retrying(_:when:)`` or later, also continues after the last record that it has stored of that device.
+/// If the device only repeats its records, the flow fails with ``BLEError/Code/protocolViolation``.
 ///
 /// Synchronizations of one device take turns, in whichever queues they are run: each has exclusive use of the link.
 ///
@@ -83,7 +84,9 @@ public struct SynchronizationFlow: Command {
             var place = known ?? places[device] ?? Place(last: last, acknowledged: last)
             func note() { (known, places[device]) = (place, place) }
             context.begin("fetch")
+            var order = RecordOrder()
             try await transport.fetch(after: place.last, in: context) { record in
+                try order.take(record.number, context)
                 if let last = place.last, record.number <= last { return }
                 try await store(record)
                 place.last = record.number

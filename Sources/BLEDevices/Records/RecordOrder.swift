@@ -1,0 +1,34 @@
+import BLEProtocol
+import BLEStreams
+
+/// Whether the records of one report come further; a value without I/O.
+///
+/// A device may begin too early, and go through records again: each time, it goes back once. One that goes back again
+/// and again, without a later record, would never come to its end.
+struct RecordOrder {
+    /// How often in a row a device may go back.
+    private static let limit = 100
+
+    private var previous = Int.min
+    private var greatest: Int?
+    private var returns = 0
+
+    /// Takes the number of the next record; throws if the device only repeats its records.
+    mutating func take(_ number: Int, _ context: CommandContext) throws {
+        defer { previous = number }
+        guard let last = greatest, number <= last else {
+            (greatest, returns) = (number, 0)
+            return
+        }
+        if number <= previous { returns += 1 }
+        guard returns > Self.limit else { return }
+        throw BLEError(
+            .protocolViolation,
+            operation: "synchronization",
+            object: "of records of \(context.peripheral)",
+            cause: "the device repeats its records: it went back \(returns) times in a row, and sent none after number "
+                + "\(last)",
+            remedy: "Restart the device, then run the flow again: it continues after the last record stored."
+        )
+    }
+}

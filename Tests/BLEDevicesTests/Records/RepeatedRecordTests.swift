@@ -1,0 +1,96 @@
+import BLEDevices
+import BLESimulator
+import BLEStreams
+import Testing
+
+@testable import BLEStreamsTests
+
+/// Devices that send records again.
+@Suite(.timeLimit(.minutes(10))) struct RepeatedRecordTests {
+    /// A device that sends these records, whatever is requested.
+    private struct StubbornTransport: RecordTransport {
+        let numbers: [Int]
+        let requests: Recorder<Int?>
+
+        func fetch(
+            after last: Int?,
+            in context: CommandContext,
+            _ take: (DeviceRecord) async throws -> Void
+        ) async throws {
+            requests.add(last)
+            for number in numbers { try await take(DeviceRecord(number: number, bytes: [])) }
+        }
+
+        func acknowledge(upTo last: Int, in context: CommandContext) async throws {}
+    }
+
+    private func onQueue(_ body: @escaping @Sendable (Bench, CommandQueue) async throws -> Void) async throws {
+        try await Bench.run(description: RecordDevice.description) { bench in
+            try await bench.peripheral.withQueue { try await body(bench, $0.connecting()) }
+        }
+    }
+
+    @Test(arguments: [[2], [0, 1, 2], [2, 1, 0]])
+    func `a device that only repeats its records ends the flow, and what it has stored stays`(
+        repeated: [Int]
+    ) async throws {
+        try await onQueue { _, queue in
+            let (stored, requests) = (Recorder<Int>(), Recorder<Int?>())
+            let numbers = [0, 1, 2] + Array(repeating: repeated, count: 500).flatMap { $0 }
+            let transport = StubbornTransport(numbers: numbers, requests: requests)
+            let flow = SynchronizationFlow(over: transport, after: nil) { stored.add($0.number) }
+            for _ in 0..<2 {
+                let error = await bleError { try await queue.run(flow) }
+                #expect(error?.code == .protocolViolation && error?.cause.contains("none after number 2") == true)
+                #expect(error?.remedy.isEmpty == false)
+            }
+            #expect(stored.all == [0, 1, 2] && requests.all == [nil, 2])
+        }
+    }
+
+    @Test func `records that come again before each new one don't end the flow`() async throws {
+        try await onQueue { _, queue in
+            let stored = Recorder<Int>()
+            let numbers = (0..<150).flatMap { [0, $0, $0, max(0, $0 - 1), $0] }
+            let transport = StubbornTransport(numbers: numbers, requests: Recorder())
+            let flow = SynchronizationFlow(over: transport, after: nil) { stored.add($0.number) }
+            let count = try await queue.run(flow)
+            #expect(count == 150 && stored.all == Array(0..<150))
+        }
+    }
+
+    @Test func `a report of a former flow that only repeats its records ends the next flow`() async throws {
+        let requests = Recorder<Int>()
+        let live: @Sendable (PeripheralServer, Bench) async throws -> Void = { server, _ in
+            for try await write in server.writes(to: RecordDevice.control) {
+                write.accept()
+                guard write.value.first == 1 else { continue }
+                requests.add(requests.all.count)
+                let numbers = requests.all.count == 1 ? Array(0..<5) : Array(repeating: 3, count: 200)
+                for number in numbers {
+                    let record = UInt32(number).octets + RecordDevice.record(number)
+                    _ = try? await server.notify(record, of: RecordDevice.records, to: write.central)
+                }
+                if requests.all.count == 1 { continue }
+                _ = try? await server.notify(UInt32.max.octets, of: RecordDevice.records, to: write.central)
+            }
+        }
+        try await Bench.run(description: RecordDevice.description, serve: live) { bench in
+            try await bench.peripheral.withQueue { queue in
+                let queue = queue.connecting()
+                let stored = Recorder<Int>()
+                let transport = PlainRecordTransport(control: RecordDevice.control, records: RecordDevice.records)
+                let first = queue.enqueue(
+                    SynchronizationFlow(over: transport, after: nil) { stored.add($0.number) }
+                )
+                while stored.all.count < 5 { try await bench.time.sleep(for: .milliseconds(5)) }
+                first.cancel()
+                await #expect(throws: CancellationError.self) { try await first.value }
+                let flow = SynchronizationFlow(over: transport, after: 4) { stored.add($0.number) }
+                let error = await bleError { try await queue.run(flow) }
+                #expect(error?.code == .protocolViolation && error?.cause.contains("none after number 3") == true)
+                #expect(stored.all == Array(0..<5) && requests.all.count == 2)
+            }
+        }
+    }
+}
