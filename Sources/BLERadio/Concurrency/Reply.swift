@@ -42,6 +42,38 @@ package func reply<Success: Sendable>(
     }
 }
 
+/// Waits as `reply` does, with a limit that begins when the work does: it may have to wait for its turn first.
+///
+/// - Parameters:
+///   - limit: how long the work may take, and the error to throw then.
+///   - start: lines up for the work, and returns the closure that undoes it. It passes on when the work begins, once,
+///     and its result; both may happen before it has returned.
+package func reply<Success: Sendable>(
+    on timeline: any Timeline,
+    limitOnceBegun limit: (duration: Duration, error: @Sendable () -> any Error),
+    isolation actor: isolated (any Actor)? = #isolation,
+    start: (
+        _ begun: @escaping @Sendable () -> Void,
+        _ finish: @escaping @Sendable (Result<Success, any Error>) -> Void
+    ) -> @Sendable () -> Void
+) async throws -> Success {
+    let box = ReplyBox<Success, any Error>(unwanted: { _ in })
+    let begun: @Sendable () -> Void = {
+        box.limit(by: timeline.schedule(after: limit.duration) { box.abandon(.failure(limit.error())) })
+    }
+    return try await withTaskCancellationHandler {
+        // See above.
+        _ = actor
+        return try await withUnsafeThrowingContinuation { continuation in
+            if let early = box.begin(continuation) { return continuation.resume(with: early) }
+            let undo = start(begun, { result in box.finish(result) })
+            box.started(undo: undo)
+        }
+    } onCancel: {
+        box.abandon(.failure(CancellationError()))
+    }
+}
+
 /// Waits as `reply` does, but ignores the caller's cancellation: for clean-up.
 ///
 /// - Parameters:
@@ -111,6 +143,24 @@ final class ReplyBox<Success: Sendable, Failure: Error>: Sendable {
         guard isOver else { return }
         timer?.cancel()
         if isAbandoned { undo() }
+    }
+
+    /// The work is in line; its limit, if any, comes on its own.
+    func started(undo: @escaping @Sendable () -> Void) {
+        let isAbandoned = state.withLock { state in
+            if !state.isOver { state.undo = undo }
+            return state.abandoned != nil
+        }
+        if isAbandoned { undo() }
+    }
+
+    /// The work has begun, and has this limit.
+    func limit(by timer: RadioActivity) {
+        let isOver = state.withLock { state in
+            if !state.isOver { state.timer = timer }
+            return state.isOver
+        }
+        if isOver { timer.cancel() }
     }
 
     /// Hands over the result.

@@ -114,6 +114,7 @@ extension Bearer {
 
     func tell(_ notice: LinkMachine.Notice) {
         switch notice {
+        case .begun(let consumer): consumer.begun()
         case .registered(let consumer, let characteristic): consumer.registered(characteristic)
         case .moved(let consumer): consumer.moved()
         case .armed(let consumer): consumer.armed()

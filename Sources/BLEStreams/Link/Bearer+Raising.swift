@@ -28,7 +28,7 @@ extension Bearer {
         }
     }
 
-    private func caller(of id: LinkMachine.OperationID) -> (any OperationCaller)? {
+    func caller(of id: LinkMachine.OperationID) -> (any OperationCaller)? {
         state.withLock { $0.calls.first { $0.id == id }?.caller }
     }
 

@@ -4,6 +4,10 @@ import Synchronization
 
 /// The caller of an operation on a link, who is told how it ends.
 protocol OperationCaller: AnyObject, Sendable {
+    /// The link is free for the operation, which begins. Called at most once, without a lock, and only for
+    /// ``LinkMachine/Target/database``.
+    func begun()
+
     /// The operation has ended. Called once, without a lock, unless the operation is withdrawn first.
     func ended(_ result: Result<GATTSuccess, LinkFailure>)
 
@@ -15,6 +19,8 @@ protocol OperationCaller: AnyObject, Sendable {
 }
 
 extension OperationCaller {
+    func begun() {}
+
     var raisesAfterRefusal: Bool { true }
 }
 
@@ -175,16 +181,21 @@ extension Link {
 final class OperationCallback: OperationCaller {
     private let completion: @Sendable (Result<GATTSuccess, LinkFailure>) -> Void
     private let whoAnswers: @Sendable () -> PairingAnswers?
+    private let whenBegun: @Sendable () -> Void
 
     init(
         answers: @escaping @Sendable () -> PairingAnswers? = { nil },
+        begun: @escaping @Sendable () -> Void = {},
         completion: @escaping @Sendable (Result<GATTSuccess, LinkFailure>) -> Void
     ) {
         self.completion = completion
         whoAnswers = answers
+        whenBegun = begun
     }
 
     var answers: PairingAnswers? { whoAnswers() }
+
+    func begun() { whenBegun() }
 
     func ended(_ result: Result<GATTSuccess, LinkFailure>) { completion(result) }
 }

@@ -66,7 +66,7 @@ extension SessionDriver {
     private func discover(_ link: Link) async throws -> Bool {
         handle(.discoverServices)
         do {
-            let database = try await link.discover(timeout: plan.limits.discover)
+            let database = try await link.discover(within: plan.limits.discover)
             for service in plan.requiredServices where database.service(service) == nil {
                 handle(.notFound(.lacksService(service, link.peripheral)))
                 return false
@@ -240,8 +240,11 @@ extension SessionDriver {
             BLEError.timedOut("subscribe", object: object, after: limit, waitingFor: "the peer did not answer")
         }
         let unwanted = BLEError(.ended, operation: "subscribe", object: object, cause: "it is no longer needed")
-        try await reply(on: core.timeline, limit: (limit, timedOut)) {
-            (finish: @escaping @Sendable (Result<Void, any Error>) -> Void) in
+        try await reply(on: core.timeline, limitOnceBegun: (limit, timedOut)) {
+            (
+                begun: @escaping @Sendable () -> Void,
+                finish: @escaping @Sendable (Result<Void, any Error>) -> Void
+            ) in
             let consumer = ValueConsumer(
                 object: object,
                 deliver: { channels.deliver($0, of: subscription) },
@@ -251,6 +254,7 @@ extension SessionDriver {
                     // May happen long after the subscription. The end of the link is told elsewhere.
                     if let error, error.reason == nil { channels.ended(subscription, because: error) }
                 },
+                begun: begun,
                 moved: { channels.moved(subscription, because: .subscriptionMoved(object)) },
                 armed: {
                     channels.confirmed(subscription)

@@ -232,7 +232,7 @@ private struct LinkRun {
                 let name = ObjectIdentifier(consumer)
                 try require(consumers[name]?.isOver == false, "a consumer ended twice, or after it had left")
                 consumers[name]?.isOver = true
-            case .lost, .armed, .registered, .moved: break
+            case .begun, .lost, .armed, .registered, .moved: break
             }
         }
         for wait in rest.waits {

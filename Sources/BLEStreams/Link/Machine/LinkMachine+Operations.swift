@@ -66,8 +66,13 @@ extension LinkMachine {
         switch content {
         case .aside(let procedure): run(procedure, id, &output)
         case .handles(let procedure): secure(procedure, id, &output)
-        case .characteristic, .find, .subscribe, .switchOff: find(id, &output)
-        case .database: know(id, &output)
+        case .characteristic, .find, .switchOff: find(id, &output)
+        case .subscribe(let subscriber):
+            if let entry = subscriptions[subscriber] { output.tell(.begun(entry.consumer)) }
+            find(id, &output)
+        case .database:
+            output.add { $0.begun.append(id) }
+            know(id, &output)
         case .hold: run(SlotBarrier(), id, &output)
         case .unsubscribe(let subscriber, let handle):
             guard let index = index(of: id) else { return }

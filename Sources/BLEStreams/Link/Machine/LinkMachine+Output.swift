@@ -18,6 +18,8 @@ extension LinkMachine {
 
     /// The rarely used lanes, together, so that a step without them doesn't pay for each.
     struct Rest: Equatable {
+        /// Searches for all services that have got their turn in the lane.
+        var begun: [OperationID] = []
         /// What consumers are told besides their values, in order.
         var notices: [Notice] = []
         /// What the peer did to our own attributes.
@@ -52,6 +54,8 @@ extension LinkMachine {
     }
 
     enum Notice: Equatable {
+        /// The link is free for the subscription, which begins.
+        case begun(ValueConsumer)
         /// The subscription is queued: what begins now follows it on air. Repeated when the services have changed.
         case registered(ValueConsumer, Characteristic)
         /// The subscription is made anew elsewhere: values may be missing here.

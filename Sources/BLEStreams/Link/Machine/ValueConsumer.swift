@@ -15,6 +15,8 @@ final class ValueConsumer: Sendable {
     let lost: @Sendable (Int) -> Void
     /// Ends the consumer's stream; without an error when this side closed the link.
     let finish: @Sendable (BLEError?) -> Void
+    /// Called at most once, when the link is free for the subscription: until then, it waits for others.
+    let begun: @Sendable () -> Void
     /// Called when the subscription is queued, with the characteristic: what begins now follows it on air. Called again
     /// when the services have changed and the subscription is made anew.
     let registered: @Sendable (Characteristic) -> Void
@@ -31,6 +33,7 @@ final class ValueConsumer: Sendable {
         deliver: @escaping @Sendable ([CharacteristicValue]) -> Void,
         lost: @escaping @Sendable (Int) -> Void = { _ in },
         finish: @escaping @Sendable (BLEError?) -> Void,
+        begun: @escaping @Sendable () -> Void = {},
         registered: @escaping @Sendable (Characteristic) -> Void = { _ in },
         moved: @escaping @Sendable () -> Void = {},
         armed: @escaping @Sendable () -> Void = {},
@@ -40,6 +43,7 @@ final class ValueConsumer: Sendable {
         self.deliver = deliver
         self.lost = lost
         self.finish = finish
+        self.begun = begun
         self.registered = registered
         self.moved = moved
         self.armed = armed

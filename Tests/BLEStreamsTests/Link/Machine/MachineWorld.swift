@@ -91,7 +91,7 @@ struct MachineWorld {
             case .held(_, let id): drains.append(id)
             case .lost(let consumer, let count): stories[ObjectIdentifier(consumer)]?.lost += count
             case .ended(let consumer, let failure): stories[ObjectIdentifier(consumer)]?.ends.append(failure)
-            case .armed, .registered, .moved: break
+            case .begun, .armed, .registered, .moved: break
             }
         }
         for wait in rest.waits {
