@@ -69,7 +69,8 @@ public final class Link: Sendable {
             timeline: peripheral.core.timeline,
             database: .centralDefault,
             remembered: memory.recall(record),
-            tellsLater: !keptBonds.isEmpty,
+            // It tells nothing to an adapter without a bond, such as one that has taken the place of another.
+            tellsLater: keptBonds.contains { $0.adapter == radioLink.local },
             Bearer.Surroundings(
                 securityFailed: { [store = peripheral.core.store] error in store.warn(error) },
                 remember: { memory.take($0) },

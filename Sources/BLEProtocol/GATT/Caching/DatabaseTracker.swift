@@ -44,7 +44,7 @@ package struct DatabaseTracker: Sendable {
         case outOfSync
     }
 
-    /// Whether the peer reports a change that it made while there was no link: there is a bond with it.
+    /// Whether the peer reports a change that it made while there was no link: it has a bond with this side's adapter.
     let tellsLater: Bool
     var state = State.unknown
     var remembered: RememberedDatabase?
