@@ -20,11 +20,9 @@ public struct AdapterPrivacy: Hashable, Sendable {
     }
 }
 
-extension AdapterPrivacy: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension AdapterPrivacy: CustomStringConvertible, CustomReflectable {
     /// `private`, or `not private`.
     public var description: String { isOn ? "private" : "not private" }
-    /// As ``description``.
-    public var debugDescription: String { description }
     /// Whether the adapter uses private addresses, and whether the change may interrupt other uses.
     public var customMirror: Mirror { Mirror(self, children: ["isOn": isOn, "interrupts": interrupts]) }
 }

@@ -12,7 +12,7 @@ extension PairingQuestion {
     }
 }
 
-extension PairingQuestion.Answer: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension PairingQuestion.Answer: CustomStringConvertible, CustomReflectable {
     /// The answer without its number.
     public var description: String {
         switch self {
@@ -21,8 +21,6 @@ extension PairingQuestion.Answer: CustomStringConvertible, CustomDebugStringConv
         case .refuse(let failure): "no: \(failure)"
         }
     }
-    /// As ``description``.
-    public var debugDescription: String { description }
     /// Nothing.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }

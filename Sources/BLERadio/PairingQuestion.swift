@@ -12,7 +12,7 @@ public enum PairingQuestion: Hashable, Sendable {
     package var needsAnswer: Bool { if case .display = self { false } else { true } }
 }
 
-extension PairingQuestion: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension PairingQuestion: CustomStringConvertible, CustomReflectable {
     /// The question without its number.
     public var description: String {
         switch self {
@@ -21,8 +21,6 @@ extension PairingQuestion: CustomStringConvertible, CustomDebugStringConvertible
         case .display(_, let typed): "passkey to show, \(typed) digits typed"
         }
     }
-    /// As ``description``.
-    public var debugDescription: String { description }
     /// Nothing.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -96,7 +96,7 @@ struct BusMessage: Hashable, Sendable {
     }
 }
 
-extension BusMessage.Argument: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension BusMessage.Argument: CustomStringConvertible, CustomReflectable {
     /// Without numbers, which may be passkeys.
     var description: String {
         switch self {
@@ -107,8 +107,6 @@ extension BusMessage.Argument: CustomStringConvertible, CustomDebugStringConvert
         case .other(let type): "<type \(type)>"
         }
     }
-    /// As ``description``.
-    var debugDescription: String { description }
     /// As ``description``.
     var customMirror: Mirror { Mirror(reflecting: description) }
 }

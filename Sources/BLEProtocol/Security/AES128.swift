@@ -121,11 +121,9 @@ struct AES128: Sendable {
     ]
 }
 
-extension AES128: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension AES128: CustomStringConvertible, CustomReflectable {
     /// Without the key.
     var description: String { "AES-128" }
-    /// Without the key.
-    var debugDescription: String { description }
     /// Without the key.
     var customMirror: Mirror { Mirror(self, children: []) }
 }

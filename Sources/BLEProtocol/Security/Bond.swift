@@ -81,11 +81,9 @@ public struct Bond: Hashable, Sendable {
     }
 }
 
-extension Bond: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension Bond: CustomStringConvertible, CustomReflectable {
     /// The two addresses, and nothing of the keys.
     public var description: String { "bond of \(adapter) with \(peer)" }
-    /// As ``description``.
-    public var debugDescription: String { description }
     /// The two addresses, and nothing of the keys.
     public var customMirror: Mirror { Mirror(self, children: ["peer": peer, "adapter": adapter]) }
 }

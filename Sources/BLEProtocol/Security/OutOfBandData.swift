@@ -52,11 +52,9 @@ public struct OutOfBandData: Hashable, Sendable {
     }
 }
 
-extension OutOfBandData: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension OutOfBandData: CustomStringConvertible, CustomReflectable {
     /// The address, without the values.
     public var description: String { "out-of-band data" + (address.map { " of \($0)" } ?? "") }
-    /// As ``description``.
-    public var debugDescription: String { description }
     /// The address, without the values.
     public var customMirror: Mirror { Mirror(self, children: ["address": address as Any]) }
 }

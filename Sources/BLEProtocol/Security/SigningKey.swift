@@ -28,11 +28,9 @@ public struct SigningKey: Hashable, Sendable {
     }
 }
 
-extension SigningKey: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension SigningKey: CustomStringConvertible, CustomReflectable {
     /// Shows nothing of the key.
     public var description: String { "<key>" }
-    /// Shows nothing of the key.
-    public var debugDescription: String { description }
     /// Shows nothing of the key.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -25,8 +25,7 @@ package struct SecretKey: Hashable, Sendable {
     }
 }
 
-extension SecretKey: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension SecretKey: CustomStringConvertible, CustomReflectable {
     package var description: String { "<key>" }
-    package var debugDescription: String { "<key>" }
     package var customMirror: Mirror { Mirror(self, children: []) }
 }

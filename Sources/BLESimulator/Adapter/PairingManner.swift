@@ -32,7 +32,7 @@ public enum PairingManner: Hashable, Sendable {
     }
 }
 
-extension PairingManner: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension PairingManner: CustomStringConvertible, CustomReflectable {
     /// The manner, without the passkey.
     public var description: String {
         switch self {
@@ -42,8 +42,6 @@ extension PairingManner: CustomStringConvertible, CustomDebugStringConvertible, 
         case .comparesNumbers(let agrees): "compares numbers, and \(agrees ? "agrees" : "refuses")"
         }
     }
-    /// As ``description``.
-    public var debugDescription: String { description }
     /// Nothing.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }

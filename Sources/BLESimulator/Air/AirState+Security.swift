@@ -134,11 +134,9 @@ struct SimulatedKey: Hashable, Sendable {
     }
 }
 
-extension SimulatedKey: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension SimulatedKey: CustomStringConvertible, CustomReflectable {
     /// Shows nothing of the key.
     var description: String { "<key>" }
-    /// Shows nothing of the key.
-    var debugDescription: String { description }
     /// Shows nothing of the key.
     var customMirror: Mirror { Mirror(self, children: []) }
 }

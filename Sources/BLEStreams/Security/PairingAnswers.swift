@@ -97,11 +97,9 @@ public struct PairingAnswers: Sendable {
     }
 }
 
-extension PairingAnswers: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension PairingAnswers: CustomStringConvertible, CustomReflectable {
     /// The capability that this device claims.
     public var description: String { "\(capability)" }
-    /// As ``description``.
-    public var debugDescription: String { description }
     /// Nothing.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }

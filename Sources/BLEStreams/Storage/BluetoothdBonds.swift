@@ -143,11 +143,9 @@ struct BluetoothdBonds {
     }
 }
 
-extension BluetoothdBonds: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension BluetoothdBonds: CustomStringConvertible, CustomReflectable {
     /// Without the keys.
     var description: String { "\(keys.count) keys of bluetoothd's" }
-    /// Without the keys.
-    var debugDescription: String { description }
     /// Nothing.
     var customMirror: Mirror { Mirror(self, children: []) }
 }

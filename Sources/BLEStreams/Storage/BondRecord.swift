@@ -59,20 +59,16 @@ struct BondRecord: Codable, Equatable, Sendable {
     }
 }
 
-extension BondRecord: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension BondRecord: CustomStringConvertible, CustomReflectable {
     /// Without the keys.
     var description: String { "bond of \(adapter)" }
-    /// Without the keys.
-    var debugDescription: String { description }
     /// Without the keys.
     var customMirror: Mirror { Mirror(self, children: ["adapter": adapter]) }
 }
 
-extension BondRecord.Key: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension BondRecord.Key: CustomStringConvertible, CustomReflectable {
     /// Without the key.
     var description: String { "<key>" }
-    /// Without the key.
-    var debugDescription: String { description }
     /// Without the key.
     var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -36,7 +36,7 @@ import Testing
         let data = try #require(OutOfBandData(octets: Self.head + Self.values))
         var dumped = ""
         dump(data, to: &dumped)
-        #expect("\(data)" == "out-of-band data of C4:F2:17:1A:1D:BB" && "\(data)" == data.debugDescription)
+        #expect("\(data)" == "out-of-band data of C4:F2:17:1A:1D:BB" && "\(data)" == String(reflecting: data))
         #expect(!dumped.contains("confirmation") && !dumped.contains("160"))
     }
 
