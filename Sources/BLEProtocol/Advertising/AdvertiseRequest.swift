@@ -44,7 +44,7 @@ public struct AdvertiseRequest: Hashable, Sendable {
     }
 
     /// Declares received or prebuilt octets: their complete AD structures.
-    public init(
+    package init(
         data: AdvertisingData,
         scanResponse: AdvertisingData = AdvertisingData(bytes: []),
         isConnectable: Bool = true

@@ -79,7 +79,7 @@ public struct BLEError: Error, Sendable {
         package var origin = PartOrigin()
 
         /// Makes a part of a message.
-        public init(operation: String, object: String, octets: [UInt8]) {
+        package init(operation: String, object: String, octets: [UInt8]) {
             self.operation = operation
             self.object = object
             self.octets = octets

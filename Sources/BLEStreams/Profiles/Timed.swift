@@ -9,7 +9,7 @@ public struct Timed<Value: Sendable>: Sendable {
     public var time: ReceptionTime
 
     /// Makes a value with its time.
-    public init(_ value: Value, at time: ReceptionTime) {
+    package init(_ value: Value, at time: ReceptionTime) {
         self.value = value
         self.time = time
     }

@@ -18,7 +18,7 @@ public struct StreamCounters: Hashable, Sendable {
     public var waiting: Int { received - delivered - dropped }
 
     /// All zero.
-    public init() {}
+    @usableFromInline package init() {}
 
     /// Adds other counts, as if they were of the same stream.
     mutating func add(_ other: StreamCounters) {
