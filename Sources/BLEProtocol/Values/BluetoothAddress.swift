@@ -50,7 +50,7 @@ public struct BluetoothAddress: Hashable, Sendable {
     }
 
     /// The six octets in wire order, least significant first.
-    public var littleEndianOctets: [UInt8] {
+    package var littleEndianOctets: [UInt8] {
         (0..<6).map { UInt8(truncatingIfNeeded: rawValue >> (8 * UInt64($0))) }
     }
 

@@ -24,9 +24,6 @@ import Synchronization
 /// The file may be a named pipe that another program reads, such as `btmon -r PIPE` or `tshark -r PIPE`. If that
 /// program ends, the recording ends too, and the program that records goes on; ``close()`` reports it.
 public final class TrafficCapture: Sendable {
-    /// The path of the file.
-    public let path: String
-
     let file: CaptureFile
     private let adapters = Mutex<[CapturedAdapter]>([])
     /// The clock of the radio that it was last used for; `nil` before that, and after the end.
@@ -42,7 +39,6 @@ public final class TrafficCapture: Sendable {
 
     /// - Parameter patience: how long to wait for a pipe's reader.
     package init(file path: String, patience: Duration) throws {
-        self.path = path
         file = try CaptureFile(path, patience: patience)
         file.appendWhole(Self.header)
     }

@@ -19,9 +19,6 @@ public struct CommandContext: Sendable {
     /// Whether a link is up.
     public var isConnected: Bool { work.isConnected }
 
-    /// Whether the command may make and end the link, as in ``Peripheral/withQueue(_:)``.
-    public var canConnect: Bool { work.connection.makesLinks }
-
     /// The maximum number of octets in one write without response; 20 without a link. See
     /// ``Link/maximumWriteLength(for:)``.
     public var maximumWriteLength: Int { work.handle?.maximumWriteLength(for: .withoutResponse) ?? 20 }
@@ -71,7 +68,7 @@ extension CommandContext {
     ///
     /// - Throws: ``BLEError/Code/notSupported`` if the link is a session's or somebody else's.
     public func disconnect() async throws {
-        if canConnect { scope.unsubscribe() }
+        if work.connection.makesLinks { scope.unsubscribe() }
         try await work.disconnect()
     }
 }

@@ -35,9 +35,6 @@ import BLERadio
 /// should respond to cancellation. Printing or dumping the answers shows no passkey. Source: Core Specification, Vol 3,
 /// Part H, 2.3.2 and 2.3.5.1.
 public struct PairingAnswers: Sendable {
-    /// The default time limit of an answer: the Security Manager waits 30 s, which includes the way to the peer.
-    public static let usualLimit = Duration.seconds(28)
-
     private let passkey: (@Sendable () async -> UInt32?)?
     private let compares: (@Sendable (UInt32) async -> Bool)?
     private let displays: (@Sendable (UInt32, Int) async -> Void)?
@@ -53,14 +50,15 @@ public struct PairingAnswers: Sendable {
     ///   - displays: shows a passkey, 0 to 999,999, with six digits, and returns; the second argument counts the digits
     ///     typed on the other device. It is called again as they are typed, if the radio reports that; Linux doesn't.
     ///     Keep showing the passkey until the pairing ends.
-    ///   - limit: how long each answer may take; after that the pairing is refused.
+    ///   - limit: how long each answer may take; after that the pairing is refused. The Security Manager waits 30 s,
+    ///     which includes the way to the peer.
     ///   - outOfBand: the other device's out-of-band data, from NFC or a printed code. It authenticates the pairing
     ///     with that device, and no question is asked.
     public init(
         passkey: (@Sendable () async -> UInt32?)? = nil,
         compares: (@Sendable (_ number: UInt32) async -> Bool)? = nil,
         displays: (@Sendable (_ passkey: UInt32, _ typed: Int) async -> Void)? = nil,
-        limit: Duration = usualLimit,
+        limit: Duration = .seconds(28),
         outOfBand: OutOfBandData? = nil
     ) {
         self.passkey = passkey

@@ -74,7 +74,7 @@ public struct AttributePermissions: Hashable, Sendable {
     }
 
     /// Every client may read; none may write.
-    public static let readOnly = AttributePermissions(read: .open)
+    package static let readOnly = AttributePermissions(read: .open)
     /// Every client may write, none may read.
     package static let writeOnly = AttributePermissions(write: .open)
     /// Every client may read and write.

@@ -19,7 +19,7 @@ public struct LocalDescriptor: Hashable, Sendable {
     public init(
         _ uuid: BluetoothUUID,
         value: LocalCharacteristic.Value,
-        permissions: AttributePermissions = .readOnly,
+        permissions: AttributePermissions = AttributePermissions(read: .open),
         maximumLength: Int = 512
     ) {
         self.uuid = uuid
