@@ -15,15 +15,14 @@ extension OperatorCase {
             .passing { $0.compactMap { $0 } }
             .throwing { $0.compactMap { try refusing($0) } }
             .drawn("compactMap", "1-x-3|", code: ".compactMap { Int($0) }") { $0[0].compactMap { Int($0) } },
-        OperatorCase("flatMap(_:)")
+        OperatorCase("flatMap(merging:_:)")
             .passing("", .opening) { $0.flatMap { BLEStream([$0]) } }
             .throwing { $0.flatMap { BLEStream([try refusing($0)]) } }
             .drawn("flatMap", "a-b|", code: ".flatMap { BLEStream([$0, $0.uppercased()]) }") {
                 $0[0].flatMap { BLEStream([$0, $0.uppercased()]) }
-            },
-        OperatorCase("flatMap(merging:_:)")
-            .passing("", .opening) { $0.flatMap(merging: 3) { BLEStream([$0]) } }
-            .throwing { $0.flatMap(merging: 3) { BLEStream([try refusing($0)]) } }
+            }
+            .passing("merging", .opening) { $0.flatMap(merging: 3) { BLEStream([$0]) } }
+            .throwing("merging") { $0.flatMap(merging: 3) { BLEStream([try refusing($0)]) } }
             .drawn("flatMapMerging", "a-b|", "-1--2|", code: "a.flatMap(merging: 2) { x in b.map { x + $0 } }") {
                 let (names, numbers) = ($0[0], $0[1])
                 return names.flatMap(merging: 2) { x in numbers.map { x + $0 } }
