@@ -30,7 +30,7 @@ public enum SessionState: Sendable {
     }
 
     /// The states with a link.
-    public enum Connected: String, Hashable, Sendable, CaseIterable {
+    public enum Connected: Hashable, Sendable, CaseIterable {
         /// The link is up and its MTU negotiated; nothing is in progress.
         case idle
         /// The peripheral's services are being discovered.

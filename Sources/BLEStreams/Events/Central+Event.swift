@@ -31,8 +31,8 @@ extension Central {
             case adapter(AdapterTrouble)
         }
 
-        /// The importance of an event. Normal work causes no events at `info` and above.
-        public enum Level: Int, Hashable, Sendable, Comparable, CaseIterable {
+        /// The importance of an event, in ascending order. Normal work causes no events at `info` and above.
+        public enum Level: Hashable, Sendable, Comparable, CaseIterable {
             /// Single operations and batches of values.
             case trace
             /// Links, and states of sessions.
@@ -45,9 +45,6 @@ extension Central {
             case warning
             /// The library has given up.
             case error
-
-            /// Whether the left level is less important.
-            public static func < (left: Level, right: Level) -> Bool { left.rawValue < right.rawValue }
         }
 
         /// The kind of the event.
