@@ -61,7 +61,14 @@ extension LinuxRadio {
             guard let management else {
                 let operation = "make out-of-band data"
                 return sink.finish(
-                    .failure(.missingCapability(.networkAdministration, operation: operation, object: object))
+                    .failure(
+                        .missingCapability(
+                            .networkAdministration,
+                            operation: operation,
+                            object: object,
+                            on: adapter.kernel
+                        )
+                    )
                 )
             }
             let exchange = OutOfBandExchange(management: management, adapter: adapter, leftovers: leftovers)
@@ -168,7 +175,14 @@ extension LinuxRadio {
             let object = "from \(peer)"
             guard let management else {
                 return sink.finish(
-                    .failure(.missingCapability(.networkAdministration, operation: "unpair", object: object))
+                    .failure(
+                        .missingCapability(
+                            .networkAdministration,
+                            operation: "unpair",
+                            object: object,
+                            on: adapter.kernel
+                        )
+                    )
                 )
             }
             management.submit(ManagementUnpairDevice(ManagementAddress(peer), disconnects: true)) { [self] answer in

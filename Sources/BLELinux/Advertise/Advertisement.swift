@@ -46,7 +46,14 @@ final class Advertisement: Sendable {
             return finish(error)
         }
         guard let management else {
-            return finish(.missingCapability(.networkAdministration, operation: "advertise", object: adapter.name))
+            return finish(
+                .missingCapability(
+                    .networkAdministration,
+                    operation: "advertise",
+                    object: adapter.name,
+                    on: adapter.kernel
+                )
+            )
         }
         let removals = adapter.removals
         let observation = management.observe(

@@ -32,7 +32,7 @@ extension LinuxRadio {
         var known = handle.flatMap { monitor.conditions($0) } ?? LinkConditions()
         if known.interval == nil { known.whyIncomplete = whyUnheard(object) }
         guard let management else { return loop.enqueue { [known] in result(known) } }
-        management.submit(ManagementGetConnectionInformation(ManagementAddress(peer))) { [known] answer in
+        management.submit(ManagementGetConnectionInformation(ManagementAddress(peer))) { [known, adapter] answer in
             var conditions = known
             switch answer {
             case .success(let information):
@@ -41,7 +41,12 @@ extension LinuxRadio {
             case .failure(let failure) where failure.status == .permissionDenied:
                 conditions.whyIncomplete =
                     known.whyIncomplete
-                    ?? .missingCapability(.networkAdministration, operation: "conditions", object: object)
+                    ?? .missingCapability(
+                        .networkAdministration,
+                        operation: "conditions",
+                        object: object,
+                        on: adapter.kernel
+                    )
             case .failure:
                 break
             }
@@ -56,7 +61,8 @@ extension LinuxRadio {
     /// Why the controller's events about a link were not received.
     private func whyUnheard(_ object: String) -> BLEError {
         switch monitor.refusal {
-        case .notPermitted?: .missingCapability(.rawNetwork, operation: "conditions", object: object)
+        case .notPermitted?:
+            .missingCapability(.rawNetwork, operation: "conditions", object: object, on: adapter.kernel)
         case let error?: .system(error, call: "opening a raw HCI socket", operation: "conditions", object: object)
         case nil:
             BLEError(

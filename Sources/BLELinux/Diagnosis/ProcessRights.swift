@@ -14,21 +14,35 @@ struct ProcessRights: Hashable, Sendable {
     var effective: UInt64?
     /// Whether they apply only to a part of the system that excludes Bluetooth.
     var isInUserNamespace: Bool
+    /// Whether no program that it starts gets more rights than it has: the capabilities of files have no effect.
+    ///
+    /// Source: kernel, `Documentation/userspace-api/no_new_privs.rst`.
+    var gainsNone: Bool
     var surroundings: Surroundings
     var program: ProgramPath
 
+    /// Those of this process, as they were when they were first asked for: where it runs doesn't change.
+    private static let ofThisProcess = ProcessRights(of: .ofThisMachine)
+
+    /// How to give this program a capability where it runs.
+    static func remedy(for capability: Capability, on kernel: Kernel) -> String {
+        let rights = kernel.substitute == nil ? ofThisProcess : ProcessRights(of: kernel)
+        return rights.remedy(for: capability)
+    }
+
     init(of kernel: Kernel) {
-        effective = wholeFile("/proc/self/status", of: kernel).flatMap { Self.effective(in: $0) }
+        let status = wholeFile("/proc/self/status", of: kernel) ?? ""
+        effective = Self.field("CapEff:", in: status).flatMap { UInt64($0, radix: 16) }
+        gainsNone = Self.field("NoNewPrivs:", in: status) == "1"
         let map = textFile("/proc/self/uid_map", of: kernel)?.split(separator: " ") ?? []
         isInUserNamespace = !map.isEmpty && map != ["0", "0", "4294967295"]
         program = ProgramPath(of: kernel)
         surroundings = Self.surroundings(on: kernel)
     }
 
-    private static func effective(in status: String) -> UInt64? {
-        let name = "CapEff:"
+    private static func field(_ name: String, in status: String) -> Substring? {
         let line = status.split(separator: "\n").first { $0.hasPrefix(name) }
-        return line.flatMap { UInt64($0.dropFirst(name.count).drop(while: \.isWhitespace), radix: 16) }
+        return line.map { $0.dropFirst(name.count).drop(while: \.isWhitespace) }
     }
 
     private static func surroundings(on kernel: Kernel) -> Surroundings {
@@ -37,9 +51,10 @@ struct ProcessRights: Hashable, Sendable {
         if let space = destination(ofLink: "/proc/self/ns/pid", of: kernel), space != Bluetoothd.machinesProcesses {
             return .container
         }
-        // A user's session is a scope, even if sshd or a terminal has begun it.
+        // A user's session is a scope, even if sshd or a terminal has begun it; a user's own service can't be given a
+        // capability by its unit. A unit of the system may be in a slice of its own.
         let group = textFile("/proc/self/cgroup", of: kernel)?.split(separator: "/") ?? []
-        guard group.contains("system.slice"), let unit = group.last, unit.hasSuffix(".service") else { return .shell }
+        guard !group.contains("user.slice"), let unit = group.last, unit.hasSuffix(".service") else { return .shell }
         return .service(String(unit))
     }
 
@@ -55,14 +70,20 @@ struct ProcessRights: Hashable, Sendable {
         switch surroundings {
         case .shell:
             if isInUserNamespace { return "Run it outside the user namespace (unshare, bwrap, rootless podman)." }
-            return "Run \"sudo setcap '\(name)+ep' \(program.word)\" after each build, or run it as root."
+            let start =
+                gainsNone
+                ? "Start it without no_new_privs (NoNewPrivileges= of a user's unit, setpriv, bwrap), and run" : "Run"
+            return "\(start) \"sudo setcap '\(name)+ep' \(program.word)\" after each build, or run it as root."
         case .service(let unit):
             return "Run \"sudo systemctl edit \(unit)\", add \"AmbientCapabilities=\(name.uppercased())\" below "
                 + "[Service] (and to CapabilityBoundingSet=, if it is set), then \"sudo systemctl restart \(unit)\"."
         case .container:
             let option = "--cap-add=\(name.uppercased().dropFirst(4))"
-            return "Start the container with \(option), by a Docker or podman that runs as root; in it, run the "
-                + "program as root, or give it the capability in the image: \"setcap '\(name)+ep' \(program.word)\"."
+            let start =
+                "Start the container with \(option), by a Docker or podman that runs as root; in it, run the "
+                + "program as root"
+            if gainsNone { return "\(start)." }
+            return "\(start), or give it the capability in the image: \"setcap '\(name)+ep' \(program.word)\"."
         }
     }
 }

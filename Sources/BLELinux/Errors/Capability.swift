@@ -9,15 +9,19 @@ enum Capability: String {
 }
 
 extension BLEError {
-    /// The kernel requires a capability that this program lacks.
-    static func missingCapability(_ capability: Capability, operation: String, object: String) -> BLEError {
-        let program = ProgramPath().word
-        return BLEError(
+    /// The kernel requires a capability that this program lacks; the remedy is that of the place where it runs.
+    static func missingCapability(
+        _ capability: Capability,
+        operation: String,
+        object: String,
+        on kernel: Kernel = .ofThisMachine
+    ) -> BLEError {
+        BLEError(
             .permissionDenied,
             operation: operation,
             object: object,
             cause: "it requires the capability \(capability.rawValue.uppercased()), which this program lacks",
-            remedy: "Grant it with \"sudo setcap '\(capability.rawValue)+ep' \(program)\", or run the program as root."
+            remedy: ProcessRights.remedy(for: capability, on: kernel)
         )
     }
 }

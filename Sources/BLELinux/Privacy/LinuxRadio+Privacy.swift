@@ -12,7 +12,14 @@ extension LinuxRadio {
             }
             guard let management else {
                 return sink.finish(
-                    .failure(.missingCapability(.networkAdministration, operation: operation, object: name))
+                    .failure(
+                        .missingCapability(
+                            .networkAdministration,
+                            operation: operation,
+                            object: name,
+                            on: adapter.kernel
+                        )
+                    )
                 )
             }
             management.submit(ManagementReadInformation()) { [adapter] answer in
@@ -51,7 +58,14 @@ extension LinuxRadio {
             guard let management else {
                 let object = adapter.name
                 return sink.finish(
-                    .failure(.missingCapability(.networkAdministration, operation: "set privacy", object: object))
+                    .failure(
+                        .missingCapability(
+                            .networkAdministration,
+                            operation: "set privacy",
+                            object: object,
+                            on: adapter.kernel
+                        )
+                    )
                 )
             }
             let begin: @Sendable (Bluetoothd.Presence) -> Void = { [self] presence in

@@ -38,7 +38,14 @@ extension LinuxRadio {
             guard let management else {
                 let object = adapter.name
                 return sink.finish(
-                    .failure(.missingCapability(.networkAdministration, operation: operation, object: object))
+                    .failure(
+                        .missingCapability(
+                            .networkAdministration,
+                            operation: operation,
+                            object: object,
+                            on: adapter.kernel
+                        )
+                    )
                 )
             }
             let told = EventSink<Result<Void, BLEError>> { [watch] outcome in
@@ -60,7 +67,12 @@ extension LinuxRadio {
             guard let management else {
                 return result(
                     .failure(
-                        .missingCapability(.networkAdministration, operation: "switch off", object: adapter.name)
+                        .missingCapability(
+                            .networkAdministration,
+                            operation: "switch off",
+                            object: adapter.name,
+                            on: adapter.kernel
+                        )
                     )
                 )
             }

@@ -142,7 +142,12 @@ final class LinuxScan: Sendable {
     }
 
     private var missingCapability: BLEError {
-        .missingCapability(.networkAdministration, operation: "scan", object: radio.adapter.name)
+        .missingCapability(
+            .networkAdministration,
+            operation: "scan",
+            object: radio.adapter.name,
+            on: radio.adapter.kernel
+        )
     }
 
     private func go(_ way: any ScanWay) {

@@ -4,12 +4,52 @@ import Testing
 @testable import BLELinux
 
 @Suite struct ManagementFailureTests {
-    @Test func `a missing permission names the capability and the command that grants it`() {
-        let error = BLEError.missingCapability(.networkAdministration, operation: "scan", object: "hci0")
+    /// The error of a program that the kernel refuses, with the lines of its status and its control group.
+    private func error(_ status: String, in group: String, _ marks: [String] = []) throws -> BLEError {
+        let kernel = FakeKernel { state in
+            state.links["/proc/self/exe"] = "/opt/gateway"
+            state.files["/proc/self/status"] = Array("Name:\tgateway\n\(status)\n".utf8)
+            state.files["/proc/self/cgroup"] = Array("\(group)\n".utf8)
+            for mark in marks { state.files[mark] = [] }
+        }
+        let adapter = try LinuxAdapter(kernel.name(kernel.central), of: kernel.kernel)
+        let failure = ManagementFailure.status(.permissionDenied, .startDiscovery)
+        return failure.error(operation: "scan", object: "hci0", adapter: adapter)
+    }
+
+    private static let session = "0::/user.slice/user-1000.slice/session-3.scope"
+
+    @Test func `a missing permission names the capability and the command that grants it`() throws {
+        let error = try error("NoNewPrivs:\t0", in: Self.session)
         #expect(error.code == .permissionDenied)
         #expect(error.cause.contains("CAP_NET_ADMIN"))
-        let program = destination(ofLink: "/proc/self/exe") ?? "?"
-        #expect(error.remedy.contains("sudo setcap 'cap_net_admin+ep' \(program)"))
+        #expect(error.remedy.contains("sudo setcap 'cap_net_admin+ep' /opt/gateway"))
+        #expect(!error.remedy.contains("no_new_privs"))
+    }
+
+    @Test(arguments: ["system.slice", "radio.slice"])
+    func `a service gets a missing permission by its unit, in any slice`(_ slice: String) throws {
+        let error = try error("NoNewPrivs:\t1", in: "0::/\(slice)/gateway.service")
+        #expect(error.remedy.contains("systemctl edit gateway.service"))
+        #expect(error.remedy.contains("AmbientCapabilities=CAP_NET_ADMIN"))
+        #expect(!error.remedy.contains("setcap"))
+    }
+
+    @Test func `a container gets a missing permission from what starts it`() throws {
+        let error = try error("NoNewPrivs:\t0", in: "0::/", ["/.dockerenv"])
+        #expect(error.remedy.contains("--cap-add=NET_ADMIN") && error.remedy.contains("setcap"))
+        // There, a capability of the file has no effect.
+        let strict = try self.error("NoNewPrivs:\t1", in: "0::/", ["/.dockerenv"])
+        #expect(strict.remedy.contains("--cap-add=NET_ADMIN") && !strict.remedy.contains("setcap"))
+    }
+
+    @Test func `where a program can gain no privileges the remedy says so first`() throws {
+        let unit = "0::/user.slice/user-1000.slice/user@1000.service/app.slice/gateway.service"
+        for group in [Self.session, unit] {
+            let error = try error("NoNewPrivs:\t1", in: group)
+            #expect(error.remedy.hasPrefix("Start it without no_new_privs"), "\(error.remedy)")
+            #expect(error.remedy.contains("setcap"))
+        }
     }
 
     @Test func `an answer is what the command's type says`() throws {
