@@ -55,6 +55,33 @@ import Testing
         #expect(finding.kind == kind && finding.severity == .obstacle && finding.remedy.contains(remedy))
     }
 
+    @Test(arguments: [
+        ("0::/system.slice/gateway.service", [], "systemctl edit gateway.service"),
+        ("0::/", ["/.dockerenv"], "--network=host"), ("0::/user.slice/session-3.scope", [], "unshare --net"),
+    ])
+    func `sockets that are kept from the program are not said to be missing in the kernel`(
+        _ group: String,
+        _ marks: [String],
+        _ remedy: String
+    ) async throws {
+        kernel.with { state in
+            state.fault = SystemFault(call: .socket, number: 1, effect: .keepsFailing(EAFNOSUPPORT))
+            state.files["/proc/self/cgroup"] = Array("\(group)\n".utf8)
+            state.links["/sys/class/bluetooth/hci0"] = "../../devices/hci0"
+            state.links["/sys/class/bluetooth/hci0:64"] = "../../devices/hci0/hci0:64"
+            for mark in marks { state.files[mark] = [] }
+        }
+        let finding = try only(try await examine(nil))
+        let failure = #expect(throws: BLEError.self) {
+            _ = try LinuxRadio(adapter: nil, on: kernel.kernel, timeline: StepTimeline())
+        }
+        #expect(finding.kind == .noBluetooth && failure?.code == .unsupportedSystem)
+        for (cause, text) in [(finding.cause, finding.remedy), (failure?.cause ?? "", failure?.remedy ?? "")] {
+            #expect(cause.contains("has the adapter hci0, but") && cause.contains("errno \(EAFNOSUPPORT)"))
+            #expect(!cause.contains("no Bluetooth") && text.contains(remedy) && !text.contains("modprobe"))
+        }
+    }
+
     @Test(arguments: [(ENOMEM, Diagnosis.Kind.noBluetooth, "Free some memory"), (EPERM, .socketsRefused, "container")])
     func `adapters that the kernel doesn't list are not said to be missing`(
         _ error: Int32,

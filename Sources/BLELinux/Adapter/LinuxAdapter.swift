@@ -63,7 +63,12 @@ final class LinuxAdapter: Sendable {
             socket = SharedDescriptor(try FileDescriptor.hciSocket(of: kernel))
         } catch {
             guard mayBeMissing, AdapterInfo.State(adapterRefusedBy: error) == .unauthorized else {
-                throw .noBluetooth(error, operation: "open", object: object)
+                throw .noBluetooth(
+                    error,
+                    operation: "open",
+                    object: object,
+                    hidden: HiddenBluetooth(error, on: kernel)
+                )
             }
             refusal = error
         }
@@ -73,7 +78,7 @@ final class LinuxAdapter: Sendable {
             if try latest() != nil || name != nil || mayBeMissing { return }
         } catch {
             if name != nil || mayBeMissing { return }
-            throw .noBluetooth(error, call: "listing adapters", operation: "open", object: object)
+            throw .noBluetooth(error, call: "listing adapters", operation: "open", object: object, hidden: nil)
         }
         throw .noAdapter(operation: "open", object: object)
     }
@@ -86,7 +91,12 @@ final class LinuxAdapter: Sendable {
             let socket = SharedDescriptor(try FileDescriptor.hciSocket(of: kernel))
             self.init(at: address, socket: socket, table: KernelAdapterTable(socket), of: kernel)
         } catch {
-            throw .noBluetooth(error, operation: "open", object: "\(address)")
+            throw .noBluetooth(
+                error,
+                operation: "open",
+                object: "\(address)",
+                hidden: HiddenBluetooth(error, on: kernel)
+            )
         }
     }
 
@@ -315,7 +325,7 @@ final class LinuxAdapter: Sendable {
         case .poweredOff, .poweredOn:
             return .adapterPoweredOff(name, operation: operation, object: object)
         case .unauthorized:
-            return .noBluetooth(refusal ?? .notPermitted, operation: operation, object: object)
+            return .noBluetooth(refusal ?? .notPermitted, operation: operation, object: object, hidden: nil)
         case .unsupported:
             return .adapterLacksLowEnergy(name, operation: operation, object: object)
         case .unknown, .resetting:

@@ -31,7 +31,8 @@ struct ConnectFailure {
                 remedy: "Use an adapter with Bluetooth 4.0 or later."
             )
         case .addressFamilyNotSupported, .protocolNotSupported, .accessDenied, .notPermitted:
-            return .noBluetooth(error, operation: "connect", object: object)
+            let hidden = HiddenBluetooth(error, on: adapter.kernel)
+            return .noBluetooth(error, operation: "connect", object: object, hidden: hidden)
         default:
             failure = .system(error, call: "connect", operation: "connect", object: object)
         }

@@ -31,8 +31,9 @@ package final class Examination: Sendable {
             try readAdapters(through: try FileDescriptor.hciSocket(of: kernel))
             loop = try EventLoop(name: "ble-doctor", on: kernel)
         } catch {
+            let hidden = HiddenBluetooth(error, on: kernel)
             let isKnown = facts.withLock { facts in
-                if facts.adapters.isEmpty, facts.others.isEmpty { facts.refusal = error }
+                if facts.adapters.isEmpty, facts.others.isEmpty { (facts.refusal, facts.hidden) = (error, hidden) }
                 return facts.diagnosis
             }
             return result(isKnown)

@@ -28,6 +28,8 @@ struct MachineFacts: Sendable {
     var rights: ProcessRights
     /// Why there is no Bluetooth socket.
     var refusal: SystemError?
+    /// The Bluetooth that this program gets no socket of.
+    var hidden: HiddenBluetooth?
     /// The adapter that was asked for; `nil` for all.
     var wanted: String?
     /// The adapters that are present and asked for.
@@ -52,7 +54,7 @@ extension MachineFacts {
     private var ofTheMachine: [Diagnosis.Finding] {
         var findings: [Diagnosis.Finding] = []
         if let refusal {
-            let error = BLEError.noBluetooth(refusal, operation: "diagnose", object: "")
+            let error = BLEError.noBluetooth(refusal, operation: "diagnose", object: "", hidden: hidden)
             let kind: Diagnosis.Kind = error.code == .permissionDenied ? .socketsRefused : .noBluetooth
             findings.append(Diagnosis.Finding(kind, .obstacle, error))
         } else if adapters.isEmpty {

@@ -5,11 +5,14 @@ internal import Glibc
 /// Obstacles to using an adapter at all.
 extension BLEError {
     /// The kernel gave no Bluetooth socket, or lists no adapters on it.
+    ///
+    /// - Parameter hidden: that the kernel has Bluetooth all the same, if it shows that.
     static func noBluetooth(
         _ error: SystemError,
         call: String = "socket",
         operation: String,
-        object: String
+        object: String,
+        hidden: HiddenBluetooth?
     ) -> BLEError {
         var failure: BLEError
         switch error {
@@ -18,9 +21,9 @@ extension BLEError {
                 .unsupportedSystem,
                 operation: operation,
                 object: object,
-                cause: "this system has no Bluetooth: \(error)",
-                remedy:
-                    "Load the kernel's module with \"sudo modprobe bluetooth\"; a container needs the host's network "
+                cause: "\(hidden?.cause ?? "this system has no Bluetooth"): \(error)",
+                remedy: hidden?.remedy
+                    ?? "Load the kernel's module with \"sudo modprobe bluetooth\"; a container needs the host's network "
                     + "(docker run --network=host), a service AF_BLUETOOTH in RestrictAddressFamilies."
             )
         case .accessDenied, .notPermitted:

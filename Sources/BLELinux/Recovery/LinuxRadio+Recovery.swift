@@ -14,7 +14,12 @@ extension LinuxRadio {
                 AdapterInfo($0, name: "hci\($0.number)", on: kernel)
             }
         } catch {
-            throw .noBluetooth(error, operation: "list adapters", object: "of this machine")
+            throw .noBluetooth(
+                error,
+                operation: "list adapters",
+                object: "of this machine",
+                hidden: HiddenBluetooth(error, on: kernel)
+            )
         }
     }
 
