@@ -53,6 +53,9 @@ import Testing
             #expect(imported.status == 0 && imported.complaint.contains("there are no bonds to import"))
             let missing = try await CommandRun.run("bonds", "import", folder.appending(path: "none.json").path())
             #expect(missing.status == 1 && missing.complaint.hasSuffix("directory. Check that the path is correct."))
+            let none = try await CommandRun.run("bonds", "import", folder.path())
+            #expect(none.status == 1 && none.complaint.contains("it is a folder"), "\(none.complaint)")
+            #expect(none.complaint.contains("--bluetoothd --folder") && !none.complaint.contains("Bond."))
         }
     }
 

@@ -60,6 +60,10 @@ extension BLEError {
             ("or use the simulated radio", "or try `--simulated`"),
             ("pass replacing: true to Central.adopt(_:replacing:)", "pass --replace"),
             ("Bond.export(_:to:)", "`ble bonds export`"),
+            (
+                "read a folder of bluetoothd with Bond.importedFromBluetoothd(in:)",
+                "a folder of bluetoothd with --bluetoothd --folder"
+            ),
             ("Pass the folder with its bonds", "Pass the folder with its bonds: --folder"),
             (
                 "Connect again; BLEStream.retry(_:when:) and sessions do so automatically",

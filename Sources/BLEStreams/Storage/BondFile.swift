@@ -81,9 +81,12 @@ extension Bond {
 }
 
 extension BLEError {
-    static func noBondFile(_ path: String, remedy: String) -> BLEError {
-        let cause = "it contains no readable bonds"
-        return BLEError(.malformedValue, operation: "import from", object: path, cause: cause, remedy: remedy)
+    static func noBondFile(
+        _ path: String,
+        cause: String = "it contains no readable bonds",
+        remedy: String
+    ) -> BLEError {
+        BLEError(.malformedValue, operation: "import from", object: path, cause: cause, remedy: remedy)
     }
 }
 
@@ -123,9 +126,8 @@ enum SecretFile {
         defer { close(file) }
         var status = stat()
         guard fstat(file, &status) == 0 else { throw .store("import from", path, errno: errno) }
-        guard status.st_mode & S_IFMT == S_IFREG, status.st_size <= most else {
-            throw .noBondFile(path, remedy: "Pass a file of bonds.")
-        }
+        guard status.st_mode & S_IFMT == S_IFREG else { throw noFile(path, status.st_mode & S_IFMT == S_IFDIR) }
+        guard status.st_size <= most else { throw tooLong(path) }
         let isOwn = status.st_uid == geteuid() || status.st_uid == 0
         guard isOwn, status.st_mode & (S_IWGRP | S_IWOTH) == 0 else {
             throw .store(
@@ -148,6 +150,20 @@ enum SecretFile {
                 throw .store("import from", path, errno: errno)
             }
         }
-        throw .noBondFile(path, remedy: "Pass a file of bonds.")
+        throw tooLong(path)
+    }
+
+    private static func noFile(_ path: String, _ isFolder: Bool) -> BLEError {
+        .noBondFile(
+            path,
+            cause: isFolder ? "it is a folder" : "it is not a regular file",
+            remedy: isFolder
+                ? "Pass a file of bonds, or read a folder of bluetoothd with Bond.importedFromBluetoothd(in:)."
+                : "Pass a file of bonds."
+        )
+    }
+
+    private static func tooLong(_ path: String) -> BLEError {
+        .noBondFile(path, cause: "it has more than \(most) octets", remedy: "Pass a file of bonds.")
     }
 }

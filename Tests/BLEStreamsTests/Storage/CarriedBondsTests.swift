@@ -75,6 +75,18 @@ import Testing
         }
     }
 
+    @Test func `what is no file of bonds at all says what it is`() async throws {
+        try await withFile { path in
+            for (other, cause) in [("/", "it is a folder"), ("/dev/zero", "it is not a regular file")] {
+                let error = #expect(throws: BLEError.self) { try Bond.imported(from: other) }
+                #expect(error?.code == .malformedValue && error?.cause == cause && error?.remedy.isEmpty == false)
+            }
+            try Data(count: 4 << 20 | 1).write(to: URL(filePath: path))
+            let error = #expect(throws: BLEError.self) { try Bond.imported(from: path) }
+            #expect(error?.code == .malformedValue && error?.cause == "it has more than 4194304 octets")
+        }
+    }
+
     @Test func `a bond with other keys is replaced only where that is said`() async throws {
         let store = PeerStore.inMemory()
         try await VirtualTime.run { time in
