@@ -109,6 +109,20 @@ import Testing
         }
     }
 
+    @Test func `of a file that is too long to be read whole, no other length is told`() async throws {
+        try await withFolder { folder in
+            let file = folder.appending(path: "value")
+            try Data(count: 1 << 20 | 1).write(to: file)
+            let run = try await CommandRun.run("write", Demo.values, Demo.long, "@\(file.path)")
+            #expect(run.status == 1 && run.complaint.contains("read \(file.path): overflow"), "\(run.complaint)")
+            #expect(run.complaint.contains("more than 1048576 octets") && run.complaint.contains("512"))
+            // As long as is read, its length is true.
+            try Data(count: 1 << 20).write(to: file)
+            let whole = try await CommandRun.run("write", Demo.values, Demo.long, "@\(file.path)")
+            #expect(whole.status == 1 && !whole.complaint.contains("more than 1048576"), "\(whole.complaint)")
+        }
+    }
+
     @Test func `@- is standard input, up to its end`() async throws {
         try await withFolder { folder in
             let simulation = ["--simulation", folder.path]

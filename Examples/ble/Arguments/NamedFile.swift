@@ -17,8 +17,16 @@ enum NamedFile: Sendable {
         self = .standardInput
     }
 
+    /// Reads it whole; it must not be longer than ``largestFile``.
+    func read() throws -> [UInt8] {
+        switch self {
+        case .path(let path): try readFile(path)
+        case .standardInput: try checkedWhole(try StandardInput.read(atMost: largestFile + 1), "standard input")
+        }
+    }
+
     /// Reads this many octets, or all if there are fewer. A pipe is waited for until a signal interrupts the command.
-    func read(atMost limit: Int = largestFile) throws -> [UInt8] {
+    func read(atMost limit: Int) throws -> [UInt8] {
         switch self {
         case .path(let path): try readBeginning(path, limit)
         case .standardInput: try StandardInput.read(atMost: limit)

@@ -5,7 +5,21 @@ import Glibc
 let largestFile = 1 << 20
 
 /// Reads a whole file, which may be a pipe.
-func readFile(_ path: String) throws -> [UInt8] { try readBeginning(path, largestFile) }
+func readFile(_ path: String) throws -> [UInt8] { try checkedWhole(try readBeginning(path, largestFile + 1), path) }
+
+/// Refuses what is longer than ``largestFile``: without its rest it would be taken for something shorter.
+///
+/// - Parameter octets: one more than allowed, if there are so many.
+func checkedWhole(_ octets: [UInt8], _ name: String) throws -> [UInt8] {
+    guard octets.count > largestFile else { return octets }
+    throw BLEError(
+        .overflow,
+        operation: "read",
+        object: name,
+        cause: "it has more than \(largestFile) octets",
+        remedy: "Check that it is the right one; the value of a characteristic has at most 512 octets."
+    )
+}
 
 /// Reads this many octets of a file, or all if there are fewer. A pipe is waited for until a signal interrupts the
 /// command.
