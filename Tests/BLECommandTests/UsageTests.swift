@@ -92,6 +92,8 @@ import Testing
             (["verify", Demo.values, "--database", ""], "--database needs the name"),
             (["write", Demo.values, Demo.short, "@"], "@FILE"),
             (["pair", Demo.values, "--oob", "@"], "@FILE"),
+            (["pair", Demo.values, "--oob", "@/no/such/file"], "can't be read: No such file or directory"),
+            (["proxy", "--key", "@/no/such/file"], "can't be read: No such file or directory"),
             (["advertise", "--bthome", "temperature=@-"], "standard input"),
             (["verify", Demo.values, "--passkey", "123456"], "--passkey is for --secure"),
             (["verify", Demo.values, "--just-works"], "--just-works is for --secure"),

@@ -1,3 +1,5 @@
+import BLEStreams
+
 /// The file that a parameter names behind `@`; with `@-`, the standard input.
 enum NamedFile: Sendable {
     case path(String)
@@ -31,5 +33,12 @@ enum NamedFile: Sendable {
         case .path(let path): try readBeginning(path, limit)
         case .standardInput: try StandardInput.read(atMost: limit)
         }
+    }
+}
+
+extension UsageError {
+    /// The file of an option could not be read.
+    static func unreadable(_ option: String, _ error: any Error) -> UsageError {
+        UsageError("\(option): that file can't be read: \((error as? BLEError)?.cause ?? "\(error)")")
     }
 }

@@ -38,7 +38,7 @@ extension Arguments {
                 let words = String(decoding: contents, as: UTF8.self).split(whereSeparator: \.isWhitespace)
                 octets = words.count == 1 ? [UInt8](hex: String(words[0])) ?? contents : contents
             } catch {
-                throw UsageError("--oob: that file can't be read")
+                throw UsageError.unreadable("--oob", error)
             }
         } else {
             octets = [UInt8](hex: text)

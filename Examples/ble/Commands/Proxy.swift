@@ -108,10 +108,11 @@ struct Proxy: Command {
         guard let text = arguments.last("key") else { return nil }
         let words: String
         if let file = try NamedFile(text) {
-            guard let octets = try? file.read(atMost: 256) else {
-                throw UsageError("--key '\(text)': the file can't be read")
+            do {
+                words = String(decoding: try file.read(atMost: 256), as: UTF8.self)
+            } catch {
+                throw UsageError.unreadable("--key '\(text)'", error)
             }
-            words = String(decoding: octets, as: UTF8.self)
         } else {
             words = text
         }
