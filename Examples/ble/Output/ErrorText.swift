@@ -40,6 +40,13 @@ extension BLEError {
                 "Check the handle: `ble info \(address)` finds those that the peripheral has now. "
                     + "If you meant a UUID, write it without 0x."
             ),
+            ("end scans meanwhile, and don't block the thread of Central.executor", "end scans meanwhile"),
+            (", try again later as LocalPeripheral.resuming does, or", ", try again later, or"),
+            (" Then call LocalPeripheral.run(on:) again.", " Then run the command again."),
+            (
+                "when `Central.adapterStates` reports that it is on; a recovery plan does so at once",
+                "when `ble adapter` shows that it is on"
+            ),
             ("Link.discover()", "`ble info \(address)`"),
             ("Link.pair()", "`ble pair \(address)`"),
             ("Pass the answers to Link.pair(answers:)", "Run `ble pair \(address)` at a terminal, or with --passkey"),
@@ -86,11 +93,14 @@ extension BLEError {
     /// Where the library accepts pairing answers.
     private static let allowing = "Central.open(pairing:), Peripheral.allowPairing(_:) or withLink(pairing:)"
 
+    /// The cause: commands, where the library's names calls.
+    private var causeText: String { cause.replacing("`Central.setPowered(false)`", with: "`ble adapter off`") }
+
     /// What went wrong, for a person.
     var failureText: String {
         var text = operation
         if !object.isEmpty { text += " \(object)" }
-        text += ": \(code.words): \(cause)"
+        text += ": \(code.words): \(causeText)"
         if let received { text += "; \(received.count) octets had been received" }
         // A cause that contains the limit has already given the time.
         if let elapsed, !cause.contains(" within ") { text += " (after \(elapsed.secondsText))" }
@@ -103,7 +113,7 @@ extension BLEError {
             ("code", .string("\(code)")),
             ("operation", .string(operation)),
             ("object", object.isEmpty ? nil : .string(object)),
-            ("cause", .string(cause)),
+            ("cause", .string(causeText)),
             ("remedy", remedy.isEmpty ? nil : .string(remedyText)),
             ("attError", .number(attError?.rawValue)),
             ("reason", .string(reason?.description)),
