@@ -8,8 +8,16 @@ enum DurableFile {
         var path: String
         var number: Int32
 
-        var description: String {
-            "\(path): \(String(cString: strerror(number))). Check that this program may write it."
+        var description: String { "\(path): \(String(cString: strerror(number))). \(remedy)" }
+
+        private var remedy: String {
+            switch number {
+            case ENOSPC, EDQUOT: "Make room on that disk."
+            case ENOENT, ENOTDIR: "Check that the folder exists."
+            case EROFS: "Mount it for writing; a service with ProtectSystem= needs the folder in ReadWritePaths=."
+            case EMFILE, ENFILE: "Raise the limit of open files (`LimitNOFILE=` of the service, `sysctl fs.file-max`)."
+            default: "Check the disk, and that this program may write the file and its folder."
+            }
         }
     }
 
