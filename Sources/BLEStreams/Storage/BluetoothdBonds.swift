@@ -14,7 +14,8 @@ extension Bond {
     ///
     /// - Parameter folder: the folder of the files.
     /// - Throws: ``BLEError/Code/permissionDenied`` if this user may not read them, ``BLEError/Code/notFound`` if the
-    ///   folder doesn't exist, ``BLEError/Code/malformedValue`` with the name of a file that can't be parsed.
+    ///   folder doesn't exist, ``BLEError/Code/malformedValue`` with the name of a file that can't be parsed,
+    ///   ``BLEError/Code/systemFailure`` for any other reason that they can't be read for.
     public static func importedFromBluetoothd(in folder: String = "/var/lib/bluetooth") throws -> [Bond] {
         var bonds: [Bond] = []
         for adapter in try BluetoothdBonds.addresses(in: folder) {
@@ -41,17 +42,7 @@ struct BluetoothdBonds {
     /// The names of subfolders that are addresses.
     static func addresses(in folder: String) throws(BLEError) -> [String] {
         guard let listing = opendir(folder) else {
-            let number = errno
-            let isMissing = number == ENOENT || number == ENOTDIR
-            var error = BLEError(
-                isMissing ? .notFound : .permissionDenied,
-                operation: "import from",
-                object: folder,
-                cause: isMissing ? "it has no files of bluetoothd" : String(cString: strerror(number)),
-                remedy: isMissing ? "Pass the folder with its bonds." : "Run this as root."
-            )
-            error.systemError = number
-            throw error
+            throw .cannotList(folder, errno)
         }
         defer { closedir(listing) }
         var names: [String] = []
@@ -140,6 +131,22 @@ struct BluetoothdBonds {
             octets.append(UInt8(high << 4 | low))
         }
         return SecretKey(octets: octets)
+    }
+}
+
+extension BLEError {
+    fileprivate static func cannotList(_ folder: String, _ number: Int32) -> BLEError {
+        let (code, cause, remedy): (Code, String, String)
+        switch number {
+        case ENOENT, ENOTDIR:
+            (code, cause, remedy) = (.notFound, "it has no files of bluetoothd", "Pass the folder with its bonds.")
+        case EACCES, EPERM:
+            (code, cause, remedy) = (.permissionDenied, String(cString: strerror(number)), "Run this as root.")
+        default: return store("import from", folder, errno: number)
+        }
+        var error = BLEError(code, operation: "import from", object: folder, cause: cause, remedy: remedy)
+        error.systemError = number
+        return error
     }
 }
 

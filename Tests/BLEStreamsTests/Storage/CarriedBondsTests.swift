@@ -236,5 +236,10 @@ import Testing
     @Test func `a folder that isn't there is an error with what to do`() {
         let error = #expect(throws: BLEError.self) { try Bond.importedFromBluetoothd(in: "/nowhere") }
         #expect(error?.code == .notFound && error?.object == "/nowhere" && error?.remedy.isEmpty == false)
+        // What root couldn't do either needs no permission.
+        let long = "/" + String(repeating: "a", count: 300)
+        let unnameable = #expect(throws: BLEError.self) { try Bond.importedFromBluetoothd(in: long) }
+        #expect(unnameable?.code == .systemFailure && unnameable?.systemError == ENAMETOOLONG)
+        #expect(unnameable?.remedy.isEmpty == false && unnameable?.remedy.contains("root") == false)
     }
 }
