@@ -280,6 +280,8 @@ extension BLEError {
             case ELOOP:
                 "Remove that symbolic link: the store doesn't follow links, which could lead to another user's file."
             case ENOENT, ENOTDIR: "Check that the path is correct."
+            case EROFS: remedyOfReadOnly
+            case EMFILE, ENFILE: "Close files that the program doesn't need, or raise its limit (LimitNOFILE=)."
             default: "Check that this user may read and write there, and that the disk has room."
             }
         let cause = number == ELOOP ? "it is a symbolic link" : String(cString: strerror(number))
@@ -288,12 +290,19 @@ extension BLEError {
         return error
     }
 
-    fileprivate static func noFolder(_ path: String, errno number: Int32) -> BLEError {
+    /// In a service it is the unit that makes the file system so.
+    private static let remedyOfReadOnly =
+        "Choose a folder on a file system that can be written; a service needs StateDirectory= in its unit, which makes "
+        + "one and names it to the program, or the folder in ReadWritePaths=."
+
+    static func noFolder(_ path: String, errno number: Int32) -> BLEError {
         var error = store(
             "make",
             path,
             cause: "the folder could not be made: \(String(cString: strerror(number)))",
-            remedy: "Check that this user may write above it, and that the disk has room, or choose another folder."
+            remedy: number == EROFS
+                ? remedyOfReadOnly
+                : "Check that this user may write above it, and that the disk has room, or choose another folder."
         )
         error.systemError = number
         return error

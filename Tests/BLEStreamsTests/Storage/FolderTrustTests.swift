@@ -81,6 +81,18 @@ import Testing
         }
     }
 
+    @Test func `what a service's unit keeps from being written is mended in the unit`() {
+        for error in [BLEError.noFolder("/state", errno: EROFS), .store("write", "/state/a", errno: EROFS)] {
+            #expect(error.remedy.contains("StateDirectory=") && !error.remedy.contains("room"), "\(error)")
+            #expect(error.systemError == EROFS && error.object.hasPrefix("/state"))
+        }
+        for number in [EMFILE, ENFILE] {
+            let error = BLEError.store("open", "/state", errno: number)
+            #expect(error.remedy.contains("LimitNOFILE=") && !error.remedy.contains("room"), "\(error)")
+        }
+        #expect(BLEError.noFolder("/state", errno: ENOSPC).remedy.contains("the disk has room"))
+    }
+
     @Test(arguments: [
         (["STATE_DIRECTORY": "/var/lib/gateway", "XDG_STATE_HOME": "/x"], "/var/lib/gateway/blestreams"),
         (["STATE_DIRECTORY": "/var/lib/a:/var/lib/b"], "/var/lib/a/blestreams"),
