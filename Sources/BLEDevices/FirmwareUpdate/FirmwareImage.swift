@@ -90,15 +90,19 @@ extension BLEError {
     }
 
     fileprivate static func unreadable(_ path: String, _ number: Int32) -> BLEError {
+        // What has run out may be there again for the next try.
+        let isShortage = [EMFILE, ENFILE, ENOMEM].contains(number)
         var error = BLEError(
             .systemFailure,
             operation: "read firmware",
             object: path,
             cause: String(cString: strerror(number)),
-            remedy: "Check that the path is correct and the file is readable."
+            remedy: isShortage
+                ? "Close files that the program doesn't need, or free some memory, then try again."
+                : "Check that the path is correct and the file is readable."
         )
         error.systemError = number
-        error.isFinal = true
+        error.isFinal = !isShortage
         return error
     }
 }

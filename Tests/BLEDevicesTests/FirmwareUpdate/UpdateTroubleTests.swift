@@ -263,5 +263,15 @@ import Testing
             }
         }
         #expect(cut?.cause.contains("ended after 1") == true)
+        try Data([1, 2, 3]).write(to: whole)
+        for (number, isFinal) in [(ENOMEM, false), (EIO, true)] {
+            let error = #expect(throws: BLEError.self) {
+                _ = try FirmwareImage.read(whole.path) { _, _ in
+                    errno = number
+                    return -1
+                }
+            }
+            #expect(error?.systemError == number && error?.isFinal == isFinal)
+        }
     }
 }
