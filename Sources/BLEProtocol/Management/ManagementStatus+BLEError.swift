@@ -38,7 +38,8 @@ extension ManagementStatus {
         case .blockedByRFKill: "Unblock Bluetooth: sudo rfkill unblock bluetooth."
         case .permissionDenied: "Run as root, or grant the capability: setcap cap_net_admin+ep on the program."
         case .busy: "Another program uses the adapter; wait or end it, then try again."
-        case .unknownCommand: "This kernel is too old for it."
+        case .unknownCommand: "Use a newer kernel: this one is too old for it."
+        case .notSupported: "Use an adapter whose controller supports it, or a newer kernel."
         case .invalidIndex: "Plug the adapter in, or name another one."
         default: ""
         }

@@ -52,6 +52,16 @@ import Testing
         }
     }
 
+    @Test(arguments: [ManagementStatus.notSupported, .unknownCommand])
+    func `what can't succeed is not to be tried again`(_ status: ManagementStatus) throws {
+        let kernel = FakeKernel()
+        let adapter = try LinuxAdapter(kernel.name(kernel.central), of: kernel.kernel)
+        let failure = ManagementFailure.status(status, .startDiscovery)
+        let error = failure.error(operation: "scan", object: "hci0", adapter: adapter)
+        #expect(error.code == .notSupported && error.isFinal)
+        #expect(error.remedy.hasPrefix("Use ") && !error.remedy.lowercased().contains("again"), "\(error)")
+    }
+
     @Test func `an answer is what the command's type says`() throws {
         // Start Discovery answered with success and its type, 06.
         let reply = ManagementReply(
