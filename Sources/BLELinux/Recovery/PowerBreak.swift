@@ -17,13 +17,14 @@ struct PowerBreak: Sendable {
     /// Starts, on the loop's thread; runs to its end even if nobody waits for it.
     ///
     /// - Parameters:
-    ///   - work: done while it is off; it is switched on afterwards in any case.
+    ///   - work: done while it is off; it is switched on afterwards, unless the program has switched it off meanwhile.
     ///   - result: called with the first failure, if any; that the adapter is left off is more than any other. An
     ///     adapter that could not be switched on stays noted.
     func begin(
         doing work: @escaping @Sendable (_ done: @escaping @Sendable (Outcome) -> Void) -> Void,
         _ result: @escaping @Sendable (Outcome) -> Void
     ) {
+        let mark = PowerWish.mark(breaking: facts)
         let note = Mutex(leftovers.note(KernelThing(.off, 0, of: facts)))
         // Released before the result is reported.
         let end: @Sendable (Bool, Outcome) -> Void = { isToBeOn, outcome in
@@ -33,16 +34,20 @@ struct PowerBreak: Sendable {
             }
             result(outcome)
         }
-        power(false) { off in
+        power(false, partOf: mark) { off in
             guard case .success = off else { return end(false, off) }
             work { worked in
-                power(true) { on in end(on.failure != nil, outcome(of: worked, on)) }
+                power(true, partOf: mark) { on in
+                    let isOverruled = on.failure != nil && mark.contrary(to: true) != .none
+                    end(on.failure != nil && !isOverruled, outcome(of: worked, on, isOverruled: isOverruled))
+                }
             }
         }
     }
 
-    private func outcome(of worked: Outcome, _ on: Outcome) -> Outcome {
-        guard case .failure(let failure) = on, !adapter.isUp else {
+    /// - Parameter isOverruled: whether the program wishes by now that it be off.
+    private func outcome(of worked: Outcome, _ on: Outcome, isOverruled: Bool) -> Outcome {
+        guard case .failure(let failure) = on, !adapter.isUp, !isOverruled else {
             if case .failure = worked { return worked }
             return on
         }
@@ -51,8 +56,8 @@ struct PowerBreak: Sendable {
         return .failure(error)
     }
 
-    private func power(_ isOn: Bool, then proceed: @escaping @Sendable (Outcome) -> Void) {
+    private func power(_ isOn: Bool, partOf mark: PowerWish, then proceed: @escaping @Sendable (Outcome) -> Void) {
         let sink = EventSink(proceed)
-        PowerSwitch(isOn, isReturn: isOn, management, adapter, loop: loop, timeline: timeline, sink: sink).begin()
+        PowerSwitch(isOn, partOf: mark, management, adapter, loop: loop, timeline: timeline, sink: sink).begin()
     }
 }

@@ -14,7 +14,9 @@ final class PowerSwitch: Sendable {
     private static let pause = Duration.seconds(1)
 
     private let isOn: Bool
-    private let isReturn: Bool
+    /// Whether it is a part of a power break, and no wish of the program.
+    private let isOfBreak: Bool
+    private let wish: PowerWish
     private let management: ManagementSocket
     private let adapter: LinuxAdapter
     private let loop: EventLoop
@@ -22,11 +24,11 @@ final class PowerSwitch: Sendable {
     private let sink: EventSink<Result<Void, BLEError>>
     private let timer = Mutex<RadioActivity?>(nil)
 
-    /// - Parameter isReturn: whether this program has switched it off for a moment: then nobody else switches it on if
-    ///   the kernel fails to, and it is told again.
+    /// - Parameter mark: the beginning of the power break that this is a part of; `nil`: the program wishes it. Nobody
+    ///   else switches an adapter on that was off for a break: if the kernel fails to, it is told again.
     init(
         _ isOn: Bool,
-        isReturn: Bool = false,
+        partOf mark: PowerWish? = nil,
         _ management: ManagementSocket,
         _ adapter: LinuxAdapter,
         loop: EventLoop,
@@ -34,13 +36,17 @@ final class PowerSwitch: Sendable {
         sink: EventSink<Result<Void, BLEError>>
     ) {
         self.isOn = isOn
-        self.isReturn = isReturn
+        isOfBreak = mark != nil
+        wish = mark ?? PowerWish.ask(isOn, of: adapter)
         self.management = management
         self.adapter = adapter
         self.loop = loop
         self.timeline = timeline
         self.sink = sink
     }
+
+    /// How often it is tried to switch it on while the kernel is busy.
+    private var waits: Int { isOfBreak ? Self.patience : Self.attempts }
 
     /// Starts, on the loop's thread; runs to its end even if nobody waits for it.
     func begin() {
@@ -60,18 +66,24 @@ final class PowerSwitch: Sendable {
     /// settings in which the adapter is off (6.12, measured; `mgmt_set_powered_complete` in `net/bluetooth/mgmt.c`
     /// identifies a command by its memory address, which is that of the previous one).
     ///
-    /// - Parameter waits: how often the kernel was busy.
-    private func switchOn(attempt: Int, waits: Int = 0) {
+    /// - Parameter waited: how often the kernel was busy, or a later wish under way.
+    private func switchOn(attempt: Int, waited: Int = 0) {
+        switch wish.contrary(to: true) {
+        case .none: break
+        case .asked where waited + 1 < waits:
+            return pause { [self] in switchOn(attempt: attempt, waited: waited + 1) }
+        case .asked, .granted: return end(.failure(.switchedOffMeanwhile(adapter.name)))
+        }
         management.submit(ManagementSetPowered(true)) { [self] answer in
             switch answer {
             case .success(let answer) where !answer.settings.contains(.powered):
-                guard attempt < Self.attempts else { return sink.finish(.failure(.staysOff(adapter.name))) }
-                switchOn(attempt: attempt + 1, waits: waits)
-            case .failure(.status(.busy, _)) where waits + 1 < (isReturn ? Self.patience : Self.attempts):
+                guard attempt < Self.attempts else { return end(.failure(.staysOff(adapter.name))) }
+                switchOn(attempt: attempt + 1, waited: waited)
+            case .failure(.status(.busy, _)) where waited + 1 < waits:
                 // Another program's command for its power is under way; nobody else would switch it on after that.
-                pause { [self] in switchOn(attempt: attempt, waits: waits + 1) }
-            case .failure(.status(.failed, _)) where isReturn && attempt < Self.attempts && !isHeldOff:
-                pause { [self] in switchOn(attempt: attempt + 1, waits: waits) }
+                pause { [self] in switchOn(attempt: attempt, waited: waited + 1) }
+            case .failure(.status(.failed, _)) where isOfBreak && attempt < Self.attempts && !isHeldOff:
+                pause { [self] in switchOn(attempt: attempt + 1, waited: waited) }
             case .success, .failure:
                 finish(answer.map { _ in })
             }
@@ -90,7 +102,10 @@ final class PowerSwitch: Sendable {
             if failure.isSilence { return close(otherwise: failure) }
             guard failure.isPassing, attempt < Self.attempts else { return finish(.failure(failure)) }
             management.submit(ManagementStopDiscovery()) { [self] _ in
-                pause { [self] in switchOff(attempt: attempt + 1) }
+                pause { [self] in
+                    guard wish.contrary(to: false) == .none else { return finish(.failure(failure)) }
+                    switchOff(attempt: attempt + 1)
+                }
             }
         }
     }
@@ -124,7 +139,12 @@ final class PowerSwitch: Sendable {
         default: break
         }
         let operation = isOn ? "switch on" : "switch off"
-        sink.finish(outcome.mapError { $0.error(operation: operation, object: adapter.name, adapter: adapter) })
+        end(outcome.mapError { $0.error(operation: operation, object: adapter.name, adapter: adapter) })
+    }
+
+    private func end(_ outcome: Result<Void, BLEError>) {
+        if !isOfBreak { wish.end(isGranted: outcome.failure == nil) }
+        sink.finish(outcome)
     }
 }
 

@@ -27,12 +27,13 @@ extension Central {
     /// Switches the adapter on, ready for Low Energy, or off, for all programs of the machine.
     ///
     /// It doesn't need bluetoothd. An adapter that is already in the state stays as it is. Switching it off ends
-    /// everything under way with ``BLEError/Code/adapterPoweredOff``.
+    /// everything under way with ``BLEError/Code/adapterPoweredOff``. A later call in this process counts: an earlier
+    /// one, or a power cycle, that still waits for the kernel doesn't undo it.
     ///
     /// - Throws: ``BLEError/Code/permissionDenied`` with the command that grants `CAP_NET_ADMIN`,
     ///   ``BLEError/Code/adapterBlocked`` with the command that lifts the block, ``BLEError/Code/adapterNotFound``,
-    ///   ``BLEError/Code/timedOut`` if the controller doesn't answer; `CancellationError`, and it is switched
-    ///   nevertheless.
+    ///   ``BLEError/Code/timedOut`` if the controller doesn't answer, ``BLEError/Code/adapterPoweredOff`` if a later
+    ///   call has switched it off; `CancellationError`, and it is switched nevertheless.
     public func setPowered(_ isOn: Bool) async throws {
         let core = core
         try await reply(on: core.timeline) { finish in
@@ -55,8 +56,8 @@ extension Central {
     /// - Parameter seen: called with the adapter after each change of its name or state, on the radio's thread; must
     ///   not block.
     /// - Throws: what ``setPowered(_:)`` throws; an adapter that could be switched off but not on stays off, and the
-    ///   error says so.
-    ///   `CancellationError`, and it is switched off and on nevertheless.
+    ///   error says so; ``BLEError/Code/adapterPoweredOff`` if this program has switched it off meanwhile, and it stays
+    ///   off; `CancellationError`, and it is switched off and on nevertheless.
     public func powerCycle(seen: @escaping @Sendable (AdapterInfo) -> Void = { _ in }) async throws {
         let core = core
         try await core.radio.seeing(seen) {
