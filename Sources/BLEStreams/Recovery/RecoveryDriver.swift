@@ -111,6 +111,7 @@ final class RecoveryDriver: Sendable {
             case .noticed, .trying: break
             }
         }
+        if output.endsScan { scans.giveUp() }
         // Only a scan shows that the adapter works after all: one whose failure was held continues, or fails.
         if state.withLock({ $0.machine.isSparing }) { scans.resume() }
         switch output.step {
@@ -132,7 +133,8 @@ final class RecoveryDriver: Sendable {
             guard isLast else { return }
             // A step ends the links of a server, of another central and of other programs just the same.
             let isLinked = hasLinks || radio.isLinked
-            perform { $0.timerFired(id, besideLinks: isLinked) }
+            let state = radio.adapterInfo.state
+            perform { $0.timerFired(id, besideLinks: isLinked, isOff: state == .poweredOff || state == .blocked) }
         }
         let former = state.withLock { state in state.timers.updateValue(timer, forKey: id) }
         former?.cancel()

@@ -45,6 +45,8 @@ struct RecoveryMachine {
         var timers: [Timer] = []
         var reports: [Report] = []
         var step: RecoveryPlan.Step?
+        /// A scan whose failure was held fails now: no step may help it.
+        var endsScan = false
     }
 
     private enum State: Equatable {
@@ -171,14 +173,20 @@ struct RecoveryMachine {
         return Output(timers: [.start(.patience, plan.patience)])
     }
 
-    /// - Parameter besideLinks: whether the adapter has links, whoever made them.
-    mutating func timerFired(_ id: TimerID, besideLinks: Bool = false) -> Output {
+    /// - Parameters:
+    ///   - besideLinks: whether the adapter has links, whoever made them.
+    ///   - isOff: whether it is off: after a step that was taken, somebody has switched it off since, and a further step
+    ///     would switch it on.
+    mutating func timerFired(_ id: TimerID, besideLinks: Bool = false, isOff: Bool = false) -> Output {
         switch (id, state) {
         case (.silence, .watching(hasHeard: true)):
             state = .watching(hasHeard: false)
             return Output(timers: [.start(.silence, plan.silence)])
         case (.silence, .watching(hasHeard: false)):
             return cure(.deaf(plan.silence), besideLinks: besideLinks)
+        case (.patience, .curing(_, .waiting)) where isOff:
+            state = .idle
+            return Output(timers: [.start(.rest, plan.rest)], endsScan: true)
         case (.patience, .curing(let symptom, .waiting)):
             return next(symptom, Output(), besideLinks: besideLinks)
         case (.patience, .sparing(let symptom, let left)) where besideLinks && left > 1:

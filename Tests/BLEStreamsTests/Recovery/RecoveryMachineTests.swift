@@ -155,6 +155,14 @@ import Testing
         #expect(machine.timerFired(.patience) == Output())
     }
 
+    @Test func `what was switched off behind a step is not switched on by the next one`() {
+        var (machine, _) = deafMachine()
+        _ = machine.stepEnded(succeeded: true)
+        let output = machine.timerFired(.patience, isOff: true)
+        #expect(output == Output(timers: [.start(.rest, .seconds(600))], endsScan: true))
+        #expect(!machine.isCuring && machine.scanStopped() == Output())
+    }
+
     @Test func `links that are up are not ended for silence soon, but in the end`() {
         let goesOn = Output(timers: [.start(.patience, .seconds(60))])
         var (machine, _) = deafMachine()

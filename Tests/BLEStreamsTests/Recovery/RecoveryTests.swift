@@ -99,6 +99,20 @@ import Testing
         }
     }
 
+    @Test func `an adapter that the program switches off while a step may still help stays off`() async throws {
+        try await scanning(Self.plan) { bench, heard in
+            bench.centralAdapter.goDeaf(untilPowerCycle: true)
+            for _ in 0..<60 where !heard.troubles.withLock({ $0.contains("step 1: the scan begins again") }) {
+                try await bench.time.sleep(for: .milliseconds(500))
+            }
+            try await bench.central.setPowered(false)
+            try await bench.time.sleep(for: .seconds(60))
+            #expect(bench.central.adapter.state == .poweredOff)
+            #expect(heard.end.withLock { $0 }?.code == .adapterPoweredOff)
+            #expect(heard.troubles.withLock { $0 }.last == "step 1: the scan begins again")
+        }
+    }
+
     @Test func `where nobody advertises any more nothing is done twice`() async throws {
         try await scanning(Self.plan) { bench, heard in
             bench.peripheralAdapter.unplug()
