@@ -40,6 +40,7 @@ public final class LinuxRadio: Radio {
     /// The bus on which bluetoothd is reached.
     let bus: SystemBus
     let leftovers: Leftovers
+    let powerWork = PowerWork()
     /// Whether the program answers the pairings of centrals.
     let receivesPairings = Mutex(false)
     /// Whether the program scans.

@@ -49,15 +49,21 @@ extension LinuxRadio {
             watch.look()
             result(outcome)
         }
+        let over = powerWork.begin()
+        // Also if nobody waits for it any more.
+        let told = EventSink<Result<Void, BLEError>> { outcome in
+            over()
+            sink.finish(outcome)
+        }
         let presence = Bluetoothd.presenceByProcesses(on: adapter.kernel)
         loop.enqueue { [self] in
             guard let facts = adapter.facts else {
                 let error = adapter.whyUnusable(for: "set privacy", object: adapter.name)
-                return sink.finish(.failure(error))
+                return told.finish(.failure(error))
             }
             guard let management else {
                 let object = adapter.name
-                return sink.finish(
+                return told.finish(
                     .failure(
                         .missingCapability(
                             .networkAdministration,
@@ -78,7 +84,7 @@ extension LinuxRadio {
                     leftovers: leftovers,
                     loop: loop,
                     timeline: timeline,
-                    sink: sink
+                    sink: told
                 ).begin()
             }
             guard presence == .unknown, bus.isThere else { return begin(presence) }

@@ -35,14 +35,19 @@ extension LinuxRadio {
     ) -> RadioActivity {
         let sink = EventSink(result)
         let operation = isOn ? "switch on" : "switch off"
+        let over = powerWork.begin()
+        let finish: @Sendable (Result<Void, BLEError>) -> Void = { outcome in
+            over()
+            sink.finish(outcome)
+        }
         loop.enqueue { [self] in
             guard let facts = adapter.facts else {
-                return sink.finish(.failure(adapter.whyUnusable(for: operation, object: adapter.name)))
+                return finish(.failure(adapter.whyUnusable(for: operation, object: adapter.name)))
             }
             leftovers.forgetPower(of: facts)
             guard let management else {
                 let object = adapter.name
-                return sink.finish(
+                return finish(
                     .failure(
                         .missingCapability(
                             .networkAdministration,
@@ -55,7 +60,7 @@ extension LinuxRadio {
             }
             let told = EventSink<Result<Void, BLEError>> { [watch] outcome in
                 watch.look()
-                sink.finish(outcome)
+                finish(outcome)
             }
             PowerSwitch(isOn, management, adapter, loop: loop, timeline: timeline, sink: told).begin()
         }
@@ -65,12 +70,17 @@ extension LinuxRadio {
     /// Switches the adapter off and on through the management socket, which requires the capability `CAP_NET_ADMIN`. If
     /// the program is killed in between, the next program of this library switches it on.
     public func powerCycle(result: @escaping @Sendable (Result<Void, BLEError>) -> Void) {
+        let over = powerWork.begin()
+        let finish: @Sendable (Result<Void, BLEError>) -> Void = { outcome in
+            over()
+            result(outcome)
+        }
         loop.enqueue { [self] in
             guard let facts = adapter.facts else {
-                return result(.failure(adapter.whyUnusable(for: "switch off", object: adapter.name)))
+                return finish(.failure(adapter.whyUnusable(for: "switch off", object: adapter.name)))
             }
             guard let management else {
-                return result(
+                return finish(
                     .failure(
                         .missingCapability(
                             .networkAdministration,
@@ -94,7 +104,7 @@ extension LinuxRadio {
                 done(.success(()))
             } _: { [watch] outcome in
                 watch.look()
-                result(outcome)
+                finish(outcome)
             }
         }
     }
@@ -107,8 +117,10 @@ extension LinuxRadio {
     /// Source: kernel, `Documentation/driver-api/usb/usb.rst`, `USBDEVFS_RESET`.
     public func reset(result: @escaping @Sendable (Result<Void, BLEError>) -> Void) -> RadioActivity {
         let sink = EventSink(result)
+        let over = powerWork.begin()
         loop.enqueue { [self] in
             guard let facts = adapter.facts else {
+                over()
                 return sink.finish(.failure(adapter.whyUnusable(for: "reset", object: adapter.name)))
             }
             let note: @Sendable () -> LeftoverNote? = { [leftovers] in
@@ -120,6 +132,7 @@ extension LinuxRadio {
             AdapterReset(self, system: system, isLeftOff: isLeftOff, noting: note) { [loop, watch] outcome in
                 loop.enqueue {
                     watch.look()
+                    over()
                     sink.finish(outcome)
                 }
             }.begin()

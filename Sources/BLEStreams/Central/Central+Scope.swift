@@ -14,9 +14,9 @@ extension Central {
     ///
     /// When a stream ends, its link goes down in the background, and what was learned of a peripheral is written to
     /// disk a moment later; a request cancelled while the kernel was still working on it is undone when the kernel
-    /// answers. A program that exits at once would cut this short. This function therefore waits until no link of the
-    /// central is up and the kernel has answered, for five seconds at most each, and until the files of its store are
-    /// written. Cancellation doesn't shorten the wait.
+    /// answers; and an adapter may be off for a moment. A program that exits at once would cut this short. This
+    /// function therefore waits until no link of the central is up and the kernel has answered, for five seconds at
+    /// most each, and until the files of its store are written. Cancellation doesn't shorten the wait.
     ///
     /// - Parameters:
     ///   - choice: which adapter; by default the first one that is switched on.

@@ -1,0 +1,39 @@
+internal import BLERadio
+internal import Synchronization
+
+/// What is being done with the adapter's power: while a command waits to be repeated, the kernel owes no answer, but
+/// the adapter may be off that is to be on.
+final class PowerWork: Sendable {
+    private struct State {
+        var count = 0
+        var waiting = Observers<@Sendable () -> Void>()
+    }
+
+    private let state = Mutex(State())
+
+    /// Something begins; the returned closure, which is called once, ends it.
+    func begin() -> @Sendable () -> Void {
+        state.withLock { $0.count += 1 }
+        return { self.end() }
+    }
+
+    private func end() {
+        let waiting = state.withLock { state -> [@Sendable () -> Void] in
+            state.count -= 1
+            return state.count == 0 ? state.waiting.removeAll() : []
+        }
+        for body in waiting { body() }
+    }
+
+    /// Calls the closure once nothing is under way: immediately, or on the thread that ends the last of it.
+    func whenOver(_ body: @escaping @Sendable () -> Void) -> RadioActivity {
+        let id: Int? = state.withLock { state in
+            state.count > 0 ? state.waiting.add(body) : nil
+        }
+        guard let id else {
+            body()
+            return RadioActivity {}
+        }
+        return RadioActivity { [weak self] in _ = self?.state.withLock { $0.waiting.remove(id) } }
+    }
+}
