@@ -36,6 +36,7 @@ extension JoinedConnect {
         let isAwaited = state.withLock { state in
             state.paused.remove(adapter)
             state.excluded.remove(adapter)
+            state.off.remove(adapter)
             // Of two that end at once, one goes on.
             defer { state.awaitsStep = false }
             return state.awaitsStep

@@ -1,6 +1,5 @@
 import BLEProtocol
 import BLERadio
-import CLibrary
 import Synchronization
 
 /// One attempt to connect through the joined adapter that the chooser names; the only policy here is how long to wait
@@ -23,6 +22,8 @@ final class JoinedConnect: Sendable {
         var began = Duration.zero
         /// The adapters that can't connect at all, or have no free slot.
         var excluded: Set<AdapterID> = []
+        /// Those of them that could not be used, and may be on again: the chooser knows whether they are.
+        var off: Set<AdapterID> = []
         /// The adapters that are being switched off and on, or reset; whether the attempt waits for one of them.
         var paused: Set<AdapterID> = []
         var awaitsStep = false
@@ -181,7 +182,11 @@ final class JoinedConnect: Sendable {
 
     /// Leaves the peripheral to another adapter, if there is one.
     private func turnIsOver(_ turn: Int) {
-        let (adapter, excluded) = state.withLock { ($0.adapter, $0.excluded.union($0.paused)) }
+        let (adapter, excluded) = state.withLock { state in
+            state.excluded.subtract(state.off)
+            state.off = []
+            return (state.adapter, state.excluded.union(state.paused))
+        }
         guard let adapter else { return }
         let other = radio.choose { chooser, now in
             chooser.choice(for: peer, at: now, except: excluded.union([adapter]))
@@ -218,6 +223,7 @@ final class JoinedConnect: Sendable {
         } else if error.isAboutAdapter {
             state.withLock { state in
                 state.excluded.insert(adapter)
+                state.off.insert(adapter)
                 state.failure = state.failure ?? error
             }
             next()
@@ -302,44 +308,5 @@ final class JoinedConnect: Sendable {
         for leave in ended.leaveSteps { leave() }
         radio.end(attemptTo: peer)
         return ended
-    }
-}
-
-extension BLEError {
-    /// Whether the controller supports no more connections than it has: Memory Capacity Exceeded, Connection Limit
-    /// Exceeded, Limited Resources (Core Specification, Vol 1, Part F, 2.7, 2.9, 2.13), or the kernel's errors for
-    /// them.
-    ///
-    /// - Parameter hasLinks: whether the adapter has links: a refusal may have other reasons too.
-    fileprivate func saysThatSlotsAreTaken(hasLinks: Bool) -> Bool {
-        guard code == .connectionFailed || code == .systemFailure else { return false }
-        switch reason?.hciStatus {
-        case 0x07?, 0x09?, 0x0D?: return true
-        default: break
-        }
-        switch systemError {
-        case EMLINK?, ENOMEM?: return true
-        case ECONNREFUSED?: return hasLinks
-        default: return false
-        }
-    }
-
-    /// Whether the adapter can't connect to any peer.
-    fileprivate var isAboutAdapter: Bool {
-        switch code {
-        case .adapterNotFound, .adapterPoweredOff, .adapterBlocked, .adapterNotReady: true
-        default: reason?.kind == .adapterOff
-        }
-    }
-
-    fileprivate static func bondIsElsewhere(_ peer: BluetoothAddress, _ adapters: [String]) -> BLEError {
-        BLEError(
-            .connectionFailed,
-            operation: "connect",
-            object: "\(peer)",
-            cause: "the bond with it belongs to \(adapters.joined(separator: " and ")), which can't be used now",
-            remedy: "Switch that adapter on or plug it in, or pair again through another one: Peripheral.unpair(), "
-                + "then Link.pair()."
-        )
     }
 }

@@ -91,6 +91,25 @@ import Testing
         }
     }
 
+    @Test func `an adapter that was off during an attempt has its turn again once it is on`() async throws {
+        try await JoinedSite.run { site in
+            site.move(0, near: .outOfRange, far: .outOfRange)
+            try await withThrowingTaskGroup(of: [Int].self) { group in
+                group.addTask {
+                    try await site.peripherals[0].withLink(timeout: .seconds(300)) { _ in site.loads }
+                }
+                // Both have listened, and the first one waits for it.
+                try await site.time.sleep(for: .seconds(4))
+                site.adapters[0].powerOff()
+                try await site.time.sleep(for: .seconds(4))
+                site.adapters[0].powerOn()
+                site.move(0, near: .dBm(-50), far: .outOfRange)
+                let loads = try await group.next()
+                #expect(loads == [1, 0])
+            }
+        }
+    }
+
     @Test func `a peripheral that moves is taken over by the better adapter at the next link`() async throws {
         try await JoinedSite.run { site in
             try await site.central.withSession(Session.Plan(site.sensors[0].address)) { session in

@@ -1,0 +1,41 @@
+import BLEProtocol
+import CLibrary
+
+extension BLEError {
+    /// Whether the controller supports no more connections than it has: Memory Capacity Exceeded, Connection Limit
+    /// Exceeded, Limited Resources (Core Specification, Vol 1, Part F, 2.7, 2.9, 2.13), or the kernel's errors for
+    /// them.
+    ///
+    /// - Parameter hasLinks: whether the adapter has links: a refusal may have other reasons too.
+    func saysThatSlotsAreTaken(hasLinks: Bool) -> Bool {
+        guard code == .connectionFailed || code == .systemFailure else { return false }
+        switch reason?.hciStatus {
+        case 0x07?, 0x09?, 0x0D?: return true
+        default: break
+        }
+        switch systemError {
+        case EMLINK?, ENOMEM?: return true
+        case ECONNREFUSED?: return hasLinks
+        default: return false
+        }
+    }
+
+    /// Whether the adapter can't connect to any peer.
+    var isAboutAdapter: Bool {
+        switch code {
+        case .adapterNotFound, .adapterPoweredOff, .adapterBlocked, .adapterNotReady: true
+        default: reason?.kind == .adapterOff
+        }
+    }
+
+    static func bondIsElsewhere(_ peer: BluetoothAddress, _ adapters: [String]) -> BLEError {
+        BLEError(
+            .connectionFailed,
+            operation: "connect",
+            object: "\(peer)",
+            cause: "the bond with it belongs to \(adapters.joined(separator: " and ")), which can't be used now",
+            remedy: "Switch that adapter on or plug it in, or pair again through another one: Peripheral.unpair(), "
+                + "then Link.pair()."
+        )
+    }
+}
