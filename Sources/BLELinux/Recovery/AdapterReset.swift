@@ -47,21 +47,25 @@ final class AdapterReset: Sendable {
     private let name: String
     private let system: System
     private let note: @Sendable () -> LeftoverNote?
+    private let isOverruled: @Sendable () -> Bool
     private let state: Mutex<State>
 
     /// - Parameters:
     ///   - radio: the adapter's; it is watched and switched.
     ///   - isLeftOff: whether it is off only because it could not be switched on again.
     ///   - note: notes that it must be switched on again, in case the program is killed.
+    ///   - isOverruled: whether the program has switched it off since this was requested: then it stays off.
     ///   - result: called once.
     init(
         _ radio: any Radio,
         system: System = .standard,
         isLeftOff: Bool = false,
         noting note: @escaping @Sendable () -> LeftoverNote? = { nil },
+        unless isOverruled: @escaping @Sendable () -> Bool = { false },
         result: @escaping @Sendable (Outcome) -> Void
     ) {
         self.note = note
+        self.isOverruled = isOverruled
         self.radio = radio
         self.system = system
         let adapter = radio.adapterInfo
@@ -133,6 +137,7 @@ final class AdapterReset: Sendable {
             }
         }
         if output.switchesOn {
+            if isOverruled() { return finish(.success(())) }
             switchOn { [self] failure in
                 state.withLock { $0.failure = failure }
                 perform { $0.switched(on: failure == nil, isPassing: failure?.isPassing ?? false) }

@@ -129,7 +129,15 @@ extension LinuxRadio {
             // A plan resets a controller that could not be switched on again: it is off, but was on.
             let isLeftOff = leftovers.left(on: facts).contains { $0.thing.kind == .off }
             let system = AdapterReset.System.of(adapter.kernel)
-            AdapterReset(self, system: system, isLeftOff: isLeftOff, noting: note) { [loop, watch] outcome in
+            let mark = PowerWish.mark(breaking: facts)
+            let isOverruled: @Sendable () -> Bool = { mark.contrary(to: true) == .granted }
+            AdapterReset(
+                self,
+                system: system,
+                isLeftOff: isLeftOff,
+                noting: note,
+                unless: isOverruled
+            ) { [loop, watch] outcome in
                 loop.enqueue {
                     watch.look()
                     over()

@@ -70,7 +70,7 @@ extension Central {
 
     /// Resets the adapter's controller, as if it were unplugged and plugged in again, for all programs of the machine,
     /// and returns when it is back, on or off as before; an adapter that a failed power cycle has left off comes back
-    /// on.
+    /// on, and one that this program has switched off meanwhile stays off.
     ///
     /// ```swift
     /// try await central.reset { print($0.name, $0.state.words) }

@@ -67,6 +67,7 @@ import Testing
     private func reset(
         find: @escaping @Sendable (String) throws(USBDevice.OtherBus) -> USBDevice = { _ in dongle },
         noting note: @escaping @Sendable () -> LeftoverNote? = { nil },
+        unless isOverruled: @escaping @Sendable () -> Bool = { false },
         _ order: @escaping @Sendable (Adapter) throws(SystemError) -> Void
     ) -> @Sendable () -> Result<Void, BLEError>? {
         let outcome = Ending<Result<Void, BLEError>>()
@@ -75,7 +76,7 @@ import Testing
             order: { [adapter] (_) throws(SystemError) in try order(adapter) },
             runApart: { body in body() }
         )
-        AdapterReset(adapter, system: system, noting: note) { outcome.end($0) }.begin()
+        AdapterReset(adapter, system: system, noting: note, unless: isOverruled) { outcome.end($0) }.begin()
         return { outcome.reason }
     }
 
@@ -157,6 +158,20 @@ import Testing
         #expect(outcome() == nil)
         adapter.hands.fire(.milliseconds(500))
         #expect(isGood(outcome()) && adapter.adapterInfo.state == .poweredOn)
+    }
+
+    @Test func `one that the program has switched off meanwhile is not told again`() {
+        let wish = Ending<Void>()
+        let isOverruled: @Sendable () -> Bool = { wish.hasEnded }
+        let outcome = reset(unless: isOverruled) { adapter in
+            adapter.refuse([.adapterNotReady("hci0", operation: "switch on", object: "hci0")])
+            adapter.become(.poweredOff)
+        }
+        #expect(outcome() == nil)
+        wish.end()
+        adapter.hands.fire(.milliseconds(500))
+        #expect(isGood(outcome()) && adapter.adapterInfo.state == .poweredOff)
+        #expect(!adapter.isWatched && adapter.hands.delays.isEmpty)
     }
 
     @Test func `one that the kernel fails to switch on is told again, and one that stays off is said to be left off`() {
