@@ -1,5 +1,4 @@
 internal import BLEProtocol
-internal import BLERadio
 internal import Synchronization
 
 /// A wish of this program that an adapter be on or off, made through any of its radios: an earlier command that is
