@@ -1,8 +1,8 @@
 internal import BLERadio
 internal import Synchronization
 
-/// What is being done with the adapter's power: while a command waits to be repeated, the kernel owes no answer, but
-/// the adapter may be off that is to be on.
+/// What is being done with the adapter's power. While a command waits to be repeated, the kernel owes no answer, though
+/// the adapter is not yet on, or off, as it is to be.
 final class PowerWork: Sendable {
     private struct State {
         var count = 0
