@@ -50,4 +50,20 @@ import Testing
         try await settle(radio)
         #expect(radio.adapterInfo.state == .poweredOff)
     }
+
+    @Test func `nor while a change of privacy that nobody waits for any more has left it off`() async throws {
+        let radio = try run.radio()
+        let (kernel, number) = (run.kernel, run.kernel.central)
+        let address = try #require(radio.adapterInfo.address)
+        let key = try #require(SecretKey(octets: Array(1...16)))
+        let privacy = AdapterPrivacy(isOn: true, keys: [address: key])
+        kernel.with { $0.adapters[number]?.failsToSwitchOn = true }
+        radio.setPrivacy(privacy) { _ in }.cancel()
+        await kernel.idle()
+        #expect(radio.adapterInfo.state == .poweredOff)
+        kernel.with { $0.adapters[number]?.failsToSwitchOn = false }
+        try await settle(radio)
+        let isPrivate = kernel.with { $0.adapters[number]?.settings.contains(.privacy) }
+        #expect(radio.adapterInfo.state == .poweredOn && isPrivate == true)
+    }
 }
