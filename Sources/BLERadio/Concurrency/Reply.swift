@@ -67,7 +67,7 @@ package func reply<Success: Sendable>(
         return try await withUnsafeThrowingContinuation { continuation in
             if let early = box.begin(continuation) { return continuation.resume(with: early) }
             let undo = start(begun, { result in box.finish(result) })
-            box.started(undo: undo)
+            box.started(undo: undo, timer: nil)
         }
     } onCancel: {
         box.abandon(.failure(CancellationError()))
@@ -136,21 +136,13 @@ final class ReplyBox<Success: Sendable, Failure: Error>: Sendable {
         let (isOver, isAbandoned) = state.withLock { state in
             if !state.isOver {
                 state.undo = undo
-                state.timer = timer
+                // Without one here, there may be that of `limit(by:)`.
+                if let timer { state.timer = timer }
             }
             return (state.isOver, state.abandoned != nil)
         }
         guard isOver else { return }
         timer?.cancel()
-        if isAbandoned { undo() }
-    }
-
-    /// The work is in line; its limit, if any, comes on its own.
-    func started(undo: @escaping @Sendable () -> Void) {
-        let isAbandoned = state.withLock { state in
-            if !state.isOver { state.undo = undo }
-            return state.abandoned != nil
-        }
         if isAbandoned { undo() }
     }
 

@@ -62,6 +62,48 @@ import Testing
         }
     }
 
+    @Test func `a limit that begins with the work doesn't count before that, nor once the wait is over`() async throws {
+        try await VirtualTime.run(seed: 1) { time in
+            let before = time.timerCount
+            let undone = Recorder<Int>()
+            let limit: @Sendable () -> any Error = { CancellationError() }
+            let soon: Int = try await reply(on: time, limitOnceBegun: (.seconds(5), limit)) { begun, finish in
+                begun()
+                let answer = time.schedule(after: .seconds(1)) { finish(.success(1)) }
+                return { answer.cancel() }
+            }
+            #expect(soon == 1 && time.timerCount == before, "the work begins before it is known how to undo it")
+            let late: Int = try await reply(on: time, limitOnceBegun: (.seconds(5), limit)) { begun, finish in
+                let turn = time.schedule(after: .seconds(60)) { begun() }
+                let answer = time.schedule(after: .seconds(64)) { finish(.success(2)) }
+                return {
+                    turn.cancel()
+                    answer.cancel()
+                }
+            }
+            #expect(late == 2 && time.timerCount == before, "the work waits for its turn for longer than it may take")
+            await #expect(throws: CancellationError.self) {
+                let _: Int = try await reply(on: time, limitOnceBegun: (.seconds(5), limit)) { begun, _ in
+                    begun()
+                    return { undone.add(1) }
+                }
+            }
+            #expect(undone.all == [1] && time.timerCount == before, "the limit passes")
+            let cancelled = await withThrowingTaskGroup(of: Int.self) { group in
+                group.addTask {
+                    try await reply(on: time, limitOnceBegun: (.seconds(60), limit)) { begun, _ in
+                        withUnsafeCurrentTask { $0?.cancel() }
+                        begun()
+                        return { undone.add(2) }
+                    }
+                }
+                return await group.nextResult()
+            }
+            #expect(throws: CancellationError.self) { try cancelled?.get() }
+            #expect(undone.all == [1, 2] && time.timerCount == before, "the caller is cancelled before that")
+        }
+    }
+
     @Test func `who was cancelled before it began to wait starts nothing`() async {
         let started = Recorder<Int>()
         let task = Task {
