@@ -62,15 +62,22 @@ final class SessionConsumer: Sendable {
 final class SessionChannel {
     typealias Wake = @Sendable () -> Void
 
+    /// What cuts off a message that is under way.
+    private enum Cut {
+        /// The beginning of a gap and its cause.
+        case interruption(start: Duration, reason: any Error)
+        /// Why values may be missing before the next one, though the link goes on.
+        case moved(any Error)
+    }
+
     private struct Consumer {
         let consumer: SessionConsumer
-        /// The beginning of a gap and its cause; `nil` while values arrive, and before the first link.
-        var interruption: (start: Duration, reason: any Error)?
-        /// Why values may be missing before the next one, though the link goes on.
-        var moved: StreamGap?
+        /// `nil` while values arrive, and before the first link.
+        var cut: Cut?
 
-        /// Whether a message that is under way is cut off here.
-        var isCut: Bool { interruption != nil || moved != nil }
+        var interruption: (start: Duration, reason: any Error)? {
+            if case .interruption(let start, let reason)? = cut { (start, reason) } else { nil }
+        }
     }
 
     /// A value buffered for the next consumer.
@@ -123,7 +130,7 @@ final class SessionChannel {
         if consumers.isEmpty {
             isInMessage = false
             mustWake = giveBacklog(to: consumer)
-            entry.interruption = interruption.take()
+            entry.cut = interruption.take().map { .interruption(start: $0.start, reason: $0.reason) }
         }
         let id = consumers.add(entry)
         tellOfOthers()
@@ -176,12 +183,12 @@ final class SessionChannel {
         if isPlanned, consumers.isEmpty, let rest = entry.consumer.takeRest?() {
             for (value, gap) in rest.elements { append(Kept(value: value, gap: gap)) }
             gap = rest.gap
-            if !backlog.isEmpty, let moved = entry.moved { gap = gap?.merged(with: moved) ?? moved }
+            if !backlog.isEmpty, case .moved(let reason)? = entry.cut { addToGap(StreamGap(reason: reason)) }
             if !backlog.isEmpty { interruption = entry.interruption }
             // Behind a gap and without values before it, the next one that comes begins a message.
-            isInMessage = leavesInMessage && (!entry.isCut || !backlog.isEmpty)
+            isInMessage = leavesInMessage && (entry.cut == nil || !backlog.isEmpty)
         }
-        if leavesInMessage, !entry.isCut, let consumer = entry.consumer.place?.consumer {
+        if leavesInMessage, entry.cut == nil, let consumer = entry.consumer.place?.consumer {
             torn.removeAll { $0.consumer == nil }
             torn.append(Torn(consumer: consumer))
         }
@@ -231,13 +238,15 @@ final class SessionChannel {
 
     /// Values of the present link may be missing before the next one, though it goes on. If there is none before the
     /// subscription ends, only that is told.
-    func moved(_ missing: StreamGap) {
+    func moved(because reason: any Error) {
         // Without values of this link, its beginning is the gap.
         if !isOn, !isFlowing { return }
         cutMessages()
-        if consumers.isEmpty, !backlog.isEmpty { gap = gap?.merged(with: missing) ?? missing }
-        consumers.updateEach { entry in if entry.interruption == nil { entry.moved = missing } }
+        if consumers.isEmpty, !backlog.isEmpty { addToGap(StreamGap(reason: reason)) }
+        consumers.updateEach { entry in if entry.interruption == nil { entry.cut = .moved(reason) } }
     }
+
+    private func addToGap(_ missing: StreamGap) { gap = gap?.merged(with: missing) ?? missing }
 
     /// Nothing that comes from now on is the rest of a message that a consumer has left.
     private func cutMessages() {
@@ -263,8 +272,7 @@ final class SessionChannel {
         cutMessages()
         if !backlog.isEmpty, interruption == nil { interruption = (now, reason) }
         consumers.updateEach { entry in
-            entry.moved = nil
-            if entry.interruption == nil { entry.interruption = (now, reason) }
+            if entry.interruption == nil { entry.cut = .interruption(start: now, reason: reason) }
         }
     }
 
@@ -272,7 +280,9 @@ final class SessionChannel {
     func explained(by reason: any Error, now: Duration) {
         interruption = interruption.map { Self.explained($0, by: reason, now) }
         consumers.updateEach { entry in
-            entry.interruption = entry.interruption.map { Self.explained($0, by: reason, now) }
+            guard let interruption = entry.interruption else { return }
+            let known = Self.explained(interruption, by: reason, now)
+            entry.cut = .interruption(start: known.start, reason: known.reason)
         }
     }
 
@@ -302,11 +312,14 @@ final class SessionChannel {
     private func showGaps(now: Duration) -> Few<Wake> {
         var woken: Few<Wake> = []
         consumers.updateEach { entry in
-            guard entry.isCut else { return }
-            var gap = entry.moved.take() ?? StreamGap()
-            if let (start, reason) = entry.interruption { gap = StreamGap(reason: reason, duration: now - start) }
+            let gap: StreamGap
+            switch entry.cut {
+            case nil: return
+            case .interruption(let start, let reason)?: gap = StreamGap(reason: reason, duration: now - start)
+            case .moved(let reason)?: gap = StreamGap(reason: reason)
+            }
             if entry.consumer.interrupted(gap) { woken.append(entry.consumer.wake) }
-            entry.interruption = nil
+            entry.cut = nil
         }
         return woken
     }

@@ -150,8 +150,7 @@ final class SessionChannels: Sendable {
 
     /// The services have changed, and the subscription has been made anew elsewhere.
     func moved(_ subscription: Session.Subscription, because reason: BLEError) {
-        let gap = StreamGap(reason: reason)
-        state.withLock { state in _ = state.channels[subscription]?.moved(gap) }
+        state.withLock { state in _ = state.channels[subscription]?.moved(because: reason) }
     }
 
     /// The link has ended, or only others still use it: no more values of it are accepted.
