@@ -60,16 +60,7 @@ extension LinuxRadio {
         loop.enqueue { [self] in
             guard let management else {
                 let operation = "make out-of-band data"
-                return sink.finish(
-                    .failure(
-                        .missingCapability(
-                            .networkAdministration,
-                            operation: operation,
-                            object: object,
-                            on: adapter.kernel
-                        )
-                    )
-                )
+                return sink.finish(.failure(adapter.missingAdministration(for: operation, object: object)))
             }
             let exchange = OutOfBandExchange(management: management, adapter: adapter, leftovers: leftovers)
             exchange.make { sink.finish($0) }
@@ -174,16 +165,7 @@ extension LinuxRadio {
         loop.enqueue { [self] in
             let object = "from \(peer)"
             guard let management else {
-                return sink.finish(
-                    .failure(
-                        .missingCapability(
-                            .networkAdministration,
-                            operation: "unpair",
-                            object: object,
-                            on: adapter.kernel
-                        )
-                    )
-                )
+                return sink.finish(.failure(adapter.missingAdministration(for: "unpair", object: object)))
             }
             management.submit(ManagementUnpairDevice(ManagementAddress(peer), disconnects: true)) { [self] answer in
                 switch answer {

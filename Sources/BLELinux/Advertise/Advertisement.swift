@@ -46,14 +46,7 @@ final class Advertisement: Sendable {
             return finish(error)
         }
         guard let management else {
-            return finish(
-                .missingCapability(
-                    .networkAdministration,
-                    operation: "advertise",
-                    object: adapter.name,
-                    on: adapter.kernel
-                )
-            )
+            return finish(adapter.missingAdministration(for: "advertise", object: adapter.name))
         }
         let removals = adapter.removals
         let observation = management.observe(

@@ -41,12 +41,7 @@ extension LinuxRadio {
             case .failure(let failure) where failure.status == .permissionDenied:
                 conditions.whyIncomplete =
                     known.whyIncomplete
-                    ?? .missingCapability(
-                        .networkAdministration,
-                        operation: "conditions",
-                        object: object,
-                        on: adapter.kernel
-                    )
+                    ?? adapter.missingAdministration(for: "conditions", object: object)
             case .failure:
                 break
             }

@@ -43,11 +43,7 @@ extension LinuxRadio {
         let name = "of \(adapter.name)"
         guard adapter.facts != nil else { return result(.failure(adapter.whyUnusable(for: operation, object: name))) }
         guard let management else {
-            return result(
-                .failure(
-                    .missingCapability(.networkAdministration, operation: operation, object: name, on: adapter.kernel)
-                )
-            )
+            return result(.failure(adapter.missingAdministration(for: operation, object: name)))
         }
         management.submit(ManagementGetPHYConfiguration()) { [adapter] answer in
             result(answer.mapError { $0.error(operation: operation, object: name, adapter: adapter) })

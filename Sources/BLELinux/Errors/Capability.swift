@@ -8,6 +8,13 @@ enum Capability: String {
     case rawNetwork = "cap_net_raw"
 }
 
+extension LinuxAdapter {
+    /// The kernel lets only programs with the capability for the management socket do it.
+    func missingAdministration(for operation: String, object: String) -> BLEError {
+        .missingCapability(.networkAdministration, operation: operation, object: object, on: kernel)
+    }
+}
+
 extension BLEError {
     /// The kernel requires a capability that this program lacks; the remedy is that of the place where it runs.
     static func missingCapability(

@@ -40,7 +40,7 @@ enum ManagementFailure: Error, Hashable {
         case .status(let status, let opcode) where status.isSilence(of: opcode):
             .controllerSilent(opcode, operation: operation, object: object)
         case .status(.permissionDenied, _):
-            .missingCapability(.networkAdministration, operation: operation, object: object, on: adapter.kernel)
+            adapter.missingAdministration(for: operation, object: object)
         case .status(.notPowered, _):
             adapter.whyUnusable(for: operation, object: object, told: .poweredOff)
         case .status(.invalidIndex, _), .status(.blockedByRFKill, _):

@@ -11,16 +11,7 @@ extension LinuxRadio {
                 return sink.finish(.failure(adapter.whyUnusable(for: operation, object: name)))
             }
             guard let management else {
-                return sink.finish(
-                    .failure(
-                        .missingCapability(
-                            .networkAdministration,
-                            operation: operation,
-                            object: name,
-                            on: adapter.kernel
-                        )
-                    )
-                )
+                return sink.finish(.failure(adapter.missingAdministration(for: operation, object: name)))
             }
             management.submit(ManagementReadInformation()) { [adapter] answer in
                 sink.finish(
@@ -62,17 +53,7 @@ extension LinuxRadio {
                 return told.finish(.failure(error))
             }
             guard let management else {
-                let object = adapter.name
-                return told.finish(
-                    .failure(
-                        .missingCapability(
-                            .networkAdministration,
-                            operation: "set privacy",
-                            object: object,
-                            on: adapter.kernel
-                        )
-                    )
-                )
+                return told.finish(.failure(adapter.missingAdministration(for: "set privacy", object: adapter.name)))
             }
             let begin: @Sendable (Bluetoothd.Presence) -> Void = { [self] presence in
                 PrivacySwitch(

@@ -46,17 +46,7 @@ extension LinuxRadio {
             }
             leftovers.forgetPower(of: facts)
             guard let management else {
-                let object = adapter.name
-                return finish(
-                    .failure(
-                        .missingCapability(
-                            .networkAdministration,
-                            operation: operation,
-                            object: object,
-                            on: adapter.kernel
-                        )
-                    )
-                )
+                return finish(.failure(adapter.missingAdministration(for: operation, object: adapter.name)))
             }
             let told = EventSink<Result<Void, BLEError>> { [watch] outcome in
                 watch.look()
@@ -80,16 +70,7 @@ extension LinuxRadio {
                 return finish(.failure(adapter.whyUnusable(for: "switch off", object: adapter.name)))
             }
             guard let management else {
-                return finish(
-                    .failure(
-                        .missingCapability(
-                            .networkAdministration,
-                            operation: "switch off",
-                            object: adapter.name,
-                            on: adapter.kernel
-                        )
-                    )
-                )
+                return finish(.failure(adapter.missingAdministration(for: "switch off", object: adapter.name)))
             }
             let off = PowerBreak(
                 facts: facts,

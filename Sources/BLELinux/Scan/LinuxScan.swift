@@ -142,12 +142,7 @@ final class LinuxScan: Sendable {
     }
 
     private var missingCapability: BLEError {
-        .missingCapability(
-            .networkAdministration,
-            operation: "scan",
-            object: radio.adapter.name,
-            on: radio.adapter.kernel
-        )
+        radio.adapter.missingAdministration(for: "scan", object: radio.adapter.name)
     }
 
     private func go(_ way: any ScanWay) {

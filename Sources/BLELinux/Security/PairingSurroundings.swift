@@ -28,7 +28,7 @@ extension LinuxRadio {
     /// - Parameter operation: the operation to name if the system gives no management socket: `pair`.
     func pairingSurroundings(for operation: String, object: String) throws(BLEError) -> PairingSurroundings {
         guard let management, let pairingSettings else {
-            throw .missingCapability(.networkAdministration, operation: operation, object: object, on: adapter.kernel)
+            throw adapter.missingAdministration(for: operation, object: object)
         }
         return PairingSurroundings(
             management: management,
