@@ -42,7 +42,7 @@ public final class AdapterRoster: Sendable {
             loop = try EventLoop(name: "ble-adapters", on: kernel)
             management = try ManagementSocket(adapter: none, loop: loop, timeline: timeline)
         } catch {
-            throw .noBluetooth(error, operation: "open", object: object, hidden: HiddenBluetooth(error, on: kernel))
+            throw .noBluetooth(error, operation: "open", object: object, on: kernel)
         }
         self.timeline = timeline
         self.kernel = kernel

@@ -63,12 +63,7 @@ final class LinuxAdapter: Sendable {
             socket = SharedDescriptor(try FileDescriptor.hciSocket(of: kernel))
         } catch {
             guard mayBeMissing, AdapterInfo.State(adapterRefusedBy: error) == .unauthorized else {
-                throw .noBluetooth(
-                    error,
-                    operation: "open",
-                    object: object,
-                    hidden: HiddenBluetooth(error, on: kernel)
-                )
+                throw .noBluetooth(error, operation: "open", object: object, on: kernel)
             }
             refusal = error
         }
@@ -91,12 +86,7 @@ final class LinuxAdapter: Sendable {
             let socket = SharedDescriptor(try FileDescriptor.hciSocket(of: kernel))
             self.init(at: address, socket: socket, table: KernelAdapterTable(socket), of: kernel)
         } catch {
-            throw .noBluetooth(
-                error,
-                operation: "open",
-                object: "\(address)",
-                hidden: HiddenBluetooth(error, on: kernel)
-            )
+            throw .noBluetooth(error, operation: "open", object: "\(address)", on: kernel)
         }
     }
 

@@ -31,8 +31,7 @@ struct ConnectFailure {
                 remedy: "Use an adapter with Bluetooth 4.0 or later."
             )
         case .addressFamilyNotSupported, .protocolNotSupported, .accessDenied, .notPermitted:
-            let hidden = HiddenBluetooth(error, on: adapter.kernel)
-            return .noBluetooth(error, operation: "connect", object: object, hidden: hidden)
+            return .noBluetooth(error, operation: "connect", object: object, on: adapter.kernel)
         default:
             failure = .system(error, call: "connect", operation: "connect", object: object)
         }

@@ -4,6 +4,11 @@ internal import Glibc
 
 /// Obstacles to using an adapter at all.
 extension BLEError {
+    /// The kernel gave no Bluetooth socket; this reads files, to learn whether it has Bluetooth all the same.
+    static func noBluetooth(_ error: SystemError, operation: String, object: String, on kernel: Kernel) -> BLEError {
+        noBluetooth(error, operation: operation, object: object, hidden: HiddenBluetooth(error, on: kernel))
+    }
+
     /// The kernel gave no Bluetooth socket, or lists no adapters on it.
     ///
     /// - Parameter hidden: that the kernel has Bluetooth all the same, if it shows that.

@@ -14,12 +14,7 @@ extension LinuxRadio {
                 AdapterInfo($0, name: "hci\($0.number)", on: kernel)
             }
         } catch {
-            throw .noBluetooth(
-                error,
-                operation: "list adapters",
-                object: "of this machine",
-                hidden: HiddenBluetooth(error, on: kernel)
-            )
+            throw .noBluetooth(error, operation: "list adapters", object: "of this machine", on: kernel)
         }
     }
 
