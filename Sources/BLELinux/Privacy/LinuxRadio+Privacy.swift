@@ -40,12 +40,8 @@ extension LinuxRadio {
             watch.look()
             result(outcome)
         }
-        let over = powerWork.begin()
         // Also if nobody waits for it any more.
-        let told = EventSink<Result<Void, BLEError>> { outcome in
-            over()
-            sink.finish(outcome)
-        }
+        let told = EventSink(powerWork.begin { (outcome: Result<Void, BLEError>) in sink.finish(outcome) })
         let presence = Bluetoothd.presenceByProcesses(on: adapter.kernel)
         loop.enqueue { [self] in
             guard let facts = adapter.facts else {

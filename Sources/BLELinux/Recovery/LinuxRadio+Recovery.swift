@@ -30,11 +30,7 @@ extension LinuxRadio {
     ) -> RadioActivity {
         let sink = EventSink(result)
         let operation = isOn ? "switch on" : "switch off"
-        let over = powerWork.begin()
-        let finish: @Sendable (Result<Void, BLEError>) -> Void = { outcome in
-            over()
-            sink.finish(outcome)
-        }
+        let finish = powerWork.begin { (outcome: Result<Void, BLEError>) in sink.finish(outcome) }
         loop.enqueue { [self] in
             guard let facts = adapter.facts else {
                 return finish(.failure(adapter.whyUnusable(for: operation, object: adapter.name)))
@@ -55,11 +51,7 @@ extension LinuxRadio {
     /// Switches the adapter off and on through the management socket, which requires the capability `CAP_NET_ADMIN`. If
     /// the program is killed in between, the next program of this library switches it on.
     public func powerCycle(result: @escaping @Sendable (Result<Void, BLEError>) -> Void) {
-        let over = powerWork.begin()
-        let finish: @Sendable (Result<Void, BLEError>) -> Void = { outcome in
-            over()
-            result(outcome)
-        }
+        let finish = powerWork.begin(result)
         loop.enqueue { [self] in
             guard let facts = adapter.facts else {
                 return finish(.failure(adapter.whyUnusable(for: "switch off", object: adapter.name)))
@@ -93,11 +85,10 @@ extension LinuxRadio {
     /// Source: kernel, `Documentation/driver-api/usb/usb.rst`, `USBDEVFS_RESET`.
     public func reset(result: @escaping @Sendable (Result<Void, BLEError>) -> Void) -> RadioActivity {
         let sink = EventSink(result)
-        let over = powerWork.begin()
+        let finish = powerWork.begin { (outcome: Result<Void, BLEError>) in sink.finish(outcome) }
         loop.enqueue { [self] in
             guard let facts = adapter.facts else {
-                over()
-                return sink.finish(.failure(adapter.whyUnusable(for: "reset", object: adapter.name)))
+                return finish(.failure(adapter.whyUnusable(for: "reset", object: adapter.name)))
             }
             let note: @Sendable () -> LeftoverNote? = { [leftovers] in
                 leftovers.note(KernelThing(.off, 0, of: facts))
@@ -116,8 +107,7 @@ extension LinuxRadio {
             ) { [loop, watch] outcome in
                 loop.enqueue {
                     watch.look()
-                    over()
-                    sink.finish(outcome)
+                    finish(outcome)
                 }
             }.begin()
         }

@@ -11,10 +11,15 @@ final class PowerWork: Sendable {
 
     private let state = Mutex(State())
 
-    /// Something begins; the returned closure, which is called once, ends it.
-    func begin() -> @Sendable () -> Void {
+    /// Something begins; the returned closure, which is called once, ends it and then passes its outcome on.
+    func begin<Outcome: Sendable>(
+        _ result: @escaping @Sendable (Outcome) -> Void
+    ) -> @Sendable (Outcome) -> Void {
         state.withLock { $0.count += 1 }
-        return { self.end() }
+        return { outcome in
+            self.end()
+            result(outcome)
+        }
     }
 
     private func end() {
