@@ -151,7 +151,7 @@ final class ManagementSocket: Sendable {
 
     /// Withdraws a command that still waits its turn: it is not sent, and its closure not called.
     ///
-    /// - Returns: whether it was so.
+    /// - Returns: whether the command still waited.
     func withdraw(_ id: ManagementClient.RequestID) -> Bool {
         let call = state.withLock { state -> Answer? in
             guard state.client.isWaiting(id) else { return nil }

@@ -30,7 +30,7 @@ final class Pairing: Sendable {
         /// Whether this program has it ended for lost events, and whether the kernel has yet to answer that.
         var isEnding = false
         var isEndAwaited = false
-        /// Whether that refuses the pairing's question, asked or not.
+        /// Whether the pairing is ended by a refusal of its question, asked or not.
         var isRefusing = false
         /// Waits for the end after a loss of events, which may have been among them.
         var deadline: RadioActivity?

@@ -46,8 +46,8 @@ package func reply<Success: Sendable>(
 ///
 /// - Parameters:
 ///   - limit: how long the work may take, and the error to throw then.
-///   - start: lines up for the work, and returns the closure that undoes it. It passes on when the work begins, once,
-///     and its result; both may happen before it has returned.
+///   - start: lines up for the work, and returns the closure that undoes it. It calls `begun` once, when the work
+///     begins, and `finish` with the result; both may be called before `start` has returned.
 package func reply<Success: Sendable>(
     on timeline: any Timeline,
     limitOnceBegun limit: (duration: Duration, error: @Sendable () -> any Error),

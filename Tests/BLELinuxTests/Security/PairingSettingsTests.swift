@@ -10,10 +10,11 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct PairingSettingsTests {
     private static let none = [UInt8](repeating: 0, count: 4)
     private let kernel: KernelDouble
-    /// An adapter that nobody else has: claims are of the whole machine.
+    /// An adapter that nobody else has.
     private let adapter: AdapterFacts
     private let path: String
-    /// Claims in memory: one of this machine's stays with a child that another test starts until it executes its program.
+    /// Its claims are in memory: a child that another test starts would keep one of this machine's until it executes its
+    /// program.
     private let claims = FakeKernel()
 
     init() throws {
