@@ -198,7 +198,7 @@ final class Bearer: Sendable {
     /// Does what happens without the lock, after the deliveries.
     func carryOut(_ output: inout LinkMachine.Output, _ callers: inout Callers) {
         guard let rest = output.rest else { return tell(&callers) }
-        for id in rest.begun { caller(of: id)?.begun() }
+        for limit in rest.limits { caller(of: limit.id)?.limit(to: limit.duration) }
         for memory in rest.memory { surroundings.remember(memory) }
         if let kept = rest.kept { surroundings.keep(kept) }
         for notice in rest.notices { tell(notice) }

@@ -58,17 +58,14 @@ extension Link {
 
     /// Begins an operation when the link is free for it. Exactly one outcome follows, unless the returned closure is
     /// called first. For operations that nobody awaits; see ``outcome(of:_:_:_:)``.
-    ///
-    /// - Parameter begun: told of the turn of a search for all services.
     func start<Success: Sendable>(
         _ target: LinkMachine.Target,
         operation: String,
         object: OperationObject,
-        begun: @escaping @Sendable () -> Void = {},
         finish: @escaping @Sendable (Result<Success, BLEError>) -> Void
     ) -> @Sendable () -> Void {
         let (bearer, isFound) = (bearer, target.isFound)
-        let caller = OperationCallback(answers: whoAnswers, begun: begun) { outcome in
+        let caller = OperationCallback(answers: whoAnswers) { outcome in
             finish(
                 outcome.typed().mapError { failure in
                     BLEError(

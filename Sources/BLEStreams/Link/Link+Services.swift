@@ -21,34 +21,8 @@ extension Link {
     /// As ``discover(timeout:)``, with a limit that begins when the link is free for it: others may hold it for long.
     func discover(within limit: Duration) async throws -> GATTDatabase {
         if let known = bearer.knownDatabase { return known }
-        let (operation, object) = ("discovery", OperationObject(.of, nil, peripheral.address))
-        if let end = bearer.end { throw BLEError.linkEnded(end, operation: operation, object: "\(object)") }
-        if bearer.wouldWaitForItself(with: pass) { throw BLEError.waitingForItself(operation, "\(object)") }
-        let (events, beginning) = (peripheral.core.events, timeline.now)
-        do {
-            let database = try await found(within: limit, operation, object)
-            events?.ended(operation, object, since: beginning)
-            return database
-        } catch {
-            events?.ended(operation, object, since: beginning, throwing: error)
-            throw error
-        }
-    }
-
-    private func found(
-        within limit: Duration,
-        _ operation: String,
-        _ object: OperationObject
-    ) async throws -> GATTDatabase {
-        let timedOut: @Sendable () -> any Error = {
-            BLEError.timedOut(operation, object: "\(object)", after: limit, waitingFor: "no answer came")
-        }
-        return try await reply(on: timeline, limitOnceBegun: (limit, timedOut)) { begun, finish in
-            start(.database, operation: operation, object: object, begun: begun) {
-                (outcome: Result<GATTDatabase, BLEError>) in
-                finish(outcome.mapError { $0 as any Error })
-            }
-        }
+        let object = OperationObject(.of, nil, peripheral.address)
+        return try await outcome(of: .database(within: limit), "discovery", object, nil)
     }
 
     /// Only the services of the given types, with their characteristics and descriptors: for a peripheral with many

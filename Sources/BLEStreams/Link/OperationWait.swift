@@ -4,9 +4,9 @@ import Synchronization
 
 /// The caller of an operation on a link, who is told how it ends.
 protocol OperationCaller: AnyObject, Sendable {
-    /// The link is free for the operation, which begins. Called at most once, without a lock, and only for
-    /// ``LinkMachine/Target/database``.
-    func begun()
+    /// The link is free for the operation, whose limit begins. Called at most once, without a lock, and only for
+    /// ``LinkMachine/Target/database(within:)``.
+    func limit(to timeout: Duration)
 
     /// The operation has ended. Called once, without a lock, unless the operation is withdrawn first.
     func ended(_ result: Result<GATTSuccess, LinkFailure>)
@@ -19,8 +19,6 @@ protocol OperationCaller: AnyObject, Sendable {
 }
 
 extension OperationCaller {
-    func begun() {}
-
     var raisesAfterRefusal: Bool { true }
 }
 
@@ -116,7 +114,7 @@ final class OperationWait: OperationCaller {
         if isAbandoned.load(ordering: .acquiring) { link.bearer.cancel(self) }
     }
 
-    private func limit(to timeout: Duration) {
+    func limit(to timeout: Duration) {
         let timer = link.timeline.schedule(after: timeout) { [self] in
             let object = "\(object)"
             abandon(BLEError.timedOut(operation, object: object, after: timeout, waitingFor: "no answer came"))
@@ -181,21 +179,19 @@ extension Link {
 final class OperationCallback: OperationCaller {
     private let completion: @Sendable (Result<GATTSuccess, LinkFailure>) -> Void
     private let whoAnswers: @Sendable () -> PairingAnswers?
-    private let whenBegun: @Sendable () -> Void
 
     init(
         answers: @escaping @Sendable () -> PairingAnswers? = { nil },
-        begun: @escaping @Sendable () -> Void = {},
         completion: @escaping @Sendable (Result<GATTSuccess, LinkFailure>) -> Void
     ) {
         self.completion = completion
         whoAnswers = answers
-        whenBegun = begun
     }
 
     var answers: PairingAnswers? { whoAnswers() }
 
-    func begun() { whenBegun() }
+    /// Nobody waits for it.
+    func limit(to timeout: Duration) {}
 
     func ended(_ result: Result<GATTSuccess, LinkFailure>) { completion(result) }
 }

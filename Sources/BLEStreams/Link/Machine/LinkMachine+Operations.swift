@@ -70,8 +70,8 @@ extension LinkMachine {
         case .subscribe(let subscriber):
             if let entry = subscriptions[subscriber] { output.tell(.begun(entry.consumer)) }
             find(id, &output)
-        case .database:
-            output.add { $0.begun.append(id) }
+        case .database(let limit):
+            if let limit { output.add { $0.limits.append(Limit(id: id, duration: limit)) } }
             know(id, &output)
         case .hold: run(SlotBarrier(), id, &output)
         case .unsubscribe(let subscriber, let handle):

@@ -18,8 +18,8 @@ extension LinkMachine {
 
     /// The rarely used lanes, together, so that a step without them doesn't pay for each.
     struct Rest: Equatable {
-        /// Searches for all services that have got their turn in the lane.
-        var begun: [OperationID] = []
+        /// Operations that have got their turn in the lane, with the limits that begin then.
+        var limits: [Limit] = []
         /// What consumers are told besides their values, in order.
         var notices: [Notice] = []
         /// What the peer did to our own attributes.
@@ -51,6 +51,12 @@ extension LinkMachine {
     struct Finished: Equatable {
         let id: OperationID
         let result: Result<GATTSuccess, LinkFailure>
+    }
+
+    /// A limit that begins when the link is free for the operation.
+    struct Limit: Equatable {
+        let id: OperationID
+        let duration: Duration
     }
 
     enum Notice: Equatable {

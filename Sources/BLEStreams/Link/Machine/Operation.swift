@@ -48,7 +48,12 @@ extension LinkMachine {
         }
 
         /// All services of the peer; the success is a `GATTDatabase`.
-        static var database: Target { Target(kind: .attributes, content: .database) }
+        static var database: Target { Target(kind: .attributes, content: .database(within: nil)) }
+
+        /// The same, with a limit that begins when the link is free for it.
+        static func database(within limit: Duration) -> Target {
+            Target(kind: .attributes, content: .database(within: limit))
+        }
 
         /// Exclusive use of the link; the success is the `Pass` of the hold, which ``LinkMachine/leave(_:_:)``
         /// releases.
@@ -94,7 +99,7 @@ extension LinkMachine {
         )
         case handles(any GATTProcedure)
         case find(CharacteristicSelector)
-        case database
+        case database(within: Duration?)
         case hold
         case aside(any GATTProcedure)
         case subscribe(Subscription.ID)
