@@ -140,11 +140,10 @@ final class SessionChannel {
     /// Tells each consumer whether another one goes on without it. Several streams of one consumer leave together: the
     /// last one's rest is kept.
     private func tellOfOthers() {
-        let all = consumers.all
-        for entry in all {
-            guard let place = entry.consumer.place else { continue }
-            place.hasOthers = all.contains { $0.consumer.place?.consumer !== place.consumer }
-        }
+        let places = consumers.all.map { $0.consumer.place }
+        // If one differs from the first one, each has one that differs from it.
+        let areSeveral = places.contains { $0?.consumer !== places[0]?.consumer }
+        for place in places { place?.hasOthers = areSeveral }
     }
 
     private func beginsInMessage(_ place: ConsumerPlace) -> Bool {
