@@ -1,6 +1,14 @@
 import BLEProtocol
 
 extension BLEError {
+    /// Whether the adapter can't be used at all: neither for a scan nor for a link with any peer.
+    var isAboutAdapter: Bool {
+        switch code {
+        case .adapterNotFound, .adapterPoweredOff, .adapterBlocked, .adapterNotReady: true
+        default: reason?.kind == .adapterOff
+        }
+    }
+
     static func bufferOverflow(_ subject: StreamSubject, capacity: Int) -> BLEError {
         BLEError(
             .overflow,

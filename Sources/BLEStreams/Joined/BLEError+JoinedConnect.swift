@@ -20,14 +20,6 @@ extension BLEError {
         }
     }
 
-    /// Whether the adapter can't connect to any peer.
-    var isAboutAdapter: Bool {
-        switch code {
-        case .adapterNotFound, .adapterPoweredOff, .adapterBlocked, .adapterNotReady: true
-        default: reason?.kind == .adapterOff
-        }
-    }
-
     static func bondIsElsewhere(_ peer: BluetoothAddress, _ adapters: [String]) -> BLEError {
         BLEError(
             .connectionFailed,

@@ -73,10 +73,6 @@ extension RecoveryDriver {
     /// came too early to end the quiet that begins here.
     private func listeningFailed(_ error: BLEError) {
         listen { $0.giveUp() }
-        switch error.code {
-        case .adapterPoweredOff, .adapterNotFound, .adapterBlocked, .adapterNotReady: break
-        default: return
-        }
-        if radio.adapterInfo.state == .poweredOn { listen { $0.adapterReturned() } }
+        if error.isAboutAdapter, radio.adapterInfo.state == .poweredOn { listen { $0.adapterReturned() } }
     }
 }
