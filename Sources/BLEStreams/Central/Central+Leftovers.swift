@@ -27,7 +27,7 @@ extension Central {
 }
 
 extension Link {
-    /// How many wait for the end of the link: as many as before once those that came have gone.
+    /// How many callbacks wait for the end of the link. A flow or a stream that has ended leaves none.
     package var endWatchers: Int { lifetime.end.observers }
 
     /// What is still kept of operations and subscriptions, in words; nothing once all of them have ended.

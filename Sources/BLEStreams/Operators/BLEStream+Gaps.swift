@@ -11,8 +11,8 @@ extension BLEStream {
     ///
     /// A gap is where ``retry(_:when:)`` started again, where a buffer that keeps the newest or the oldest values
     /// dropped some, where the kernel reports that it dropped some, and where a subscription was made anew because the
-    /// peripheral's services changed. All operators pass gaps on, in order; without
-    /// this operator a consumer never sees them.
+    /// peripheral's services changed. All operators pass gaps on, in order; without this operator a consumer never sees
+    /// them.
     ///
     /// ```swift
     /// for try await item in beats.retry().withGaps() {

@@ -15,7 +15,7 @@ extension Bond {
     /// - Parameter folder: the folder of the files.
     /// - Throws: ``BLEError/Code/permissionDenied`` if this user may not read them, ``BLEError/Code/notFound`` if the
     ///   folder doesn't exist, ``BLEError/Code/malformedValue`` with the name of a file that can't be parsed,
-    ///   ``BLEError/Code/systemFailure`` for any other reason that they can't be read for.
+    ///   ``BLEError/Code/systemFailure`` if they can't be read for another reason.
     public static func importedFromBluetoothd(in folder: String = "/var/lib/bluetooth") throws -> [Bond] {
         var bonds: [Bond] = []
         for adapter in try BluetoothdBonds.addresses(in: folder) {
