@@ -18,22 +18,14 @@ struct ScriptRun {
                 try text.write(to: program, atomically: false, encoding: .utf8)
                 try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: program.path)
             }
-            // A pipe that another test's child inherits would stay open.
             let file = folder.appending(path: "output")
-            try Data().write(to: file)
-            let handle = try FileHandle(forWritingTo: file)
             let process = Process()
             process.executableURL = Package.folder.appending(path: script)
             process.arguments = arguments
             var environment = ProcessInfo.processInfo.environment
             environment["PATH"] = "\(folder.path):\(environment["PATH"] ?? "/usr/bin:/bin")"
             process.environment = environment
-            process.standardInput = FileHandle.nullDevice
-            process.standardOutput = handle
-            process.standardError = handle
-            try process.run()
-            process.waitUntilExit()
-            try handle.close()
+            try process.runToEnd(printingTo: file)
             let names = (try? String(contentsOf: calls, encoding: .utf8)) ?? ""
             return (
                 process.terminationStatus, try String(contentsOf: file, encoding: .utf8),

@@ -40,20 +40,11 @@ struct Toolchain {
     }
 
     /// Runs a program to its end; what it printed where it failed.
-    ///
-    /// The output goes to a file: a pipe that another test's child inherits would stay open.
     func run(_ words: [String], output: URL) throws -> String {
-        try Data().write(to: output)
-        let handle = try FileHandle(forWritingTo: output)
         let process = Process()
         process.executableURL = URL(filePath: "/usr/bin/env")
         process.arguments = words
-        process.standardInput = FileHandle.nullDevice
-        process.standardOutput = handle
-        process.standardError = handle
-        try process.run()
-        process.waitUntilExit()
-        try handle.close()
+        try process.runToEnd(printingTo: output)
         guard process.terminationStatus != 0 else { return "" }
         return "exit status \(process.terminationStatus):\n" + (try String(contentsOf: output, encoding: .utf8))
     }
