@@ -54,6 +54,9 @@ import Testing
                 #expect(other.status == 1 && other.complaint.contains("data is not or no longer"), "\(other.complaint)")
             }
         }
+        // Its commands come the same way.
+        let shell = try await CommandRun(["shell", Demo.values, "--oob", "@-"], input: "\(data)\n").end()
+        #expect(shell.status == 2 && shell.complaint.contains("already read for @-"), "\(shell.complaint)")
         let nameless = try await CommandRun.run("serve", "--oob", String(data.dropFirst(18)))
         #expect(nameless.status == 2 && nameless.complaint.contains("0x1B"))
     }

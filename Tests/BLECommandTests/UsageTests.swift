@@ -91,6 +91,7 @@ import Testing
             (["serve", "--database", ""], "--database needs the name"),
             (["verify", Demo.values, "--database", ""], "--database needs the name"),
             (["write", Demo.values, Demo.short, "@"], "@FILE"),
+            (["write", Demo.values, Demo.short, "@-", "--oob", "@-"], "already read for @-"),
             (["pair", Demo.values, "--oob", "@"], "@FILE"),
             (["pair", Demo.values, "--oob", "@/no/such/file"], "can't be read: No such file or directory"),
             (["proxy", "--key", "@/no/such/file"], "can't be read: No such file or directory"),
