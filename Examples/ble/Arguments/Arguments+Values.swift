@@ -35,7 +35,7 @@ extension Arguments {
         guard let text = last(name) else { return nil }
         // Less than an attosecond is no time.
         guard let seconds = Double(text), seconds > 0, seconds <= 1e9, Duration.seconds(seconds) > .zero else {
-            throw UsageError("--\(name) '\(text)': write seconds like 10 or 0.5, from more than 0 to 1000000000")
+            throw UsageError("--\(name) '\(text)': write seconds like 10 or 0.5, more than 0 and up to 1000000000")
         }
         return .seconds(seconds)
     }

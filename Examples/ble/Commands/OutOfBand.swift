@@ -57,7 +57,7 @@ extension Option {
     static let outOfBand = Option(
         "oob",
         value: "HEX|@FILE",
-        help: "the other device's out-of-band data, as `ble oob` prints it",
+        help: "the other device's out-of-band data, as `ble oob` prints it; @- reads standard input",
         isSecret: true
     )
 }

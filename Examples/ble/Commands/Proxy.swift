@@ -12,7 +12,12 @@ struct Proxy: Command {
             value: "HOST:PORT",
             help: "where to listen; port 6053 of all addresses with a key, else of 127.0.0.1"
         ),
-        Option("key", value: "KEY", help: "the key that clients need: 32 octets in Base64, or @FILE", isSecret: true),
+        Option(
+            "key",
+            value: "KEY|@FILE",
+            help: "the key that clients need: 32 octets in Base64; @- reads standard input",
+            isSecret: true
+        ),
         Option("make-key", help: "print a new key, and end"),
         Option("name", value: "NAME", help: "what the proxy is called on the network; by default after this machine"),
         Option("connections", value: "N", help: "how many devices can be connected at once; 8 by default"),

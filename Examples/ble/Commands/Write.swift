@@ -16,7 +16,7 @@ struct Write: Command {
     static let notes =
         """
         @FILE writes the contents of a file, or of a pipe; @- writes what standard input has up to its end. A value may
-        be empty: '' writes no octets, and says so.
+        be empty, like ''; the command then says that it has written no octets.
 
 
         """ + CharacteristicName.descriptorNote + SecurityOptions.notes
