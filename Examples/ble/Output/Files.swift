@@ -17,7 +17,7 @@ func checkedWhole(_ octets: [UInt8], _ name: String) throws -> [UInt8] {
         operation: "read",
         object: name,
         cause: "it has more than \(largestFile) octets",
-        remedy: "Check that it is the right one; the value of a characteristic has at most 512 octets."
+        remedy: "Check that it is the right file; the value of a characteristic has at most 512 octets."
     )
 }
 

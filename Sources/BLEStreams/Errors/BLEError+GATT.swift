@@ -97,7 +97,7 @@ extension BLEError {
             operation: "notifications",
             object: object,
             cause: "the peripheral's services changed, and the subscription was made anew: values may be missing",
-            remedy: "Take the next value for a new beginning: a message that was under way was cut off."
+            remedy: "Treat the next value as the beginning of a message: one that was under way was cut off."
         )
     }
 

@@ -14,7 +14,7 @@ enum DurableFile {
             switch number {
             case ENOSPC, EDQUOT: "Make room on that disk."
             case ENOENT, ENOTDIR: "Check that the folder exists."
-            case EROFS: "Mount it for writing; a service with ProtectSystem= needs the folder in ReadWritePaths=."
+            case EROFS: "Mount the disk for writing; a service with ProtectSystem= needs the folder in ReadWritePaths=."
             case EMFILE, ENFILE: "Raise the limit of open files (`LimitNOFILE=` of the service, `sysctl fs.file-max`)."
             default: "Check the disk, and that this program may write the file and its folder."
             }
