@@ -1,7 +1,7 @@
 import BLEProtocol
 import BLEStreams
 
-/// Whether the records of one report come further; a value without I/O.
+/// Whether the records of one report make progress; a value without I/O.
 ///
 /// A device may begin too early, and go through records again: each time, it goes back once. One that goes back again
 /// and again, without a later record, would never come to its end.

@@ -180,7 +180,7 @@ final class LinuxAdapter: Sendable {
         return here
     }
 
-    /// Nobody here has switched off what has its number next: a controller that is plugged in is off by itself.
+    /// This program has not switched off the adapter that gets the number next: a new one is off when it is plugged in.
     private static func wasUnplugged(_ former: Place) {
         if let number = former.number { SwitchedHere.remove("hci\(number)") }
     }

@@ -90,7 +90,7 @@ final class Advertisement: Sendable {
         case .indexRemoved, .extendedIndexRemoved:
             finish(adapter.whyUnusable(for: "advertise", object: adapter.name))
         case .deviceConnected(let connected) where !connected.flags.contains(.initiatedHere):
-            // A device of Bluetooth Classic is in no advertisement's way.
+            // A link of Bluetooth Classic doesn't affect an advertisement.
             if let central = connected.address.lowEnergy { perform { $0.centralCame(central) } }
         case .newIdentityResolvingKey(let new):
             guard let identity = new.key.address.lowEnergy else { break }

@@ -45,7 +45,7 @@ final class PowerSwitch: Sendable {
         self.sink = sink
     }
 
-    /// How often it is tried to switch it on while the kernel is busy.
+    /// How often to try to switch it on while the kernel is busy.
     private var waits: Int { isOfBreak ? Self.patience : Self.attempts }
 
     /// Starts, on the loop's thread; runs to its end even if nobody waits for it.

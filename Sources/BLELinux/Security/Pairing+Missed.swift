@@ -12,7 +12,7 @@ extension Pairing {
     func missedEvents() {
         let mustRead = state.withLock { state in
             guard state.isAwaited else { return false }
-            // Nothing of a pairing is lost whose command still waits its turn.
+            // If the pairing's command still waits its turn, nothing of the pairing is lost.
             if let command = state.command, management.isWaiting(command) { return false }
             state.hasMissedEvents = true
             if state.hasHeardKey { state.hasMissedBehindKey = true }

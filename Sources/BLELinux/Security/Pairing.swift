@@ -103,7 +103,7 @@ final class Pairing: Sendable {
         let address = ManagementAddress(peer)
         management.submit(ManagementCancelPairDevice(address)) { [self] answer in
             let mayBeBehind = state.withLock { state in
-                // Of a pairing that has made keys, the answer follows them immediately: that was lost.
+                // The answer to a pairing follows its keys immediately: if a key was heard, the answer was lost.
                 guard answer.failure?.status == .invalidParameters, state.isAwaited, !state.hasHeardKey else {
                     return false
                 }
@@ -134,7 +134,7 @@ final class Pairing: Sendable {
         state.withLock { state in
             guard !state.isOver else { return }
             state.isAwaited = true
-            // Under the lock: who gives the pairing up then finds the command, which may have to wait its turn.
+            // Under the lock: whoever gives the pairing up then finds the command, which may have to wait its turn.
             state.command = management.submit(command) { [self] in answered($0) }
         }
     }

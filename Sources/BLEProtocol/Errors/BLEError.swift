@@ -75,7 +75,7 @@ public struct BLEError: Error, Sendable {
         /// The octets, including the message's prefix.
         public var octets: [UInt8]
 
-        /// Where it comes from, if it may come on several ways.
+        /// Where it comes from, if it may arrive by several paths.
         package var origin = PartOrigin()
 
         /// Makes a part of a message.
@@ -86,11 +86,11 @@ public struct BLEError: Error, Sendable {
         }
     }
 
-    /// Identifies a part that a program gets on several ways, as from a shared stream, so that an error has it once.
+    /// Identifies a part that a program gets by several paths, as from a shared stream, so that an error has it once.
     ///
     /// It is no property of the part: all are equal.
     package struct PartOrigin: Hashable, Sendable {
-        /// The iteration of a shared stream, and the number of the part in it; `nil` for a part that comes on one way.
+        /// The iteration of a shared stream, and the number of the part in it; `nil` for a part with one path.
         package var place: (iteration: UInt64, number: Int)?
 
         package init() {}
@@ -171,7 +171,7 @@ extension BLEError {
         return [ReceivedPart(operation: operation, object: object, octets: received)]
     }
 
-    /// Adds parts of messages behind those that it has; one that it has got on another way already is not added.
+    /// Adds parts of messages behind those that it has; one that has already come by another path is not added.
     package mutating func add(_ parts: [ReceivedPart]) {
         guard !parts.isEmpty else { return }
         var all = allReceivedParts
@@ -184,7 +184,7 @@ extension BLEError {
 }
 
 extension [BLEError.ReceivedPart] {
-    /// Adds parts, but for those that are among these already and have come on another way.
+    /// Adds parts, except those that are among these already and have come by another path.
     package mutating func add(_ others: [BLEError.ReceivedPart]) {
         for part in others where !contains(where: { $0.isSame(as: part) }) { append(part) }
     }

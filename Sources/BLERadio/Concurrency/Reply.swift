@@ -136,7 +136,7 @@ final class ReplyBox<Success: Sendable, Failure: Error>: Sendable {
         let (isOver, isAbandoned) = state.withLock { state in
             if !state.isOver {
                 state.undo = undo
-                // Without one here, there may be that of `limit(by:)`.
+                // If none is passed, `limit(by:)` may have set one.
                 if let timer { state.timer = timer }
             }
             return (state.isOver, state.abandoned != nil)

@@ -59,8 +59,8 @@ extension CommandWork {
 
     /// The adapter did not return in time, or the session has failed for want of it.
     ///
-    /// Who asks for a link can't conclude this from an error's code: what authorizes, or a session's first steps, may
-    /// use another adapter, and fail for want of that.
+    /// A caller that asks for a link can't conclude this from an error's code: what authorizes, or a session's first
+    /// steps, may use another adapter, and fail for want of that.
     struct AdapterStaysAway: Error {
         let error: BLEError
     }

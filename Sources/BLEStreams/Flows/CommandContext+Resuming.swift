@@ -122,7 +122,7 @@ extension CommandContext {
 }
 
 extension BLEError {
-    /// The error for who asks for another link: the end of a link is final for that link only.
+    /// The error for a caller that asks for another link: the end of a link is final for that link only.
     fileprivate var forNextLink: BLEError {
         var error = self
         if code == .disconnected, reason != nil { error.isFinal = false }

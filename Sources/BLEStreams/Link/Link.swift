@@ -69,7 +69,7 @@ public final class Link: Sendable {
             timeline: peripheral.core.timeline,
             database: .centralDefault,
             remembered: memory.recall(record),
-            // It tells nothing to an adapter without a bond, such as one that has taken the place of another.
+            // The peripheral tells nothing to an adapter without a bond, such as one that has replaced another.
             tellsLater: keptBonds.contains { $0.adapter == radioLink.local },
             Bearer.Surroundings(
                 securityFailed: { [store = peripheral.core.store] error in store.warn(error) },

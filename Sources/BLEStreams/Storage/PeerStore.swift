@@ -44,7 +44,7 @@ public final class PeerStore: Sendable {
         var writes = 0
         /// The records of a store without a folder.
         var memory: [BluetoothAddress: PeerRecord] = [:]
-        /// Those of them that hold services alone, the one that was changed last last.
+        /// Those of them that hold services alone, in the order of their last changes.
         var strangers = RecencyTable<BluetoothAddress, Void>()
         /// Another program keeps the files locked; whoever has waited for it once doesn't wait again.
         var isLockedOut = false

@@ -14,8 +14,8 @@ extension SpoolCore {
         let (positionFile, known) = try PositionFile.open(PositionFile.name, in: settings.folder, disk)
         // The spool does without it, on a disk that has no room for it.
         let copy = try? PositionFile.open(PositionFile.copyName, in: settings.folder, disk)
-        // The folder may be new, also if an opening before made it and was cut off. One that can't be read, which this
-        // needs, may be written all the same.
+        // The folder may be new even if it exists: an earlier opening may have made it and been cut off. A parent that
+        // can't be read can't be synchronised, though the spool may be able to work in it.
         if known?.epoch ?? 0 == 0 { try? disk.synchroniseFolder(settings.parent) }
         var core = SpoolCore(settings, disk, lock, positionFile, known ?? Position())
         core.positionCopy = copy?.file
@@ -54,7 +54,7 @@ extension SpoolCore {
     /// - Parameter copy: the position when there were no segments last.
     private mutating func recoverSegments(isPositionLost: Bool, copy: Position?) throws(SpoolError) {
         let numbers = try settings.segmentNumbers(disk)
-        // Of an opening that failed, there can be a position without a number.
+        // An opening that failed may have left a position without a number.
         isNew = max(position.epoch, copy?.epoch ?? 0) == 0 && numbers.isEmpty
         // Before anything is removed.
         for first in numbers { try Segment.check(try File("\(settings.folder)/\(Segment.name(first))", O_RDONLY)) }

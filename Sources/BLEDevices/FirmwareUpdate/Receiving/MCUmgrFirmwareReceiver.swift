@@ -196,7 +196,7 @@ public final class MCUmgrFirmwareReceiver: Sendable {
             guard upload.octets.count == upload.size else { return .map(["off": .integer(upload.octets.count)]) }
             state.upload = nil
             let isRight = upload.hash.isEmpty || SHA256.hash(upload.octets) == upload.hash
-            // No boot loader looks at the octets: one that was spoilt would be listed, and could be begun.
+            // No boot loader checks the octets: a damaged image would be listed, and could be started.
             state.other = isRight ? Slot(octets: upload.octets, image: MCUbootImage(upload.octets)) : nil
             return .map(["off": .integer(upload.size), "match": .bool(isRight)])
         }

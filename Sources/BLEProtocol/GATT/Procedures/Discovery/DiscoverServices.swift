@@ -43,7 +43,7 @@ package struct DiscoverServices: GATTProcedure {
             }
             // Some devices end a group at FFFF whatever range was requested.
             last = min(entry.groupEndHandle, walk.end)
-            // One that an earlier answer had out of order leads on too.
+            // A service that an earlier answer had out of order advances the search too.
             guard handles.insert(entry.handle).inserted else { continue }
             found.append(GATTService(uuid: uuid, isPrimary: isPrimary, handle: entry.handle, endHandle: last))
         }

@@ -37,7 +37,7 @@ package struct DiscoverServicesByUUID: GATTProcedure {
                 continue
             }
             last = min(entry.groupEndHandle, walk.end)
-            // One that an earlier answer had out of order leads on too.
+            // A service that an earlier answer had out of order advances the search too.
             guard handles.insert(entry.handle).inserted else { continue }
             found.append(GATTService(uuid: uuid, handle: entry.handle, endHandle: last))
         }
