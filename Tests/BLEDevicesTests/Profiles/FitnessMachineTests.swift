@@ -85,7 +85,7 @@ import Testing
 
     @Test(arguments: [
         ("41C3", "A"), ("41E282", "A"), ("41F09F98", "A"), ("41E2", "A"), ("C3", ""), ("41C3A4", "A\u{E4}"),
-        ("F09F9880", "\u{1F600}"),
+        ("F09F9880", "\u{1F600}"), ("4100C3", "A"),
     ])
     func `text that is cut within a character has the whole ones before it`(hex: String, text: String) throws {
         let time = ReceptionTime(sinceEpoch: .zero, source: .simulation)

@@ -35,13 +35,17 @@ extension ValueReader {
 
     /// The same; of text that goes on beyond the value, the part of a character at the end is dropped.
     mutating func text(isCut: Bool) throws(MalformedValue) -> String {
-        let octets = try bytes(remaining.count)
-        let end = octets.lastIndex { $0 != 0 }.map { $0 + 1 } ?? octets.startIndex
-        let whole = isCut ? Self.withoutPartOfCharacter(octets[..<end]) : octets[..<end]
+        var whole = Self.withoutPadding(try bytes(remaining.count))
+        // Zero octets may stand before the part of a character.
+        if isCut { whole = Self.withoutPadding(Self.withoutPartOfCharacter(whole)) }
         guard let text = String(validating: whole, as: UTF8.self) else {
             throw MalformedValue("the octets are not UTF-8")
         }
         return text
+    }
+
+    private static func withoutPadding(_ octets: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        octets[..<(octets.lastIndex { $0 != 0 }.map { $0 + 1 } ?? octets.startIndex)]
     }
 
     /// The octets without the beginning of a character in UTF-8 that has more octets than there are.
