@@ -2,12 +2,14 @@ import BLEDevices
 import BLEProtocol
 
 extension FuzzTarget {
-    /// What anybody in the room can send: an advertisement, every reader of it, and the beacons.
+    /// What anybody in the room can send: an advertisement, every reader of it, the beacons and the sensors.
     static let advertising = FuzzTarget("advertising", longest: 256, seeds: AdvertisingCheck.seeds) { octets in
         let check = AdvertisingCheck(AdvertisingData(bytes: octets))
         try check.walk()
         try check.readers()
+        try check.declared()
         try check.beacons()
+        try check.sensors()
         try check.layout()
     }
 }
@@ -48,11 +50,71 @@ private struct AdvertisingCheck {
         _ = (data.connectionIntervalRange, data.advertisingInterval)
     }
 
+    /// What was read, declared as a program declares it, is read as the same.
+    func declared() throws {
+        let services = data.serviceUUIDs
+        var fields = data.serviceData.map { AdvertisingData.Field.serviceData($0.service, $0.data) }
+        fields += data.manufacturerData.map { AdvertisingData.Field.manufacturerData($0.company, $0.data) }
+        fields.append(.services(services, isComplete: !data.hasIncompleteServices))
+        fields.append(.solicitedServices(data.solicitedServiceUUIDs))
+        fields.append(.targetAddresses(data.publicTargetAddresses + data.randomTargetAddresses))
+        if let flags = data.flags { fields.append(.flags(flags)) }
+        if let name = data.localName { fields.append(.localName(name, isComplete: data.isLocalNameComplete)) }
+        if let power = data.txPower { fields.append(.txPower(power)) }
+        if let appearance = data.appearance { fields.append(.appearance(appearance)) }
+        if let uri = data.uri { fields.append(.uri(uri)) }
+        if let range = data.connectionIntervalRange { fields.append(.connectionIntervalRange(range)) }
+        if let interval = data.advertisingInterval { fields.append(.advertisingInterval(interval)) }
+        if let role = data.role { fields.append(.role(role)) }
+        if let features = data.supportedFeatures { fields.append(.supportedFeatures(features)) }
+        guard let sent = try? AdvertisingData(fields, limit: .max) else { return }
+        // By the widths of the UUIDs, not in the order in which they came.
+        try require(Set(sent.serviceUUIDs) == Set(services), "services differ")
+        try require(services.isEmpty || sent.hasIncompleteServices == data.hasIncompleteServices, "complete or not")
+        try require(Set(sent.solicitedServiceUUIDs) == Set(data.solicitedServiceUUIDs), "solicited services differ")
+        try require(sent.serviceData == data.serviceData, "service data differs")
+        try require(sent.manufacturerData == data.manufacturerData, "manufacturer data differs")
+        try require(sent.publicTargetAddresses == data.publicTargetAddresses, "public targets differ")
+        try require(sent.randomTargetAddresses == data.randomTargetAddresses, "random targets differ")
+        try require(sent.flags == data.flags && sent.role == data.role, "flags or role differ")
+        try require(sent.localName == data.localName, "the name differs: \(sent.localName ?? "none")")
+        try require(sent.isLocalNameComplete == data.isLocalNameComplete, "another kind of name")
+        try require(sent.txPower == data.txPower && sent.appearance == data.appearance, "power or appearance differs")
+        // A scheme is written in capital letters or not.
+        try require(sent.uri?.lowercased() == data.uri?.lowercased(), "the URI differs: \(sent.uri ?? "none")")
+        try require(sent.connectionIntervalRange == data.connectionIntervalRange, "the range of intervals differs")
+        try require(sent.advertisingInterval == data.advertisingInterval, "the interval differs")
+        try require(sent.supportedFeatures == data.supportedFeatures, "the features differ")
+    }
+
+    /// The formats of makers, and the data that two devices exchange on another way than the air.
+    func sensors() throws {
+        _ = (Ruuvi(data), Govee(data), ATCThermometer(data), MiBeacon(data), SwitchBot(data))
+        guard let exchanged = OutOfBandData(octets: data.bytes) else { return }
+        try require(OutOfBandData(octets: exchanged.octets) == exchanged, "\(exchanged) is read as other data")
+        _ = Mirror(reflecting: exchanged).children.count
+    }
+
     func beacons() throws {
         if let beacon = IBeacon(data) { try again(beacon.fields, beacon, IBeacon.init) }
-        if let reading = BTHome(data) { try again(reading.fields, reading, BTHome.init) }
+        if let reading = BTHome(data) {
+            try again(reading.fields, reading, BTHome.init)
+            for measurement in reading.measurements { try declared(measurement) }
+        }
         // A URL may be longer than it may be advertised with.
         if let beacon = Eddystone(data), let fields = try? beacon.fields { try again(fields, beacon, Eddystone.init) }
+        // What a program may declare wrongly.
+        let url = data.uri.flatMap { try? Eddystone.url($0, power: 0).fields }
+        _ = (url, try? Eddystone.identifier(namespace: data.bytes, instance: [], power: 0).fields)
+    }
+
+    private func declared(_ measurement: BTHome.Measurement) throws {
+        let object = measurement.object
+        let again = try BTHome.Measurement(object, measurement.value)
+        try require(again == measurement, "\(measurement) is declared as \(again)")
+        try require(object.name.flatMap(BTHome.Object.init(name:)) == object, "\(object) has another's name")
+        _ = (object.unit, object.step, try? BTHome.Measurement(object, .infinity))
+        _ = try? BTHome.Measurement(BTHome.Object(rawValue: 0x53), 0)
     }
 
     private func again<Beacon: Equatable>(

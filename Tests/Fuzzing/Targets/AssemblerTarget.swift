@@ -11,6 +11,7 @@ extension FuzzTarget {
         } else {
             var run = AssemblerRun(mark, maximum)
             while !input.isAtEnd, try run.takes(input.chunk()) {}
+            while !input.isAtEnd { try run.skips(input.chunk()) }
         }
     }
 }
@@ -20,10 +21,11 @@ extension EndMark {
         let (kind, octet) = (input.number(below: 4), input.octet())
         // Few different octets, so that marks and parts of them occur.
         let mark = (0...Int(octet >> 4) % 3).map { UInt8(ascii: "a") + octet >> UInt8(2 * $0) & 3 }
+        let text = String(decoding: mark, as: UTF8.self)
         switch kind {
-        case 0: self = .endOfMessage(mark)
-        case 1: self = .endOfMessage(atEndOfChunk: mark)
-        case 2: self = .delimiter(mark)
+        case 0: self = .endOfMessage(text)
+        case 1: self = .endOfMessage(atEndOfChunk: text)
+        case 2: self = .delimiter(text)
         default: self = .lengthPrefix(octets: Int(octet & 7) + 1, order: octet & 8 == 0 ? .littleEndian : .bigEndian)
         }
     }
@@ -36,6 +38,7 @@ private struct AssemblerRun {
     private var assembler: MessageAssembler
     private var chunks: [[UInt8]] = []
     private var messages: [[UInt8]] = []
+    private var isPassingOver = false
 
     init(_ mark: EndMark, _ maximum: Int) {
         (self.mark, self.maximum) = (mark, maximum)
@@ -58,6 +61,20 @@ private struct AssemblerRun {
         guard tooLong == nil else { return false }
         try require(assembler.unfinished ?? [] == expected.rest, "\(mark): what is unfinished differs")
         return true
+    }
+
+    /// Takes a chunk after a message that was too long: its rest is passed over, what follows is assembled again.
+    mutating func skips(_ chunk: [UInt8]) throws {
+        if !isPassingOver { assembler.restart(inMessage: assembler.findsNext) }
+        isPassingOver = true
+        if assembler.isSkipping { assembler.skip(chunk) } else { assembler.append(chunk) }
+        do throws(MessageAssembler.TooLong) {
+            while !assembler.isSkipping, let message = try assembler.next() { messages.append(message) }
+        } catch {
+            assembler.skip()
+        }
+        try require(messages.allSatisfy { $0.count <= maximum }, "\(mark): a message is too long")
+        try require(assembler.neededCount <= assembler.unfinishedCount, "\(mark): needs octets that it hasn't")
     }
 
     /// What is cut by a sender of ours is one message for a receiver of ours.

@@ -7,11 +7,31 @@ extension FuzzTarget {
         guard let header = BTSnoopHeader(decoding: &reader) else { return }
         var written = header.encoded
         while let record = BTSnoopRecord(decoding: &reader) {
-            _ = (record.opcode, record.index)
+            try FuzzTarget.check(record)
             written += record.encoded
         }
         try require(octets.starts(with: written), "a record is written otherwise than it was read")
+        try FuzzTarget.checkDrops(of: Array(written.dropFirst(16)))
         try require(written.count + reader.remaining.count >= octets.count - 24, "octets were passed over")
+    }
+
+    /// Made from its parts, of both kinds of file, it is the same record.
+    private static func check(_ record: BTSnoopRecord) throws {
+        let data = Array(record.data)
+        let again = BTSnoopRecord(opcode: record.opcode, index: record.index, time: record.time, data: data)
+        try require(again.flags == record.flags && again.data == record.data, "\(record.flags) is made otherwise")
+        guard let uart = BTSnoopRecord(hciUART: record.opcode, time: record.time, data: data) else { return }
+        try require(uart.data.dropFirst() == record.data && uart.flags < 4, "a packet of UART differs")
+    }
+
+    private static func checkDrops(of records: [UInt8]) throws {
+        var records = records
+        BTSnoopRecord.setDrops(0x0102_0304, in: &records)
+        var reader = ByteReader(records)
+        while let record = BTSnoopRecord(decoding: &reader) {
+            try require(record.drops == 0x0102_0304, "\(record.drops) drops in place of those that were set")
+        }
+        try require(reader.isAtEnd, "the records are others")
     }
 
     private static let captureSeeds: [[UInt8]] = {

@@ -27,7 +27,7 @@ struct FuzzTarget: Sendable {
     /// All of them.
     static let all: [FuzzTarget] = [
         .advertising, .attPDU, .attClient, .attServer, .assembler, .management, .hci, .cbor, .mcumgr, .btsnoop, .values,
-        .store, .link, .commandLine, .recording,
+        .profiles, .store, .link, .commandLine, .recording,
     ]
 }
 

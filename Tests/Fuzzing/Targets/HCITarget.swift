@@ -17,7 +17,9 @@ extension FuzzTarget {
                 guard let whole = assembler.add(report) else { continue }
                 try require(whole.data.bytes.count <= 1650, "\(whole.data.bytes.count) octets of advertising data")
             }
-            if let event = HCILinkEvent(decoding: packet), let handle = links.received(event) {
+            let event = HCILinkEvent(decoding: packet)
+            try require(event == nil || !HCILinkEvent.endsAttempt(packet), "an attempt that failed has a link")
+            if let event, let handle = links.received(event) {
                 try require(links[handle] != nil, "a link without conditions")
             }
         }

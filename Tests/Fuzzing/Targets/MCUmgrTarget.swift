@@ -7,7 +7,11 @@ extension FuzzTarget {
     static let mcumgr = FuzzTarget("mcumgr", longest: 512, seeds: mcumgrSeeds) { octets in
         var input = FuzzInput(octets)
         guard input.chance() else {
-            if let image = MCUbootImage(input.rest()) {
+            let octets = input.rest()
+            let image = MCUbootImage(octets)
+            let firmware = try? FirmwareImage(octets)
+            try require(firmware?.version == image?.version && firmware?.bootHash == image?.hash, "another image")
+            if let image {
                 let isOfAKind = image.hash.map { [32, 48, 64].contains($0.count) } ?? true
                 try require(isOfAKind, "a hash of \(image.hash ?? [])")
             }
@@ -20,8 +24,17 @@ extension FuzzTarget {
                 let again = try MCUmgrMessage(decoding: written)
                 try require(again.encoded == written, "\(message) is written otherwise the second time")
                 try require(again.sequence == message.sequence && again.command == message.command, "another header")
+                try require((message.operation.response == nil) == (message.operation.rawValue & 1 == 1), "no answer")
+                if let failure = MCUmgrFailure(message.body) { try FuzzTarget.check(failure) }
             }
+            _ = reassembler.isInMessage
         }
+    }
+
+    private static func check(_ failure: MCUmgrFailure) throws {
+        _ = (failure.description, failure.isUnsupported, failure.isTooLarge, failure.isWrongImage)
+        try require(failure.code != 0, "a failure without a code")
+        try require(!failure.isPassing || failure.slotInUse == nil, "it passes, and must be made room for")
     }
 
     private static let mcumgrSeeds: [[UInt8]] = {

@@ -39,16 +39,16 @@ private struct ManagementRun: ~Copyable {
             if let id = chosen { try take(client.sendFailed(id)) }
         case 5: try take(client.received(input.chunk()))
         case 6:
-            let (kind, parameters) = (input.number(below: 64), input.chunk())
-            let octets = parameters[...]
-            let reply = ManagementReply(opcode: .readVersion, index: index, status: .success, parameters: octets)
-            _ = reply.status.description
+            let (kind, octets) = (input.number(below: 64), parameters())
+            let reply = ManagementReply(opcode: .readVersion, index: index, status: .success, parameters: octets[...])
+            _ = (reply.status.description, "\(reply.parameters)")
             Self.commands[kind % Self.commands.count].read(reply)
         case 7: client.missedDatagrams()
         default:
             // With a header that fits, so that the parameters are looked at.
-            let (code, parameters) = (UInt16(input.octet() & 0x3F), input.chunk())
-            let packet = ManagementPacket(code: code, index: index, parameters: parameters[...])
+            let (code, octets) = (UInt16(input.octet() & 0x3F), parameters())
+            let packet = ManagementPacket(code: code, index: index, parameters: octets[...])
+            _ = packet.description
             try require(try ManagementPacket(decoding: packet.encoded) == packet, "a packet is read as another one")
             try take(client.received(packet.encoded))
         }
@@ -60,8 +60,17 @@ private struct ManagementRun: ~Copyable {
             try require(place != nil, "\(completion) came without a command")
             if let place { open.remove(at: place) }
         }
-        if let event = output.event { _ = "\(event)" }
+        if let event = output.event {
+            _ = "\(event)"
+            try ManagementEventCheck.check(event.event)
+        }
         if let malformed = output.malformed { _ = "\(malformed)" }
+    }
+
+    /// A chunk; the longest one goes on with zeros: a packet with a name in it is longer.
+    private mutating func parameters() -> [UInt8] {
+        let octets = input.chunk()
+        return octets.count < 255 ? octets : octets + [UInt8](repeating: 0, count: 45)
     }
 
     private var chosen: ManagementClient.RequestID? {
@@ -82,6 +91,7 @@ private struct ManagementRun: ~Copyable {
         ManagementAddExtendedAdvertisingParameters.self, ManagementGetPHYConfiguration.self,
         ManagementGetDeviceFlags.self, ManagementReadMonitorFeatures.self, ManagementAddPatternsMonitor.self,
         ManagementLoadLongTermKeys.self, ManagementReadLocalOutOfBandData.self,
+        ManagementReadDefaultConfiguration.self, ManagementReadExperimentalFeatures.self,
     ]
 
     /// Each event and each answer, with as many octets as most of them have.
@@ -89,19 +99,26 @@ private struct ManagementRun: ~Copyable {
         var seeds: [[UInt8]] = []
         for code: UInt8 in 1...0x34 {
             for count: UInt8 in [2, 8, 14, 40, 80] {
-                seeds.append([0, 7, code, count] + (0..<count).map { $0 == 6 ? 1 : 0 })
+                seeds.append([0, 8, code, count] + (0..<count).map { $0 == 6 ? 1 : 0 })
             }
         }
         for command in commands.indices {
             seeds.append([0, 6, UInt8(command), 200] + .init(repeating: 0, count: 200))
         }
         // Two commands, an answer, a timer, one withdrawn, and the adapter gone.
-        seeds.append([0, 0, 0, 0, 0, 1, 0, 7, 1, 7, 5, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 3, 0, 0, 4, 0, 0, 7, 5, 0])
+        seeds.append([0, 0, 0, 0, 0, 1, 0, 8, 1, 7, 5, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 3, 0, 0, 4, 0, 0, 8, 5, 0])
         return seeds
     }
 }
 
 extension ManagementCommand {
     /// Reads what may be no answer to this command at all.
-    fileprivate static func read(_ reply: ManagementReply) { _ = try? reply.response(to: self) }
+    fileprivate static func read(_ reply: ManagementReply) {
+        do throws(ManagementDecodingError) {
+            let response = try reply.response(to: self)
+            _ = ("\(response)", Mirror(reflecting: response).children.count)
+        } catch {
+            _ = error.description
+        }
+    }
 }

@@ -6,6 +6,8 @@ extension FuzzTarget {
         guard let traffic = CaptureReader.traffic(in: octets) else { return }
         let times = traffic.advertisements.map(\.time)
         try require(times == times.sorted(), "advertisements are not in the order of their times")
+        _ = (traffic.begin, traffic.end)
+        try FuzzTarget.redact(traffic)
         for device in RecordedDevice.devices(of: traffic) {
             var server = RecordedServer(device)
             for round in 0..<2 {
@@ -18,6 +20,24 @@ extension FuzzTarget {
                 }
                 for pdu in server.poll(now: .seconds(1 << 40)) { try require(pdu.count <= 517, "a value is too long") }
             }
+        }
+    }
+
+    /// A recording without values keeps the lengths and the opcodes.
+    private static func redact(_ traffic: CapturedTraffic) throws {
+        for link in traffic.links {
+            var redactor = ATTRedactor()
+            for pdu in link.pdus {
+                let (octets, isStructure) = redactor.redact(pdu.octets, isSent: !pdu.isFromPeripheral)
+                try require(octets.count == pdu.octets.count && octets.first == pdu.octets.first, "\(octets) is cut")
+                try require(!isStructure || octets == pdu.octets, "a structure is changed to \(octets)")
+            }
+        }
+        for advertisement in traffic.advertisements {
+            let cleared = redacted(advertising: advertisement.data)
+            try require(cleared.count == advertisement.data.count, "an advertisement is cut")
+            let types = AdvertisingData(bytes: advertisement.data).map { $0.type }
+            try require(AdvertisingData(bytes: cleared).map { $0.type } == types, "other fields: \(cleared)")
         }
     }
 

@@ -11,6 +11,14 @@ extension FuzzTarget {
         let data = Data(octets)
         _ = try? PeerFile(data, of: StoreCheck.peer)
         _ = BondFile(data)?.content
+        if let file = try? JSONDecoder().decode(BondFile.self, from: data), let bonds = file.content {
+            try StoreCheck.take(bonds)
+        }
+        // A file of bluetoothd, which is copied into the store.
+        if let file = BluetoothdBonds(String(decoding: octets, as: UTF8.self)) {
+            if let bond = file.bond("C4:F2:17:1A:1D:BB", "C4:F2:17:1A:1D:BC") { try StoreCheck.take([bond]) }
+            try require(Mirror(reflecting: file).children.isEmpty, "keys are shown: \(file)")
+        }
         // Without the checksum, which chance does not hit.
         if let record = try? JSONDecoder().decode(PeerRecord.self, from: data) { try StoreCheck.take(record) }
     }
@@ -25,12 +33,24 @@ private enum StoreCheck {
             let again = try? PeerFile(octets, of: peer)
             try require(again?.record == record, "a record is read as another one")
         }
-        for bond in record.bonds ?? [] { _ = bond.bond(with: peer).map(BondRecord.init) }
+        for bond in record.bonds ?? [] {
+            guard let read = bond.bond(with: peer) else { continue }
+            try require(BondRecord(read).bond(with: peer) == read, "a bond is read as another one")
+            try require(Mirror(reflecting: bond).children.count == 1, "keys are shown: \(bond)")
+            for key in bond.encryptionKeys { try require(Mirror(reflecting: key).children.isEmpty, "shown: \(key)") }
+        }
+        _ = (record.subscribed ?? []).compactMap { $0.kept }.map { SubscribedRecord($0) }
         if let services = record.services, let remembered = services.remembered {
             let again = ServicesRecord(remembered)
             try require(again.remembered == remembered, "services are read as others")
         }
         if let session = record.session { try take(session) }
+    }
+
+    static func take(_ bonds: [Bond]) throws {
+        guard let octets = BondFile(bonds).octets else { throw FuzzFinding(description: "bonds are not written") }
+        try require(BondFile(octets)?.content == bonds, "bonds are read as others")
+        for bond in bonds { _ = (bond.level, bond.keySize, bond.isSecureConnections, bond.isAuthenticated) }
     }
 
     private static func take(_ session: SessionRecord) throws {

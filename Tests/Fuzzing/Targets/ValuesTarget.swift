@@ -22,14 +22,26 @@ extension FuzzTarget {
                 let written = try TypedCharacteristic.batteryLevel.octets(of: level)
                 try require(rest.starts(with: written), "a level is written otherwise than it came")
             }
-            _ = PlainUpdateStatus(rest)
+            if let status = PlainUpdateStatus(rest) {
+                _ = status.failure.description
+                try require(status.encoded == rest, "a status is written otherwise than it came")
+            }
         case 1:
             for uuid in 0x2900...0x290E as ClosedRange<UInt16> {
                 _ = "\(Descriptor.Value(BluetoothUUID(uuid), octets: rest))"
             }
-            _ = Descriptor.PresentationFormat(octets: rest)
+            if let format = Descriptor.PresentationFormat(octets: rest.prefix(7)) {
+                try require(rest.starts(with: format.octets), "a format is written otherwise than it came")
+                _ = (format.format.description, format.number(in: rest.dropFirst(7)))
+            }
+            if let key = SecretKey(octets: rest) { try require(key.octets == rest, "a key is kept otherwise") }
+            if let uuid = BluetoothUUID(littleEndian: rest) {
+                try require(BluetoothUUID(littleEndian: uuid.shortestOctets) == uuid, "\(uuid) is sent as another UUID")
+            }
         case 2:
-            if let read = BluetoothAddress(String(decoding: rest, as: UTF8.self)) {
+            let text = String(decoding: rest, as: UTF8.self)
+            try require(BluetoothAddress.candidates(for: text).count <= 2, "an address with three meanings")
+            if let read = BluetoothAddress(text) {
                 try require(BluetoothAddress(read.descriptionWithKind) == read, "\(read) is read as another address")
             }
         default:
