@@ -14,6 +14,8 @@ final class MCUmgrExchange {
     private var reassembler = MCUmgrReassembler()
     private var answers: [MCUmgrMessage] = []
     private var lastSequence: UInt8 = 0
+    /// The headers of the answers to the latest requests, by their sequence numbers.
+    private var answerable: [UInt8: MCUmgrMessage.Header] = [:]
 
     /// The most octets of one write.
     private let longestWrite: Int
@@ -57,6 +59,9 @@ final class MCUmgrExchange {
     {
         lastSequence &+= 1
         let message = MCUmgrMessage(operation, command, sequence: lastSequence, body: body)
+        answerable[lastSequence] = operation.response.map {
+            MCUmgrMessage.Header($0, command, sequence: message.sequence)
+        }
         var rest = message.encoded[...]
         while !rest.isEmpty {
             let part = rest.prefix(longestWrite)
@@ -126,7 +131,7 @@ final class MCUmgrExchange {
         while answers.isEmpty {
             let (value, source) = try await context.value(timeout: max(.zero, end - context.timeline.now))
             guard source == Self.characteristic.reference else { continue }
-            for message in reassembler.append(value) {
+            for message in reassembler.append(value, beginning: { answerable[$0.sequence] == $0 }) {
                 switch message {
                 case .success(let message): answers.append(message)
                 case .failure(let error):

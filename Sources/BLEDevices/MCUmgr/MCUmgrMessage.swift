@@ -46,6 +46,28 @@ package struct MCUmgrMessage: Hashable, Sendable {
 
     package static let headerSize = 8
 
+    /// By what an answer is recognized, and its beginning among parts of messages.
+    package struct Header: Hashable, Sendable {
+        package var operation: Operation
+        package var command: Command
+        package var sequence: UInt8
+
+        package init(_ operation: Operation, _ command: Command, sequence: UInt8) {
+            self.operation = operation
+            self.command = command
+            self.sequence = sequence
+        }
+
+        /// Decodes the first octets of a part; `nil` if they can't be a header.
+        package init?(_ part: some Collection<UInt8>) {
+            guard part.count >= MCUmgrMessage.headerSize else { return nil }
+            func octet(_ offset: Int) -> UInt8 { part[part.index(part.startIndex, offsetBy: offset)] }
+            guard let operation = Operation(rawValue: octet(0) & 7) else { return nil }
+            let group = UInt16(octet(4)) << 8 | UInt16(octet(5))
+            self.init(operation, Command(group: group, id: octet(7)), sequence: octet(6))
+        }
+    }
+
     package var operation: Operation
     /// 0 for the original protocol, 1 for "version 2".
     package var version: UInt8
@@ -125,5 +147,22 @@ package struct MCUmgrReassembler: Sendable {
             octets.removeFirst(size)
         }
         return messages
+    }
+    /// Adds a part of messages each of which begins with a part of its own, so that a lost part costs its message only:
+    /// the next message begins anew, and the rest of one whose beginning was lost is ignored.
+    ///
+    /// Source: Zephyr, `smp_bt.c`: a device sends each answer in notifications of its own, of 10 octets or more.
+    ///
+    /// - Parameter isBeginning: whether a message with this header may come.
+    package mutating func append(
+        _ part: some Collection<UInt8>,
+        beginning isBeginning: (MCUmgrMessage.Header) -> Bool
+    ) -> [Result<MCUmgrMessage, MCUmgrDecodingError>] {
+        if let header = MCUmgrMessage.Header(part), isBeginning(header) {
+            octets.removeAll(keepingCapacity: true)
+        } else if octets.isEmpty, part.count >= MCUmgrMessage.headerSize {
+            return []
+        }
+        return append(part)
     }
 }

@@ -96,6 +96,29 @@ import Testing
         #expect(try messages[1].get().sequence == 2)
     }
 
+    @Test(arguments: [2, 3]) func `a lost part costs its own answer, and the next one is read`(count: Int) throws {
+        // With 2 or 3 parts of 20 octets.
+        let text = String(repeating: "x", count: 20 * count - 25)
+        let parts = (UInt8(1)...3).flatMap { sequence in
+            let body = CBORValue.map(["rc": .integer(0), "rsn": .text(text)])
+            let octets = MCUmgrMessage(.writeResponse, .imageUpload, sequence: sequence, body: body).encoded
+            return stride(from: 0, to: octets.count, by: 20).map { octets[$0..<min($0 + 20, octets.count)] }
+        }
+        #expect(parts.count == 3 * count)
+        for lost in parts.indices {
+            var reassembler = MCUmgrReassembler()
+            var answers: [UInt8] = []
+            for (place, part) in parts.enumerated() where place != lost {
+                let messages = reassembler.append(part) { header in
+                    header == MCUmgrMessage.Header(.writeResponse, .imageUpload, sequence: header.sequence)
+                        && (1...3).contains(header.sequence)
+                }
+                for message in messages { answers.append(try message.get().sequence) }
+            }
+            #expect(answers == [1, 2, 3].filter { $0 != UInt8(lost / count + 1) }, "without part \(lost)")
+        }
+    }
+
     @Test func `failures of both versions are told in words`() {
         #expect(MCUmgrFailure(.map(["off": .integer(1)])) == nil && MCUmgrFailure(.map(["rc": .integer(0)])) == nil)
         let old = MCUmgrFailure(.map(["rc": .integer(8), "rsn": .text("no")]))
