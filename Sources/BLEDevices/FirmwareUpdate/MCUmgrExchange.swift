@@ -80,16 +80,18 @@ final class MCUmgrExchange {
 
     /// Sends a request and waits for its answer; repeats it, after a pause, if the device is busy or does not answer.
     ///
+    /// - Parameter patience: how long the answer may take; `nil`: as long as any other.
     /// - Throws: ``MCUmgrFailure`` if the device reports a failure.
     func request(
         _ operation: MCUmgrMessage.Operation,
         _ command: MCUmgrMessage.Command,
-        _ body: CBORValue = .map([])
+        _ body: CBORValue = .map([]),
+        patience: Duration? = nil
     ) async throws -> CBORValue {
         var persistence = Persistence(retry, on: context.timeline)
         while true {
             do {
-                return try await response(to: try await send(operation, command, body), command)
+                return try await response(to: try await send(operation, command, body), command, patience)
             } catch let error where Self.isPassing(error) {
                 persistence.note(error)
                 try await persistence.pause()
@@ -97,8 +99,12 @@ final class MCUmgrExchange {
         }
     }
 
-    private func response(to sequence: UInt8, _ command: MCUmgrMessage.Command) async throws -> CBORValue {
-        let answer = try await answer { $0.sequence == sequence && $0.command == command }
+    private func response(
+        to sequence: UInt8,
+        _ command: MCUmgrMessage.Command,
+        _ patience: Duration?
+    ) async throws -> CBORValue {
+        let answer = try await answer(patience: patience) { $0.sequence == sequence && $0.command == command }
         if let failure = MCUmgrFailure(answer.body) { throw failure }
         return answer.body
     }

@@ -4,7 +4,10 @@ import BLEStreams
 
 extension MCUmgrUpdate {
     /// Sends the image, from the octet that the device names.
-    func upload(_ exchange: MCUmgrExchange, _ window: Int, _ context: CommandContext) async throws {
+    ///
+    /// - Returns: whether the image has arrived as it was sent, as far as the device can tell.
+    func upload(_ exchange: MCUmgrExchange, _ window: Int, _ context: CommandContext) async throws -> Bool {
+        var isRight = true
         var upload = MCUmgrUpload(size: image.bytes.count, window: window)
         var persistence = Persistence(options.retry, on: context.timeline)
         context.begin("upload", total: upload.size)
@@ -24,7 +27,7 @@ extension MCUmgrUpdate {
                 let answer = try await exchange.answer(patience: patience) {
                     $0.command == .imageUpload && upload.isUnderWay($0.sequence)
                 }
-                try take(answer, &upload, context)
+                isRight = try take(answer, &upload, context)
             } catch let error where MCUmgrExchange.isPassing(error) {
                 if !(error is MCUmgrFailure) { upload.timedOut() }
                 persistence.note(error)
@@ -39,13 +42,19 @@ extension MCUmgrUpdate {
                 upload.paused()
             }
         }
+        return isRight
     }
 
     /// Handles the answer to a part.
     ///
+    /// - Returns: whether the device doesn't say that the image it has now is damaged.
     /// - Throws: ``MCUmgrFailure`` if the device refuses a part; if it may be sent again, the upload has recorded the
     ///   refusal.
-    private func take(_ answer: MCUmgrMessage, _ upload: inout MCUmgrUpload, _ context: CommandContext) throws {
+    private func take(
+        _ answer: MCUmgrMessage,
+        _ upload: inout MCUmgrUpload,
+        _ context: CommandContext
+    ) throws -> Bool {
         let failure = MCUmgrFailure(answer.body)
         if let failure, !failure.isPassing { throw failure }
         do throws(MCUmgrUpload.Fault) {
@@ -57,9 +66,7 @@ extension MCUmgrUpdate {
             throw BLEError.fault(error, context)
         }
         if let failure { throw failure }
-        if upload.isComplete, answer.body["match"]?.bool == false {
-            throw BLEError.update(.updateFailed, context, "the image that arrived has another hash", "Try again.")
-        }
+        return answer.body["match"]?.bool != false
     }
 
     /// A request with as many octets of the image as fit.

@@ -63,7 +63,8 @@ struct MCUmgrUpdate: Sendable {
     func run(in context: CommandContext) async throws {
         guard let hash = image.bootHash, image.isForMCUboot else { throw BLEError.noImageForMCUboot(context) }
         do {
-            var outcome = try await context.resuming(resume) { try await install(hash, in: context) }
+            var arrival = Arrival.none
+            var outcome = try await context.resuming(resume) { try await install(hash, &arrival, in: context) }
             var resets = 1
             while outcome == .mayRestart, context.hasNextLink {
                 context.begin("restart")
@@ -98,17 +99,39 @@ struct MCUmgrUpdate: Sendable {
         case mayRestart
     }
 
+    /// What this update knows of the image that it has sent.
+    private enum Arrival {
+        /// It has sent nothing.
+        case none
+        /// The device may have all of it, and has not said whether it is right.
+        case untold
+        /// The device has it, and has not said that it is damaged.
+        case complete
+        /// The device has it, and says that it is damaged.
+        case damaged
+    }
+
     /// Uploads and marks the image, and resets the device, as far as that is still to be done.
-    private func install(_ hash: [UInt8], in context: CommandContext) async throws -> Outcome {
+    private func install(
+        _ hash: [UInt8],
+        _ arrival: inout Arrival,
+        in context: CommandContext
+    ) async throws -> Outcome {
         context.begin("prepare")
         let exchange = try await device.exchange(in: context)
         defer { context.unsubscribe(from: MCUmgrExchange.characteristic) }
         var slots = try await exchange.slots()
         // It may run since an earlier update.
         if let outcome = Self.outcome(if: hash, runsIn: slots) { return outcome }
-        if !slots.contains(where: { $0.hash == hash }) {
+        if arrival == .damaged { throw try await discard(hash, exchange, context) }
+        // The device lists an image by the hash in its trailer, whether or not its octets are right: only the answer to
+        // its last part tells. If that answer was lost with the link, the first part asks for it, by the hash of the
+        // file. Source: Zephyr, `img_mgmt.c`.
+        if arrival == .untold || !slots.contains(where: { $0.hash == hash }) {
             let window = try await negotiate(exchange, context)
-            try await upload(exchange, window, context)
+            arrival = .untold
+            arrival = try await upload(exchange, window, context) ? .complete : .damaged
+            if arrival == .damaged { throw try await discard(hash, exchange, context) }
             context.begin("verify")
             slots = try await exchange.slots()
         }
@@ -174,6 +197,28 @@ struct MCUmgrUpdate: Sendable {
     }
 
     // MARK: - Steps
+
+    /// Erases an image that has arrived damaged: listed by the right hash, the next update would take it for right.
+    ///
+    /// - Returns: the error that ends the update.
+    private func discard(
+        _ hash: [UInt8],
+        _ exchange: MCUmgrExchange,
+        _ context: CommandContext
+    ) async throws -> BLEError {
+        var remedy = "Try again."
+        do {
+            if let stored = try await exchange.slots().first(where: { $0.hash == hash && !$0.isActive }) {
+                let slot = CBORValue.map(["slot": .integer(stored.slot)])
+                _ = try await exchange.request(.write, .imageErase, slot, patience: options.erasePatience)
+            }
+        } catch let failure as MCUmgrFailure {
+            remedy =
+                "Send another image with the mode upload, which replaces this one, and then try again: the device did "
+                + "not erase the damaged one (\(failure)), and lists it as if it were right."
+        }
+        return .update(.updateFailed, context, "the image that arrived has another hash", remedy)
+    }
 
     /// Asks the device for its limits: refuses an image that is too large, and returns the window.
     private func negotiate(_ exchange: MCUmgrExchange, _ context: CommandContext) async throws -> Int {

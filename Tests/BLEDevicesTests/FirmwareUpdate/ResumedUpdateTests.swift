@@ -74,6 +74,64 @@ import Testing
         }
     }
 
+    private static let match: [UInt8] = [0x65] + Array("match".utf8)
+    /// Answers to the last part of an image.
+    private static let lastAnswers = PDUFilter.where { pdu in
+        pdu.first == 0x1B && pdu.suffix(7).elementsEqual(Self.match + [0xF5])
+    }
+    /// Has the device call an image damaged that it lists all the same, by the right hash, as Zephyr does.
+    private static let damage = Fault.replace(Self.lastAnswers) { pdu in pdu.dropLast() + [0xF4] }
+
+    @Test(arguments: [false, true])
+    func `an image that the device lists and calls damaged is erased, and sent again by the next update`(
+        losesLink: Bool
+    ) async throws {
+        let (device, image) = (UpdateDevice(), try UpdateDevice.firmware(5000))
+        try await device.run { bench in
+            // Its answer to the last part is lost with the link: it is asked again.
+            if losesLink { bench.air.faults.add(.dropLink(insteadOf: Self.lastAnswers)) }
+            bench.air.faults.add(Self.damage.times(1))
+            try await bench.peripheral.withQueue { queue in
+                let (queue, update) = (queue.connecting(), Self.update(image, .testAndConfirm))
+                let error = await bleError { try await queue.run(update) }
+                #expect(error?.code == .updateFailed && error?.cause.contains("another hash") == true)
+                #expect(error?.remedy == "Try again.")
+                bench.air.clearTrace()
+                try await queue.run(update)
+            }
+            let sent = bench.sent(by: .central).filter { $0.first == 0x52 }.map(\.count).reduce(0, +)
+            #expect(sent > 5000, "only \(sent) octets were sent of an image that the device has not")
+            #expect(device.mcumgr.runningImage == image.bytes && device.mcumgr.isConfirmed)
+        }
+    }
+
+    @Test func `where the device does not erase a damaged image, another image replaces it`() async throws {
+        let (device, image) = (UpdateDevice(), try UpdateDevice.firmware(5000))
+        try await device.run { bench in
+            bench.air.faults.add(Self.damage.times(1))
+            // Image erase becomes a command that the device doesn't know.
+            let erase = PDUFilter.where { $0.count > 11 && $0[0] == 0x52 && $0[7...8] == [0, 1] && $0[10] == 5 }
+            bench.air.faults.add(.replace(erase) { Array($0[..<10]) + [0xFE] + $0[11...] })
+            bench.air.faults.add(
+                .replace(.where { $0.count > 11 && $0[0] == 0x1B && $0[10] == 0xFE }) { pdu in
+                    Array(pdu[..<10]) + [5] + pdu[11...]
+                }
+            )
+            try await bench.peripheral.withQueue { queue in
+                let queue = queue.connecting()
+                let error = await bleError { try await queue.run(Self.update(image, .testAndConfirm)) }
+                #expect(error?.cause.contains("another hash") == true)
+                #expect(error?.remedy.contains("did not erase the damaged one (not supported (code 8))") == true)
+                // What the remedy says.
+                try await queue.run(Self.update(try UpdateDevice.firmware(3000, 3), .upload))
+                bench.air.clearTrace()
+                try await queue.run(Self.update(image, .testAndConfirm))
+            }
+            #expect(bench.sent(by: .central).filter { $0.first == 0x52 }.map(\.count).reduce(0, +) > 5000)
+            #expect(device.mcumgr.runningImage == image.bytes && device.mcumgr.isConfirmed)
+        }
+    }
+
     @Test(arguments: ["prepare", "upload", "verify", "test", "reset", "restart", "confirm"])
     func `an update that ended in any phase is finished by the next one`(phase: String) async throws {
         let (device, image) = (UpdateDevice(), try UpdateDevice.firmware())

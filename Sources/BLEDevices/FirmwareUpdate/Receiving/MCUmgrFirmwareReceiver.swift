@@ -5,8 +5,8 @@ import Synchronization
 
 /// The device's side of MCUmgr's image management, with two slots in memory where a device on Zephyr has flash.
 ///
-/// Use it to test update programs, or for a gateway that a phone updates. It supports image upload, image state, slot
-/// information, parameters and reset, and answers all other requests with "not supported".
+/// Use it to test update programs, or for a gateway that a phone updates. It supports image upload, erase and state,
+/// slot information, parameters and reset, and answers all other requests with "not supported".
 public final class MCUmgrFirmwareReceiver: Sendable {
     private struct Slot {
         var octets: [UInt8]
@@ -118,6 +118,7 @@ public final class MCUmgrFirmwareReceiver: Sendable {
             case (.read, .imageState): states
             case (.write, .imageState): mark(request.body)
             case (.write, .imageUpload): upload(request.body)
+            case (.write, .imageErase): erase(request.body)
             case (.write, .reset): .map([])
             default: .map(["rc": .integer(8)])
             }
@@ -186,9 +187,14 @@ public final class MCUmgrFirmwareReceiver: Sendable {
                 guard state.running.isConfirmed else { return Self.failure(9) }
                 guard data.count >= 32 else { return Self.failure(22) }
                 guard data.prefix(4).elementsEqual([0x3D, 0xB8, 0xF3, 0x96]) else { return Self.failure(23) }
+                // It is there already: the answer to its last part may have been lost.
+                if let other = state.other, SHA256.hash(other.octets) == hash {
+                    return .map(["off": .integer(size), "match": .bool(true)])
+                }
                 state.upload = Upload(size: size, hash: hash)
             }
-            guard var upload = state.upload else { return Self.failure(20) }
+            // As on Zephyr, a part of an upload that is complete or was never begun is answered with the first octet.
+            guard var upload = state.upload else { return .map(["off": .integer(0)]) }
             guard offset == upload.octets.count else { return .map(["off": .integer(upload.octets.count)]) }
             guard offset + data.count <= upload.size else { return Self.failure(31) }
             upload.octets += data
@@ -199,6 +205,17 @@ public final class MCUmgrFirmwareReceiver: Sendable {
             // No boot loader checks the octets: a damaged image would be listed, and could be started.
             state.other = isRight ? Slot(octets: upload.octets, image: MCUbootImage(upload.octets)) : nil
             return .map(["off": .integer(upload.size), "match": .bool(isRight)])
+        }
+    }
+
+    private func erase(_ request: CBORValue) -> CBORValue {
+        let slot = request["slot"]?.integer ?? 1
+        guard (0...1).contains(slot) else { return Self.failure(14) }
+        return state.withLock { state in
+            // On a trial, the other slot has the image to return to.
+            guard slot == 1, state.running.isConfirmed, state.other?.isPending != true else { return Self.failure(9) }
+            (state.other, state.upload) = (nil, nil)
+            return .map([])
         }
     }
 
