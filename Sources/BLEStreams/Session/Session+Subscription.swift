@@ -7,8 +7,9 @@ extension Session {
         /// Whether indications are preferred if the characteristic has both.
         public let indications: Bool
 
-        /// Creates a subscription. If the session is restored later, a characteristic that was given as discovered is
-        /// identified by its handle.
+        /// Creates a subscription. A characteristic that is given as discovered must still be there in this form, also
+        /// if the session is restored later: otherwise the session fails with ``BLEError/Code/servicesChanged``. One
+        /// that is to be found after an update of the peripheral is given by its UUID.
         ///
         /// - Parameters:
         ///   - key: the characteristic; if the peripheral has several of its type, the first one.

@@ -7,6 +7,8 @@ struct SessionRecord: Codable, Equatable, Sendable {
         var uuid: String?
         var service: String?
         var handle: UInt16?
+        /// One that was given as discovered; its handle is written too, for older versions. Absent in older files.
+        var characteristic: ServicesRecord.Characteristic?
         var indications: Bool
     }
 
@@ -145,13 +147,21 @@ extension SessionRecord.Subscription {
             self.init(uuid: "\(uuid)", service: service.map { "\($0)" }, indications: planned.indications)
         case .handle(let handle): self.init(handle: handle, indications: planned.indications)
         case .exactly(let characteristic):
-            self.init(handle: characteristic.valueHandle, indications: planned.indications)
+            self.init(
+                handle: characteristic.valueHandle,
+                characteristic: ServicesRecord.Characteristic(characteristic),
+                indications: planned.indications
+            )
         case .id: return nil
         }
     }
 
-    /// `nil` if the file has an invalid UUID.
+    /// `nil` if the file has an invalid UUID, or an impossible characteristic.
     fileprivate var planned: Session.Subscription? {
+        // New firmware may have given its handle to another one, which is not to be taken for it.
+        if let characteristic {
+            return characteristic.decoded.map { Session.Subscription($0, indications: indications) }
+        }
         if let handle { return Session.Subscription(.handle(handle), indications: indications) }
         guard let uuid = uuid.flatMap({ BluetoothUUID($0) }) else { return nil }
         let service = service.map { BluetoothUUID($0) }

@@ -59,18 +59,7 @@ extension ServicesRecord {
                         endHandle: $0.endHandle
                     )
                 },
-                characteristics: service.characteristics.map { characteristic in
-                    Characteristic(
-                        uuid: characteristic.uuid.description,
-                        properties: characteristic.properties.rawValue,
-                        handle: characteristic.handle,
-                        valueHandle: characteristic.valueHandle,
-                        endHandle: characteristic.endHandle,
-                        descriptors: characteristic.descriptors.map {
-                            Descriptor(uuid: $0.uuid.description, handle: $0.handle)
-                        }
-                    )
-                }
+                characteristics: service.characteristics.map { Characteristic($0) }
             )
         }
     }
@@ -115,7 +104,21 @@ extension ServicesRecord.Service {
 }
 
 extension ServicesRecord.Characteristic {
-    fileprivate var decoded: Characteristic? {
+    init(_ characteristic: Characteristic) {
+        self.init(
+            uuid: characteristic.uuid.description,
+            properties: characteristic.properties.rawValue,
+            handle: characteristic.handle,
+            valueHandle: characteristic.valueHandle,
+            endHandle: characteristic.endHandle,
+            descriptors: characteristic.descriptors.map {
+                ServicesRecord.Descriptor(uuid: $0.uuid.description, handle: $0.handle)
+            }
+        )
+    }
+
+    /// `nil` if the file was edited and is no longer consistent.
+    var decoded: Characteristic? {
         guard let uuid = BluetoothUUID(uuid), handle > 0, handle < valueHandle, valueHandle <= endHandle else {
             return nil
         }

@@ -6,6 +6,15 @@ import Testing
 @testable import BLEStreams
 
 @Suite(.timeLimit(.minutes(10))) struct RestorationTests {
+    private static let discovered = Characteristic(
+        uuid: Bench.notifying,
+        properties: [.read, .notify],
+        handle: 0x10,
+        valueHandle: 0x11,
+        endHandle: 0x12,
+        descriptors: [Descriptor(uuid: BluetoothUUID(0x2902), handle: 0x12)]
+    )
+
     private static func plan(_ address: BluetoothAddress) -> Session.Plan {
         var plan = Session.Plan(address).subscribing(to: .uuid(Bench.notifying, in: BluetoothUUID(0xA000)))
             .subscribing(to: .handle(0x1234), indications: true)
@@ -31,7 +40,8 @@ import Testing
             corrections: 2
         )
         limited.parameters = try ConnectionParameters.balanced.limited(to: limits)
-        for var plan in [Self.plan(address), Session.Plan(address), extreme, limited] {
+        let discovered = Session.Plan(address).subscribing(to: Self.discovered)
+        for var plan in [Self.plan(address), Session.Plan(address), extreme, limited, discovered] {
             plan.isKept = true
             let data = try JSONEncoder().encode(SessionRecord(plan, name: "Sensor"))
             let record = try JSONDecoder().decode(SessionRecord.self, from: data)
@@ -47,6 +57,9 @@ import Testing
         var damaged = SessionRecord(Self.plan(address), name: nil)
         damaged.requiredServices = ["nonsense"]
         #expect(damaged.plan(for: address) == nil)
+        var impossible = SessionRecord(discovered, name: nil)
+        impossible.subscriptions[0].characteristic?.uuid = "nonsense"
+        #expect(impossible.plan(for: address) == nil)
     }
 
     @Test func `limits of the connection that somebody has made impossible are none`() throws {
