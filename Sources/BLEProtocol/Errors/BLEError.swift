@@ -144,7 +144,8 @@ public struct BLEError: Error, Sendable {
 
     /// Whether repeating the operation on the same object can't help; `retry` doesn't retry such an error.
     ///
-    /// Initially it depends on the code; a stream of a link that has ended sets it too.
+    /// Initially it depends on the code; a stream of a link that has ended sets it too, and so does a message that a
+    /// central has in part.
     public var isFinal: Bool
 
     /// Makes an error; `remedy` is one sentence that says what to do.

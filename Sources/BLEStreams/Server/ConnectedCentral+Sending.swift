@@ -212,11 +212,7 @@ extension ConnectedCentral {
                 operation: operation,
                 object: object,
                 cause: "the central has not yet learned that the services changed, and receives nothing until it has",
-                remedy: operation == "send"
-                    ? "If the central may have a part of the message, drop the link with "
-                        + "ConnectedCentral.disconnect(), and send it again when the central has subscribed again. "
-                        + "Otherwise send it again later."
-                    : "Send again later: the central discovers the new services when it next uses the link."
+                remedy: "Send again later: the central discovers the new services when it next uses the link."
             )
         case .full:
             BLEError(

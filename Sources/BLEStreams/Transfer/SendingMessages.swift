@@ -29,9 +29,11 @@ extension PeripheralServer {
     /// the next message for the rest of that one. So that one is refused, and the link dropped, unless the central has
     /// subscribed anew in between.
     ///
-    /// Don't repeat a message in a loop that catches ``BLEError/Code/busy``: the central may have a part of it, or may
-    /// still get its rest, and would then get the message twice. In each case you can drop the link with
-    /// ``ConnectedCentral/disconnect()``, and send the message again when the central has subscribed again.
+    /// Where an error is final (``BLEError/isFinal``), don't repeat the message on this link: the central may have a part
+    /// of it, or may still get its rest, and would then get the message twice. So it is with some errors of the code
+    /// ``BLEError/Code/busy``; after one that is not final, the central has nothing of the message. In each case you can
+    /// drop the link with ``ConnectedCentral/disconnect()``, and send the message again when the central has subscribed
+    /// again.
     ///
     /// - Parameters:
     ///   - message: any number of octets, including none.
@@ -79,17 +81,17 @@ extension PeripheralServer {
         var teller = SendingProgress(of: message.count, on: radio.timeline)
         var sent = PartCount(of: chunks.count)
         defer { if sent.isAnything { central.state.withLock { $0.partsSent[handle] = sent.isPart ? before : nil } } }
-        for chunk in chunks {
-            try await central.sendChunk(handle, Array(chunk), continuing: before, object: object)
-            sent.add()
-            teller.add(chunk.count, onProgress)
-        }
         do {
+            for chunk in chunks {
+                try await central.sendChunk(handle, Array(chunk), continuing: before, object: object)
+                sent.add()
+                teller.add(chunk.count, onProgress)
+            }
             try await central.waitUntilTaken(handle, since: before, object: object)
-        } catch let error as BLEError where error.code == .overflow {
+        } catch let error as BLEError {
             // The mark may be among what was dropped.
-            sent.lacksChunks()
-            throw error
+            if error.code == .overflow, sent.isAnything { sent.lacksChunks() }
+            throw sent.isPart ? error.leavingPart : error
         }
         teller.finish(onProgress)
     }
@@ -291,53 +293,5 @@ private func chunks(
         return try MessageCutter.chunks(of: Array(message), endingWith: mark, limit: limit)
     } catch {
         throw BLEError.cannotSend(error, object: object)
-    }
-}
-
-extension BLEError {
-    /// The peer would take a message for the rest of another one.
-    fileprivate static func followsPart(_ object: String, remedy: String) -> BLEError {
-        var error = linkEnded(DisconnectReason(.closedLocally), operation: "send", object: object)
-        error.cause =
-            "an earlier message was cut off on this link, and the peer would take this one for its rest, so the link "
-            + "was dropped"
-        error.remedy = remedy
-        return error
-    }
-
-    /// All of a message is queued, and its rest waits for a central that may never ask for anything.
-    fileprivate static func restWaits(_ object: String) -> BLEError {
-        BLEError(
-            .busy,
-            operation: "send",
-            object: object,
-            cause:
-                "the services changed and nothing tells the central, which receives nothing until it notices: the rest "
-                + "of the message waits for that",
-            remedy:
-                "Don't send it again on this link: the central gets the rest when it next asks for something. Or drop "
-                + "the link with ConnectedCentral.disconnect(), and send it again when it has subscribed again."
-        )
-    }
-
-    fileprivate static func cannotSend(_ refusal: MessageCutter.Refusal, object: String) -> BLEError {
-        let other = "Choose another end mark, or a length prefix: EndMark.lengthPrefix(octets:order:)."
-        let (code, cause, remedy) =
-            switch refusal {
-            case .markTooLong(let octets, let limit):
-                (
-                    Code.overflow, "the end mark has \(octets) octets, and a chunk on this link at most \(limit)",
-                    "Choose a shorter end mark."
-                )
-            case .looksLikeMark: (.invalidArgument, "part of the message would be taken for its end mark", other)
-            case .containsMark(let place):
-                (.invalidArgument, "the message contains its delimiter at octet \(place)", other)
-            case .tooLong(let octets):
-                (
-                    .invalidArgument, "its length doesn't fit into \(octets) \(octets == 1 ? "octet" : "octets")",
-                    "Use more octets for the length, or send the message in parts."
-                )
-            }
-        return BLEError(code, operation: "send", object: object, cause: cause, remedy: remedy)
     }
 }

@@ -154,6 +154,7 @@ import Testing
         }
         #expect(errors.all.map(\.code) == [.overflow, .disconnected])
         #expect(errors.all.first?.cause.contains("were dropped for newer values") == true)
+        #expect(errors.all.first?.isFinal == true)
         #expect(errors.all.last?.cause.contains("cut off") == true)
     }
 }

@@ -26,10 +26,12 @@ import Testing
     /// - Parameters:
     ///   - hearsChanges: whether the central has subscribed to Service Changed, which it never confirms.
     ///   - message: what is sent.
+    ///   - isLate: whether the services are replaced before it is sent.
     ///   - patience: when the program gives up; `nil`: never.
     private static func run(
         hearsChanges: Bool,
         message: [UInt8] = UnawareCentralsTests.message,
+        isLate: Bool = false,
         patience: Duration? = nil,
         _ body: @escaping @Sendable (Bench, RawCentral) async throws -> Void
     ) async throws -> [Outcome] {
@@ -37,6 +39,7 @@ import Testing
         try await Bench.run(description: MessageBench.description, settings: Self.narrow) { server, bench in
             for try await change in server.subscriptions(of: MessageBench.outbound) where change.isSubscribed {
                 let start = bench.time.now
+                if isLate { try server.replaceServices(MessageBench.description.services + [Self.more]) }
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     group.addTask {
                         var outcome = Outcome(took: .zero)
@@ -50,6 +53,7 @@ import Testing
                         outcome.took = bench.time.now - start
                         outcomes.add(outcome)
                     }
+                    if isLate { return try await group.waitForAll() }
                     try await bench.time.sleep(for: .milliseconds(1))
                     #expect(outcomes.all.isEmpty && change.central.notifications.waiting > 1)
                     try server.replaceServices(MessageBench.description.services + [Self.more])
@@ -105,6 +109,7 @@ import Testing
         #expect(outcomes.allSatisfy { $0.took < .seconds(1) })
         #expect(outcomes.first?.error?.cause.contains("the services changed") == true)
         #expect(outcomes.first?.error?.remedy.contains("Don't send it again") == true)
+        #expect(outcomes.first?.error?.isFinal == true)
     }
 
     @Test func `one that has only a part of a message is to be disconnected`() async throws {
@@ -112,6 +117,14 @@ import Testing
         let outcomes = try await Self.run(hearsChanges: false, message: long) { _, _ in }
         #expect(outcomes.map(\.error?.code) == [.busy] && outcomes.allSatisfy { $0.took < .seconds(1) })
         #expect(outcomes.first?.error?.remedy.contains("ConnectedCentral.disconnect()") == true)
+        #expect(outcomes.first?.error?.isFinal == true)
+    }
+
+    @Test func `one that has nothing of a message can be sent it again later`() async throws {
+        let outcomes = try await Self.run(hearsChanges: false, isLate: true) { _, _ in }
+        #expect(outcomes.map(\.error?.code) == [.busy] && outcomes.map(\.error?.isFinal) == [false])
+        #expect(outcomes.first?.error?.remedy.contains("Send again later") == true)
+        #expect(outcomes.first?.error?.remedy.contains("disconnect()") == false)
     }
 
     @Test func `one that does not confirm Service Changed costs the sender the 30 s of the specification`()
