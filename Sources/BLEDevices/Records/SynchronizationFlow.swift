@@ -35,6 +35,11 @@ public protocol RecordTransport: Sendable {
 /// ``CommandQueue/retrying(_:when:)`` or later, also continues after the last record that it has stored of that device.
 /// If the device only repeats its records, the flow fails with ``BLEError/Code/protocolViolation``.
 ///
+/// Of a device that sends later records first, the flow keeps a whole report, and stores it in order when it has come:
+/// if the link is lost before, it requests the report again. ``BLEError/Code/overflow`` tells of one that has more than
+/// 16 MiB. With a batch of one, which the device may wait for, each record is stored as it comes, and an earlier one
+/// behind it is a ``BLEError/Code/protocolViolation``.
+///
 /// Synchronizations of one device take turns, in whichever queues they are run: each has exclusive use of the link.
 ///
 /// ```swift
@@ -85,8 +90,8 @@ public struct SynchronizationFlow: Command {
             func note() { (known, places[device]) = (place, place) }
             context.begin("fetch")
             var order = RecordOrder()
-            try await transport.fetch(after: place.last, in: context) { record in
-                try order.take(record.number, context)
+            var reported = ReportedRecords(after: place.last, isImpatient: batch == 1)
+            func keep(_ record: DeviceRecord) async throws {
                 if let last = place.last, record.number <= last { return }
                 try await store(record)
                 place.last = record.number
@@ -99,6 +104,13 @@ public struct SynchronizationFlow: Command {
                 place.acknowledged = record.number
                 note()
             }
+            try await transport.fetch(after: place.last, in: context) { record in
+                try order.take(record.number, context)
+                guard try reported.take(record, context) else { return }
+                for earlier in reported.release() { try await keep(earlier) }
+                try await keep(record)
+            }
+            for record in reported.release() { try await keep(record) }
             context.begin("acknowledge")
             if let last = place.last, last != place.acknowledged {
                 try await transport.acknowledge(upTo: last, in: context)
