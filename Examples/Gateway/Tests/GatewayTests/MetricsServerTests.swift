@@ -30,6 +30,36 @@ struct MetricsServerTests {
         }
     }
 
+    @Test func `without a descriptor left at its start it advises more of them, and no other port`() throws {
+        var system = MetricsServer.System()
+        system.socket = {
+            errno = EMFILE
+            return -1
+        }
+        let error = #expect(throws: MetricsServer.ListenError.self) {
+            try MetricsServer(port: 9464, system: system, report: { _ in }, text: { "" })
+        }
+        let text = error?.description ?? ""
+        #expect(text.contains("LimitNOFILE=") && !text.contains("`metrics.port`"), "\(text)")
+    }
+
+    @Test func `on a port that another program has it advises another one`() async throws {
+        let port = freePort()
+        let first = try MetricsServer(port: port, report: { _ in }, text: { "" })
+        let error = #expect(throws: MetricsServer.ListenError.self) {
+            try MetricsServer(port: port, report: { _ in }, text: { "" })
+        }
+        #expect(error?.number == EADDRINUSE)
+        #expect(error?.description.contains("Choose another `metrics.port`") == true)
+        await first.close()
+    }
+
+    @Test(arguments: [ENFILE, ENOMEM, ENOBUFS, EACCES, EAFNOSUPPORT, EIO])
+    func `each error of the start has a remedy of its own kind`(_ number: Int32) {
+        let text = MetricsServer.ListenError(port: 80, number: number).description
+        #expect(text.hasSuffix(".") && !text.contains("Choose another"), "\(text)")
+    }
+
     @Test func `without a descriptor left it says so once, and goes on behind a pause`() async throws {
         let (port, shortage, reports) = (freePort(), Shortage(), Reports())
         shortage.set(true)

@@ -9,7 +9,17 @@ final class MetricsServer: Sendable {
         let port: Int
         let number: Int32
         var description: String {
-            "metrics: port \(port) of 127.0.0.1: \(String(cString: strerror(number))). Choose another `metrics.port`."
+            "metrics: port \(port) of 127.0.0.1: \(String(cString: strerror(number))). \(remedy)"
+        }
+
+        private var remedy: String {
+            if let remedy = shortageRemedy(number) { return remedy }
+            return switch number {
+            case EADDRINUSE: "Choose another `metrics.port`, or end the program that listens there (`ss -ltnp`)."
+            case EACCES, EPERM: "Choose a `metrics.port` from 1024 on, which programs without root may use."
+            case EAFNOSUPPORT: "Add AF_INET to `RestrictAddressFamilies=` of the service, or leave `metrics` out."
+            default: "Check the network of this machine or container, or leave `metrics` out of the configuration."
+            }
         }
     }
 
@@ -20,18 +30,8 @@ final class MetricsServer: Sendable {
         var description: String {
             """
             metrics: a connection to port \(port) can't be accepted: \(String(cString: strerror(number))). The \
-            connection waits until the shortage is over. \(remedy)
+            connection waits until the shortage is over. \(shortageRemedy(number) ?? "")
             """
-        }
-
-        private var remedy: String {
-            switch number {
-            case EMFILE:
-                "Raise the limit of open files (`LimitNOFILE=` of the service), or find out what keeps so many open."
-            case ENFILE:
-                "Raise the machine's limit of open files (`sysctl fs.file-max`), or end programs that have many open."
-            default: "Free some memory on this machine."
-            }
         }
     }
 
@@ -74,11 +74,7 @@ final class MetricsServer: Sendable {
         report: @escaping @Sendable (String) -> Void,
         text: @escaping @Sendable () -> String
     ) throws(ListenError) {
-        let socket = socket(
-            AF_INET,
-            Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue),
-            0
-        )
+        let socket = system.socket()
         guard socket >= 0 else { throw ListenError(port: port, number: errno) }
         var yes: Int32 = 1
         setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
@@ -92,8 +88,9 @@ final class MetricsServer: Sendable {
             }
         }
         guard result == 0, listen(socket, 8) == 0 else {
-            defer { Glibc.close(socket) }
-            throw ListenError(port: port, number: errno)
+            let number = errno
+            Glibc.close(socket)
+            throw ListenError(port: port, number: number)
         }
         self.port = port
         self.system = system
@@ -200,9 +197,24 @@ final class MetricsServer: Sendable {
     }
 }
 
+/// What to do about a shortage of descriptors or memory; `nil`: it is none.
+private func shortageRemedy(_ number: Int32) -> String? {
+    switch number {
+    case EMFILE: "Raise the limit of open files (`LimitNOFILE=` of the service), or find out what keeps so many open."
+    case ENFILE: "Raise the machine's limit of open files (`sysctl fs.file-max`), or end programs that have many open."
+    case ENOBUFS, ENOMEM: "Free some memory on this machine."
+    default: nil
+    }
+}
+
 extension MetricsServer {
     /// What a server asks of the system. Tests replace it.
     struct System: Sendable {
+        /// Makes a socket. The corresponding C function is `socket`.
+        var socket: @Sendable () -> Int32 = {
+            let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
+            return Glibc.socket(AF_INET, kind, 0)
+        }
         /// Accepts a connection. The corresponding C function is `accept`.
         var accept: @Sendable (Int32) -> Int32 = { Glibc.accept($0, nil, nil) }
         /// Does something after a number of seconds.
