@@ -25,6 +25,41 @@ import Testing
         #expect(BLEError.inCommands(remedy, about: "hci0", isAtTerminal: false) == words)
     }
 
+    @Test func `a phrase of the library that contains another one is replaced before it`() {
+        let texts = LibraryPhrase.allCases.map(\.text)
+        for (index, text) in texts.enumerated() {
+            for earlier in texts[..<index] { #expect(!text.contains(earlier), "\(text)") }
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func `no phrase of the library is left`(isAtTerminal: Bool) {
+        for phrase in LibraryPhrase.allCases {
+            let words = BLEError.inCommands(phrase.text, about: "hci0", isAtTerminal: isAtTerminal)
+            #expect(!words.contains(/[A-Z][A-Za-z]+\.[a-z]|[a-z]\(|[Pp]ass the answers/), "\(words)")
+        }
+    }
+
+    @Test(arguments: [
+        (
+            "Make the link authenticated, with Link.secure(to: .authenticated, answers:); or pass the answers once to "
+                + "Central.open(pairing:), Peripheral.allowPairing(_:) or withLink(pairing:).",
+            "Make the link authenticated, with --secure authenticated; or run this at a terminal, or with --passkey or "
+                + "--just-works."
+        ),
+        (
+            "Wait: the session reconnects while its policy has attempts left.",
+            "Wait: the command connects again by itself."
+        ),
+        ("Call `Session.reset()` to begin again.", "Run the command again."),
+    ])
+    func `a remedy of several phrases, or of a session, is one sentence of commands`(
+        _ remedy: String,
+        _ words: String
+    ) {
+        #expect(BLEError.inCommands(remedy, about: "hci0", isAtTerminal: false) == words)
+    }
+
     @Test func `an adapter that was switched off here is told in commands, cause and remedy`() {
         let error = BLEError.switchedOffHere("the adapter hci0", operation: "scan", object: "hci0")
         let text = error.messageText

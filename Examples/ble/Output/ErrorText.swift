@@ -17,81 +17,69 @@ extension BLEError {
         isAtTerminal: Bool = Terminal.standard != nil
     ) -> String {
         let address = object.firstMatch(of: /([0-9A-F]{2}:){5}[0-9A-F]{2}/).map { String($0.0) } ?? "ADDRESS"
-        let commands = [
-            (
-                "\(Self.pairAgain) remove the remaining keys with Peripheral.unpair(), and",
-                "remove the remaining keys with `ble unpair \(address)`, and"
-            ),
-            (
-                "pass the answers once to \(Self.allowing), and the library pairs when needed",
-                "run this at a terminal, or with --passkey or --just-works"
-            ),
-            (
-                "pass the answers once to \(Self.allowing)",
-                "run this at a terminal, or with --passkey or --just-works"
-            ),
-            ("with Link.secure(to: .authenticated, answers:)", "with --secure authenticated"),
-            ("Pass answers that can enter a passkey or compare numbers", "Run this at a terminal, or with --passkey"),
-            ("Set LocalPeripheral.pairing to the answers", "Run `ble serve` at a terminal, or with --passkey"),
-            ("a peripheral whose LocalPeripheral.pairing is nil", "`ble serve --no-pairing`"),
-            (
-                // 0x2A38 is how many people write a UUID.
-                "Check the handle: Link.discover() finds those that the peripheral has now.",
-                "Check the handle: `ble info \(address)` finds those that the peripheral has now. "
-                    + "If you meant a UUID, write it without 0x."
-            ),
-            ("end scans meanwhile, and don't block the thread of Central.executor", "end scans meanwhile"),
-            (", try again later as LocalPeripheral.resuming does, or", ", try again later, or"),
-            (" Then call LocalPeripheral.run(on:) again.", " Then run the command again."),
-            (
-                "when `Central.adapterStates` reports that it is on; a recovery plan does so at once",
-                "when `ble adapter` shows that it is on"
-            ),
-            ("Link.discover()", "`ble info \(address)`"),
-            ("Link.pair()", "`ble pair \(address)`"),
-            ("Pass the answers to Link.pair(answers:)", "Run `ble pair \(address)` at a terminal, or with --passkey"),
-            ("pass the answers to Link.pair(answers:)", "run `ble pair \(address)` at a terminal, or with --passkey"),
-            ("Peripheral.unpair()", "`ble unpair \(address)`"),
-            ("`Central.setPowered(true)`", "`ble adapter on`"),
-            ("`Central.reset()`", "`ble adapter reset`"),
-            ("`Central.powerCycle()`, or let a `RecoveryPlan` do it", "`ble adapter cycle`"),
-            ("`Central.powerCycle()`", "`ble adapter cycle`"),
-            (" with `ConnectedCentral.disconnect()`", ", or end the `ble serve` that it is connected to"),
-            ("open the `Central` on another adapter", "choose another adapter with `--adapter`"),
-            ("Central.setPrivacy(_:interrupting: true)", "--interrupt"),
-            ("Central.setPrivacy(false)", "`ble adapter privacy --set off`"),
-            ("join a second adapter: AdapterChoice.joined(_:)", "use several adapters with `--adapter all`"),
-            (", or drop its link with ConnectedCentral.disconnect()", ""),
-            ("by comparing numbers: PairingAnswers", "by comparing numbers"),
-            ("Central.bonds", "`ble bonds`"),
-            ("or use the simulated radio", "or try `--simulated`"),
-            ("pass replacing: true to Central.adopt(_:replacing:)", "pass --replace"),
-            ("Bond.export(_:to:)", "`ble bonds export`"),
-            (
-                "read a folder of bluetoothd with Bond.importedFromBluetoothd(in:)",
-                "a folder of bluetoothd with --bluetoothd --folder"
-            ),
-            ("Pass the folder with its bonds", "Pass the folder with its bonds: --folder"),
-            (
-                "Connect again; BLEStream.retry(_:when:) and sessions do so automatically",
-                "Run the command again; `ble notify --reconnect` connects again by itself"
-            ),
-            ("Check that the peer is", "Check that the device is"),
-            ("or allow more time.", "or allow more time with --timeout."),
-        ]
-        let text = commands.reduce(remedy) { $0.replacing($1.0, with: $1.1) }
+        let text = LibraryPhrase.reworded(remedy) { command(for: $0, address) }
         guard isAtTerminal else { return text }
         // A command that asks nobody has no options for it either.
-        let askingElsewhere = "run this at a terminal, or with --passkey or --just-works"
         return text.replacing(askingElsewhere, with: "run `ble pair \(address)`")
             .replacing("at a terminal", with: "without --claim and --just-works")
     }
 
-    /// What a person can't do after a command, which has ended.
-    private static let pairAgain = "call Link.pair() again while this program runs; after that,"
+    /// What somebody at a command line does in place of what the library's phrase names.
+    private static func command(for phrase: LibraryPhrase, _ address: String) -> String {
+        switch phrase {
+        // The command has ended, and the program with it.
+        case .pairOnceMore: "remove the remaining keys with `ble unpair \(address)`, and"
+        case .raiseOrPassAnswers: "\(authenticated); or \(askingElsewhere)"
+        case .passAnswersForLater, .passAnswers: askingElsewhere
+        case .raise: authenticated
+        case .passBetterAnswers: "Run this at a terminal, or with --passkey"
+        case .passTheseAnswers: "Run `ble pair \(address)` at a terminal, or with --passkey"
+        case .mayPassTheAnswers:
+            "if it shows or requires a passkey, run `ble pair \(address)` at a terminal, or with --passkey"
+        case .passTheAnswers: "run `ble pair \(address)` at a terminal, or with --passkey"
+        case .pairWithAnswers, .pair: "`ble pair \(address)`"
+        case .unpair: "`ble unpair \(address)`"
+        case .enterTheDigits: phrase.text
+        case .compareNumbers: "by comparing numbers"
+        case .bonds: "`ble bonds`"
+        case .replaceBonds: "pass --replace"
+        case .exportBonds: "`ble bonds export`"
+        case .importBonds: "a folder of bluetoothd with --bluetoothd --folder"
+        case .passFolderOfBonds: "Pass the folder with its bonds: --folder"
+        case .setPairing: "Run `ble serve` at a terminal, or with --passkey"
+        case .withoutPairing: "`ble serve --no-pairing`"
+        case .serveLater: ", try again later, or"
+        case .serveAgain: " Then run the command again."
+        case .disconnectCentral: ", or end the `ble serve` that it is connected to"
+        case .disconnectPacedCentral: ""
+        // 0x2A38 is how many people write a UUID.
+        case .checkHandle:
+            "Check the handle: `ble info \(address)` finds those that the peripheral has now. If you meant a UUID, "
+                + "write it without 0x."
+        case .discover: "`ble info \(address)`"
+        case .connectAgain: "Run the command again; `ble notify --reconnect` connects again by itself"
+        case .resetSession, .resetTheSession, .connectSession: "Run the command again."
+        case .sessionReconnects: "the command connects again by itself"
+        case .checkPeer: "Check that the device is"
+        case .moreTime: ", or allow more time with --timeout."
+        case .orMoreTime: "; or allow more time with --timeout."
+        case .blockNoExecutor: "end scans meanwhile"
+        case .adapterIsOn: "when `ble adapter` shows that it is on"
+        case .powerOn: "`ble adapter on`"
+        case .powerOff: "`ble adapter off`"
+        case .reset: "`ble adapter reset`"
+        case .cycleOrRecover, .cycle: "`ble adapter cycle`"
+        case .otherAdapter: "choose another adapter with `--adapter`"
+        case .interruptForPrivacy: "--interrupt"
+        case .privacyOff: "`ble adapter privacy --set off`"
+        case .joinAdapters: "use several adapters with `--adapter all`"
+        case .simulatedRadio: "or try `--simulated`"
+        }
+    }
 
-    /// Where the library accepts pairing answers.
-    private static let allowing = "Central.open(pairing:), Peripheral.allowPairing(_:) or withLink(pairing:)"
+    /// Where a command gets its answers, if it doesn't ask.
+    private static let askingElsewhere = "run this at a terminal, or with --passkey or --just-works"
+    private static let authenticated = "with --secure authenticated"
 
     /// The cause: commands, where the library's names calls.
     private var causeText: String { cause.replacing("`Central.setPowered(false)`", with: "`ble adapter off`") }
