@@ -150,6 +150,7 @@ struct Commands {
             return [("ok", .bool(true))] + (try await perform(command, session, within: left))
         } catch let error as BLEError {
             let ending = error.code == .ended ? ending(command, session) : nil
+            let error = error.ofGateway
             let (cause, remedy) = ending ?? ("\(error.operation): \(error.cause)", error.remedy)
             return Self.failure("\(error.code)", cause, remedy)
         } catch let error as ImageFolder.ImageError {

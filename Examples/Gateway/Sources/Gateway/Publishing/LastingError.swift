@@ -12,14 +12,21 @@ final class LastingError: Sendable {
     func watch(_ action: () throws -> Void) {
         do {
             try action()
-            last.withLock { $0 = nil }
+            end()
         } catch {
-            let line = "\(error)"
-            let isNew = last.withLock { last in
-                defer { last = line }
-                return last != line
-            }
-            if isNew { report(line) }
+            tell("\(error)")
         }
     }
+
+    /// It has occurred, and this is the line for a person.
+    func tell(_ line: String) {
+        let isNew = last.withLock { last in
+            defer { last = line }
+            return last != line
+        }
+        if isNew { report(line) }
+    }
+
+    /// It is gone.
+    func end() { last.withLock { $0 = nil } }
 }

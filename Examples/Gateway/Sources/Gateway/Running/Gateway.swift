@@ -51,7 +51,11 @@ public struct Gateway: Sendable {
                 continue
             }
             if old != nil { report("configuration: applied") }
-            (next, old) = (try await run.run(orders), run.inForce)
+            do {
+                (next, old) = (try await run.run(orders), run.inForce)
+            } catch let error as BLEError {
+                throw error.ofGateway
+            }
         }
     }
 

@@ -10,22 +10,26 @@ struct Advertisements {
 
     /// Scans until the task is cancelled.
     func run(_ central: Central) async {
+        let trouble = LastingError(publisher.report)
         while !Task.isCancelled {
             do {
-                try await scan(central)
+                try await scan(central, trouble)
             } catch is CancellationError {
                 return
             } catch {
-                publisher.report("advertisements: \(error)")
+                trouble.tell("advertisements: \(gatewayWords(for: error))")
                 try? await Task.sleep(for: .seconds(Self.pause))
             }
         }
     }
 
-    private func scan(_ central: Central) async throws {
+    private func scan(_ central: Central, _ trouble: LastingError) async throws {
+        var hasBegun = false
         var recent = RecentAdvertisements(window: settings.window)
         let filters = settings.services.map { ScanFilter.service($0) }
         for try await item in central.scan(for: filters, duplicates: true).withGaps() {
+            if !hasBegun { trouble.end() }
+            hasBegun = true
             switch item {
             case .value(let discovery):
                 let payload = discovery.advertisement.bytes

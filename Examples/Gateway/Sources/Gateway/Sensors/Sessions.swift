@@ -40,7 +40,7 @@ final class Sessions: Sendable {
             let states = entries.map { entry -> (label: String, state: String) in
                 let address = entry.lease?.tenure.address ?? entry.session.peripheral?.address
                 let name = entries.count > 1 ? address.map { "\(label) \($0)" } ?? label : label
-                return (name, "\(entry.session.state)")
+                return (name, entry.session.state.words)
             }
             return states.sorted { $0.label < $1.label }
         }

@@ -10,13 +10,19 @@ struct Reception {
 
     /// Scans until the task is cancelled.
     func run(_ central: Central) async {
+        let trouble = LastingError(report)
         while !Task.isCancelled {
             do {
-                for try await discovery in central.scan(duplicates: true) { leases.hear(discovery) }
+                var hasBegun = false
+                for try await discovery in central.scan(duplicates: true) {
+                    if !hasBegun { trouble.end() }
+                    hasBegun = true
+                    leases.hear(discovery)
+                }
             } catch is CancellationError {
                 return
             } catch {
-                report("leases: \(error)")
+                trouble.tell("leases: \(gatewayWords(for: error))")
                 try? await Task.sleep(for: .seconds(Self.pause))
             }
         }

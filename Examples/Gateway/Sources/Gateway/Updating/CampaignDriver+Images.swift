@@ -73,7 +73,7 @@ extension CampaignDriver {
             // If the disk doesn't give it back, the broker would be asked for it again and again.
             _ = try folder.bootImage(hash)
         } catch {
-            return publisher.report("campaigns: \(error)")
+            return publisher.report("campaigns: \(gatewayWords(for: error))")
         }
         takePart(hash)
     }

@@ -143,7 +143,7 @@ final class CampaignDriver: Sendable {
                 continue
             } catch {
                 outcome = .failed("\((error as? BLEError).map { "\($0.code)" } ?? "\(error)")")
-                publisher.report("campaign \(order.campaign), \(device): \(error)")
+                publisher.report("campaign \(order.campaign), \(device): \(gatewayWords(for: error))")
             }
             guard !Task.isCancelled, lease.isHeld else { break }
             refresh(device)

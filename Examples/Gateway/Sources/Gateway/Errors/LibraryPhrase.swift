@@ -1,0 +1,1 @@
+../../../../ble/Output/LibraryPhrase.swift
