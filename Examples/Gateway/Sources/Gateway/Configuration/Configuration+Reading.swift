@@ -231,6 +231,9 @@ extension Configuration.Peripheral {
             }
             return Configuration.Subscription(characteristic: uuid, service: try fields.uuid("service"))
         }
+        pairing = try fields.object("pairing") { fields throws(ConfigurationError) in
+            try Configuration.Pairing(&fields)
+        }
     }
 
     /// A name for topics, made of one that may have any characters.

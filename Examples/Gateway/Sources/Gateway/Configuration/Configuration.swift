@@ -33,6 +33,8 @@ public struct Configuration: Hashable, Sendable {
         public var address: String?
         public var name: String?
         public var subscriptions: [Subscription] = []
+        /// How to pair with it; `nil`: a bond that somebody has made is used, and none is made.
+        public var pairing: Pairing?
     }
 
     /// The advertisements that are published.

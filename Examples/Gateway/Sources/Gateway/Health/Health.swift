@@ -10,6 +10,7 @@ final class Health: Sendable {
     private let spool: Spool
     private let outbox: Outbox
     private let sessions: Sessions
+    private let troubles: Troubles
     private let leases: LeaseDriver?
     private let sparkplug: SparkplugDriver?
     private let began = ContinuousClock.now
@@ -19,12 +20,14 @@ final class Health: Sendable {
         _ spool: Spool,
         _ outbox: Outbox,
         _ sessions: Sessions,
+        _ troubles: Troubles,
         _ leases: LeaseDriver?,
         _ sparkplug: SparkplugDriver?
     ) {
         self.spool = spool
         self.outbox = outbox
         self.sessions = sessions
+        self.troubles = troubles
         self.leases = leases
         self.sparkplug = sparkplug
     }
@@ -51,6 +54,7 @@ final class Health: Sendable {
                 )
             ),
             ("peripherals", .object(sessions.states.map { ($0.label, .string($0.state)) })),
+            ("troubles", .object(troubles.all.map { ($0.name, .string($0.trouble.text)) })),
             ("leases", leases?.health),
             ("sparkplug", sparkplug?.health)
         )
@@ -80,6 +84,7 @@ final class Health: Sendable {
             add("gateway_sparkplug_records_dropped_total", "counter", "Of these, those dropped.", counts.dropped)
             add("gateway_sparkplug_records_spooled", "gauge", "Of these, those that wait.", counts.spooled)
         }
+        text += troublesText
         guard let leases = leases?.counts else { return text }
         add("gateway_leases_up", "gauge", "Whether the leases' broker is there.", leases.isConnected ? 1 : 0)
         add("gateway_leases_followed", "gauge", "Peripherals whose lease is followed.", leases.followed)
@@ -94,6 +99,27 @@ final class Health: Sendable {
         )
         add("gateway_leases_fenced_total", "counter", "Messages dropped because a lease was over.", leases.fenced)
         return text
+    }
+}
+
+extension Health {
+    /// The troubles, for Prometheus: one line for each peripheral that has one.
+    private var troublesText: String {
+        let name = "gateway_peripheral_trouble"
+        let help = "Peripherals that are not ready until a person does something."
+        return troubles.all.reduce(into: "# HELP \(name) \(help)\n# TYPE \(name) gauge\n") { text, one in
+            text += "\(name){peripheral=\"\(Self.escaped(one.name))\",code=\"\(one.trouble.code)\"} 1\n"
+        }
+    }
+
+    /// The value of a label of Prometheus, made of one that the configuration may have with any characters.
+    private static func escaped(_ value: String) -> String {
+        var escaped = String.UnicodeScalarView()
+        for scalar in value.unicodeScalars {
+            if scalar == "\\" || scalar == "\"" { escaped.append("\\") }
+            if scalar == "\n" { escaped += "\\n".unicodeScalars } else { escaped.append(scalar) }
+        }
+        return String(escaped)
     }
 }
 

@@ -17,6 +17,7 @@ struct GatewayRun {
     private let outbox: Outbox
     private let publisher: Publisher
     private let sessions = Sessions()
+    private let troubles: Troubles
     private let health: Health
     private let discovery: HomeAssistant?
     private let server: MetricsServer?
@@ -55,7 +56,8 @@ struct GatewayRun {
         leases = try configuration.leases.map { try LeaseDriver($0, spool: folder, report: report) }
         if leases?.isNew == true { made.append(folder + ".leases") }
         campaigns = leases.flatMap { leases in configuration.campaigns.map { CampaignDriver($0, leases, publisher) } }
-        let health = Health(spool, outbox, sessions, leases, sparkplug)
+        troubles = Troubles(report)
+        let health = Health(spool, outbox, sessions, troubles, leases, sparkplug)
         self.health = health
         server = try configuration.metricsPort.map { try MetricsServer(port: $0, report: report) { health.text } }
         discovery = configuration.homeAssistantPrefix.map { HomeAssistant(prefix: $0, publisher) }
@@ -197,6 +199,7 @@ struct GatewayRun {
             peripheral: peripheral,
             publisher: publisher,
             sessions: sessions,
+            troubles: troubles,
             discovery: discovery,
             sparkplug: sparkplug,
             lease: lease

@@ -5,12 +5,14 @@ struct Follower {
     /// The most values of a characteristic that wait to be written; older ones are dropped, counted and published as a
     /// gap.
     private static let buffer = 8192
-    /// The pauses after a session has failed.
-    private static let pauses = (first: 2, most: 60)
+    /// The pauses after a session has failed, in seconds; the last one where a pairing has. Each attempt to pair tells
+    /// whoever pretends to be the peripheral something about its passkey, and some peripherals refuse after several.
+    private static let pauses = (first: 2, most: 60, mostToPair: 600)
 
     let peripheral: Configuration.Peripheral
     let publisher: Publisher
     let sessions: Sessions
+    let troubles: Troubles
     let discovery: HomeAssistant?
     let sparkplug: SparkplugDriver?
     /// By which it may be followed; `nil`: it is this gateway's own.
@@ -22,9 +24,13 @@ struct Follower {
     func run(_ central: Central, _ fleet: Fleet) async {
         let session: Session
         do {
-            session = fleet.add(try plan(central))
+            session = fleet.add(try plan(central)) { [pairing = peripheral.pairing] link in
+                if let pairing { return try await pairing.secure(link) }
+                // Another configuration may have allowed it.
+                link.peripheral.allowPairing(nil)
+            }
         } catch {
-            return publisher.report("\(peripheral.label): \(error)")
+            return publisher.report("\(peripheral.label): \(gatewayWords(for: error))")
         }
         sessions.add(peripheral.label, session, lease)
         await withTaskGroup(of: Void.self) { group in
@@ -34,10 +40,14 @@ struct Follower {
             group.cancelAll()
         }
         sessions.remove(peripheral.label, session)
+        troubles.end(of: name)
         await fleet.remove(session)
         sparkplug?.device(peripheral.label, isOnline: false)
         if lease != nil { publish("not held", isReady: false, nil) }
     }
+
+    /// Its label; that of one of several is followed by the address.
+    private var name: String { lease.map { "\(peripheral.label) \($0.tenure.address)" } ?? peripheral.label }
 
     private func follow(_ session: Session) async {
         var pause = Self.pauses.first
@@ -49,11 +59,14 @@ struct Follower {
             } catch is CancellationError {
                 break
             } catch {
-                publisher.report("\(peripheral.label): \(error)")
+                // What ends the streams of a session may be said in other words than what the session has failed with.
+                let failure: any Error = session.state.failure ?? error
+                troubles.tell(failure, of: name)
                 // Failures that are far apart are not a row of failures.
                 if start.duration(to: .now) > .seconds(2 * Self.pauses.most) { pause = Self.pauses.first }
                 guard (try? await Task.sleep(for: .seconds(pause))) != nil else { break }
-                pause = min(pause * 2, Self.pauses.most)
+                let isOfPairing = (failure as? BLEError)?.pairingFailure != nil
+                pause = min(pause * 2, isOfPairing ? Self.pauses.mostToPair : Self.pauses.most)
                 try? session.reset()
             }
         }
@@ -83,7 +96,7 @@ struct Follower {
             group.addTask {
                 for try await change in session.states {
                     sparkplug?.follow(session.state, of: peripheral.label)
-                    publish("\(change.state)", isReady: change.state.isReady, change.cause.map { "\($0)" })
+                    publish(change)
                 }
             }
             try await group.next()
@@ -129,14 +142,21 @@ struct Follower {
         publisher.publish("gap/\(peripheral.label)/\(uuid)", .object(members))
     }
 
-    private func publish(_ state: String, isReady: Bool, _ cause: String?) {
+    private func publish(_ change: Session.Transition) {
+        let trouble = troubles.follow(change, of: name)
+        let cause = change.cause.map { BLEError.reworded("\($0)", about: "\(change.session)") }
+        publish(change.state.words, isReady: change.state.isReady, cause, trouble?.ofGateway.remedy)
+    }
+
+    private func publish(_ state: String, isReady: Bool, _ cause: String?, _ remedy: String? = nil) {
         publisher.retain(
             "state/\(peripheral.label)",
             JSONText.object(
                 ("peripheral", .string(peripheral.label)),
                 ("state", .string(state)),
                 ("ready", .bool(isReady)),
-                ("cause", .text(cause))
+                ("cause", .text(cause)),
+                ("remedy", .text(remedy))
             ).octets
         )
     }

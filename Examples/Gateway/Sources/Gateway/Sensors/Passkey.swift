@@ -1,0 +1,1 @@
+../../../../ble/Running/Passkey.swift
