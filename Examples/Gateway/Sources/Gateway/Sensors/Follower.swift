@@ -64,11 +64,27 @@ struct Follower {
                 troubles.tell(failure, of: name)
                 // Failures that are far apart are not a row of failures.
                 if start.duration(to: .now) > .seconds(2 * Self.pauses.most) { pause = Self.pauses.first }
-                guard (try? await Task.sleep(for: .seconds(pause))) != nil else { break }
+                await wait(.seconds(pause), for: session)
+                guard !Task.isCancelled else { break }
                 let isOfPairing = (failure as? BLEError)?.pairingFailure != nil
                 pause = min(pause * 2, isOfPairing ? Self.pauses.mostToPair : Self.pauses.most)
                 try? session.reset()
             }
+        }
+    }
+
+    /// Waits before a session that has failed is begun again, unless a command does that meanwhile.
+    private func wait(_ pause: Duration, for session: Session) async {
+        let hasFailed = session.state.failure != nil
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { _ = try? await Task.sleep(for: pause) }
+            if hasFailed {
+                group.addTask {
+                    do { for try await change in session.states where change.state.failure == nil { break } } catch {}
+                }
+            }
+            await group.next()
+            group.cancelAll()
         }
     }
 
