@@ -15,6 +15,22 @@ extension BLEError {
         )
     }
 
+    /// An adapter that was to be switched on, and that the program has switched off meanwhile.
+    package static func switchedOffMeanwhile(_ adapter: String) -> BLEError {
+        BLEError(
+            .adapterPoweredOff,
+            operation: "switch on",
+            object: adapter,
+            cause: "this program has switched \(adapter) off meanwhile, with `Central.setPowered(false)`",
+            remedy: "Switch it on with `Central.setPowered(true)` when it is to be used."
+        )
+    }
+
+    /// Whether it is ``switchedOffMeanwhile(_:)``: then the adapter is off as the program wishes.
+    package var saysSwitchedOffMeanwhile: Bool {
+        code == .adapterPoweredOff && cause == BLEError.switchedOffMeanwhile(object).cause
+    }
+
     /// The error of an adapter that was on, was switched off for a moment, and could not be switched on again.
     ///
     /// - Parameter adapter: its name.

@@ -49,7 +49,8 @@ struct PowerBreak: Sendable {
     private func outcome(of worked: Outcome, _ on: Outcome, isOverruled: Bool) -> Outcome {
         guard case .failure(let failure) = on, !adapter.isUp, !isOverruled else {
             if case .failure = worked { return worked }
-            return on
+            // Whatever the kernel has refused it for: nobody is to try again.
+            return isOverruled ? .failure(.switchedOffMeanwhile(adapter.name)) : on
         }
         var error = failure.leavingOff(adapter.name)
         if case .failure(let first) = worked { error.cause += "; before, \(first.operation) failed: \(first.cause)" }

@@ -4,7 +4,8 @@ internal import Synchronization
 /// A wish of this program that an adapter be on or off, made through any of its radios: an earlier command that is
 /// repeated must not undo it.
 ///
-/// A power break is no such wish: it puts back what was, unless the program has wished something since it began.
+/// A power break or a reset is no such wish: it puts back what was, unless the program has wished something since it
+/// began.
 struct PowerWish: Sendable {
     /// What the program has wished since, if it is the contrary.
     enum Contrary {
@@ -42,11 +43,14 @@ struct PowerWish: Sendable {
         }
     }
 
-    /// A power break begins now: what was wished before is older.
+    /// A power break begins now: what was wished before is older. That an adapter be off which is still being switched
+    /// off counts as later: a controller that doesn't answer that is what a recovery switches off and on.
     static func mark(breaking facts: AdapterFacts) -> PowerWish {
         state.withLock { state in
+            let name = KernelThing.name(of: facts)
+            if let asked = state.asked[name], !asked.isOn { return PowerWish(true, name, number: asked.number - 1) }
             state.count += 1
-            return PowerWish(true, KernelThing.name(of: facts), number: state.count)
+            return PowerWish(true, name, number: state.count)
         }
     }
 
@@ -66,17 +70,5 @@ struct PowerWish: Sendable {
             guard let granted = state.granted[adapter], granted.number > number else { return .none }
             return granted.isOn == isOn ? .none : .granted
         }
-    }
-}
-
-extension BLEError {
-    static func switchedOffMeanwhile(_ name: String) -> BLEError {
-        BLEError(
-            .adapterPoweredOff,
-            operation: "switch on",
-            object: name,
-            cause: "this program has switched \(name) off meanwhile, with `Central.setPowered(false)`",
-            remedy: "Switch it on with `Central.setPowered(true)` when it is to be used."
-        )
     }
 }

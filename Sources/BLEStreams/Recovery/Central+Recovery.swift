@@ -56,8 +56,8 @@ extension Central {
     /// - Parameter seen: called with the adapter after each change of its name or state, on the radio's thread; must
     ///   not block.
     /// - Throws: what ``setPowered(_:)`` throws; an adapter that could be switched off but not on stays off, and the
-    ///   error says so; ``BLEError/Code/adapterPoweredOff`` if this program has switched it off meanwhile, and it stays
-    ///   off; `CancellationError`, and it is switched off and on nevertheless.
+    ///   error says so; ``BLEError/Code/adapterPoweredOff`` if this program has switched it off meanwhile, or was
+    ///   switching it off already, and it stays off; `CancellationError`, and it is switched off and on nevertheless.
     public func powerCycle(seen: @escaping @Sendable (AdapterInfo) -> Void = { _ in }) async throws {
         let core = core
         try await core.radio.seeing(seen) {

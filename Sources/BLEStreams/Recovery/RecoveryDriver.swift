@@ -173,7 +173,7 @@ final class RecoveryDriver: Sendable {
             perform { $0.stepEnded(succeeded: true) }
         case .failure(let error):
             tell(.failed(step, error))
-            perform { $0.stepEnded(succeeded: false) }
+            perform { $0.stepEnded(succeeded: false, isOverruled: error.saysSwitchedOffMeanwhile) }
         }
         resumeAttempts()
     }

@@ -164,8 +164,12 @@ struct RecoveryMachine {
     // MARK: - Results of steps
 
     /// A step has ended; `succeeded` says whether it could be taken.
-    mutating func stepEnded(succeeded: Bool) -> Output {
+    ///
+    /// - Parameter isOverruled: whether the program has switched the adapter off meanwhile: a further step would switch
+    ///   it on.
+    mutating func stepEnded(succeeded: Bool, isOverruled: Bool = false) -> Output {
         guard case .curing(let symptom, .underWay) = state else { return Output() }
+        if isOverruled { return leaveOff() }
         guard succeeded else { return next(symptom, Output()) }
         // Without a scan, the answers show that the adapter works.
         if !isScanning || !symptom.isAboutHearing { return recovered() }
@@ -184,9 +188,7 @@ struct RecoveryMachine {
             return Output(timers: [.start(.silence, plan.silence)])
         case (.silence, .watching(hasHeard: false)):
             return cure(.deaf(plan.silence), besideLinks: besideLinks)
-        case (.patience, .curing(_, .waiting)) where isOff:
-            state = .idle
-            return Output(timers: [.start(.rest, plan.rest)], endsScan: true)
+        case (.patience, .curing(_, .waiting)) where isOff: return leaveOff()
         case (.patience, .curing(let symptom, .waiting)):
             return next(symptom, Output(), besideLinks: besideLinks)
         case (.patience, .sparing(let symptom, let left)) where besideLinks && left > 1:
@@ -244,6 +246,12 @@ struct RecoveryMachine {
         state = .sparing(symptom, left: left)
         output.timers.append(.start(.patience, plan.silence))
         return output
+    }
+
+    /// The adapter is off as somebody wishes.
+    private mutating func leaveOff() -> Output {
+        state = .idle
+        return Output(timers: [.start(.rest, plan.rest)], endsScan: true)
     }
 
     private mutating func recovered() -> Output {

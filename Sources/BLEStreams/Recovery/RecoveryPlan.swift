@@ -7,7 +7,8 @@
 ///
 /// The steps are taken one after the other until one helps. They are forgotten only when the adapter has worked for
 /// ``rest``: steps taken shortly before still count, so a step that helps only for minutes is not repeated forever. No
-/// further step is taken on an adapter that was switched off after the last one: it stays off.
+/// further step is taken on an adapter that this program has switched off during a step, or that anybody has switched
+/// off after it: it stays off.
 ///
 /// While the adapter has links, a silent scan alone doesn't end them soon, whoever made them: this central, another
 /// one, a central that is connected to this machine, or another program. Devices that are linked often don't advertise.

@@ -1,5 +1,6 @@
 import BLEProtocol
 import BLERadio
+import BLEStreams
 import Testing
 
 @testable import BLELinux
@@ -80,5 +81,46 @@ import Testing
         let error = outcome.failure
         #expect(error?.code == .busy && radio.adapterInfo.state == .poweredOn)
         activity.cancel()
+    }
+
+    @Test func `a power cycle for a controller that doesn't answer that it is switched off leaves it off`() async throws
+    {
+        let radio = try run.radio()
+        let (kernel, number) = (run.kernel, run.kernel.central)
+        let cycle = FakeRun.Collector<Result<Void, BLEError>>()
+        // As a recovery plan does.
+        let symptoms = radio.observeSymptoms { _ in radio.powerCycle { cycle.add($0) } }
+        kernel.with { $0.adapters[number]?.answers[Self.setPowered] = .authenticationFailed }
+        try await run.result("switching off") { radio.setPowered(false, result: $0) }
+        let outcome: Result<Void, BLEError> = try await cycle.first("cycling", in: run) { $0 }
+        symptoms.cancel()
+        let isUp = kernel.with { $0.adapters[number]?.isUp }
+        #expect(outcome.failure?.code == .adapterPoweredOff && isUp == false)
+        withExtendedLifetime(radio) {}
+    }
+
+    @Test func `a recovery takes no further step on what was switched off during its power cycle`() async throws {
+        let (radio, other) = (try run.radio(), try run.radio())
+        let (kernel, number) = (run.kernel, run.kernel.central)
+        let central = try await Central.open(
+            .radio(radio),
+            recovery: RecoveryPlan(steps: [.powerCycle, .powerCycle])
+        )
+        let watch = radio.observeAdapter { info in
+            guard info.state == .poweredOff else { return }
+            kernel.with { $0.adapters[number]?.answers[Self.setPowered] = .busy }
+        }
+        kernel.with { $0.adapters[number]?.answers[Self.setPowered] = .authenticationFailed }
+        let trial = radio.setPowered(true) { _ in }
+        await refused()
+        watch.cancel()
+        #expect(radio.adapterInfo.state == .poweredOff)
+        try await run.result("switching off") { other.setPowered(false, result: $0) }
+        // Until all timers have fired.
+        _ = await kernel.run(run.timeline, within: FakeRun.patience) { false }
+        let isUp = kernel.with { $0.adapters[number]?.isUp }
+        #expect(isUp == false)
+        trial.cancel()
+        withExtendedLifetime(central) {}
     }
 }

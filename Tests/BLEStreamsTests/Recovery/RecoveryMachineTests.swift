@@ -163,6 +163,14 @@ import Testing
         #expect(!machine.isCuring && machine.scanStopped() == Output())
     }
 
+    @Test func `what was switched off during a step is not switched on by the next one`() {
+        var machine = machine([.powerCycle, .powerCycle])
+        _ = machine.noticed(.unanswered("Set Powered"))
+        let output = machine.stepEnded(succeeded: false, isOverruled: true)
+        #expect(output == Output(timers: [.start(.rest, .seconds(600))], endsScan: true))
+        #expect(!machine.isCuring && !machine.isStepUnderWay)
+    }
+
     @Test func `links that are up are not ended for silence soon, but in the end`() {
         let goesOn = Output(timers: [.start(.patience, .seconds(60))])
         var (machine, _) = deafMachine()
