@@ -46,13 +46,15 @@ final class AdapterReset: Sendable {
     private let radio: any Radio
     private let name: String
     private let system: System
+    private let power: @Sendable (_ done: @escaping @Sendable (Outcome) -> Void) -> Void
     private let note: @Sendable () -> LeftoverNote?
     private let isOverruled: @Sendable () -> Bool
     private let state: Mutex<State>
 
     /// - Parameters:
-    ///   - radio: the adapter's; it is watched and switched.
+    ///   - radio: the adapter's; it is watched.
     ///   - isLeftOff: whether it is off only because it could not be switched on again.
+    ///   - power: switches it on, as a part of the reset and no wish of the program.
     ///   - note: notes that it must be switched on again, in case the program is killed.
     ///   - isOverruled: whether the program has switched it off since this was requested: then it stays off.
     ///   - result: called once.
@@ -60,10 +62,12 @@ final class AdapterReset: Sendable {
         _ radio: any Radio,
         system: System = .standard,
         isLeftOff: Bool = false,
+        switchingOn power: @escaping @Sendable (_ done: @escaping @Sendable (Outcome) -> Void) -> Void,
         noting note: @escaping @Sendable () -> LeftoverNote? = { nil },
         unless isOverruled: @escaping @Sendable () -> Bool = { false },
         result: @escaping @Sendable (Outcome) -> Void
     ) {
+        self.power = power
         self.note = note
         self.isOverruled = isOverruled
         self.radio = radio
@@ -147,9 +151,7 @@ final class AdapterReset: Sendable {
     }
 
     private func switchOn(_ done: @escaping @Sendable (BLEError?) -> Void) {
-        unattended { answer in
-            radio.setPowered(true, result: answer)
-        } answer: { (outcome: Outcome) in
+        power { outcome in
             if case .failure(let error) = outcome { done(error) } else { done(nil) }
         }
     }

@@ -29,13 +29,23 @@ extension LinuxRadio {
         result: @escaping @Sendable (Result<Void, BLEError>) -> Void
     ) -> RadioActivity {
         let sink = EventSink(result)
+        power(isOn) { sink.finish($0) }
+        return RadioActivity { sink.close() }
+    }
+
+    /// - Parameter mark: the beginning of the reset that this is a part of; `nil`: the program wishes it.
+    private func power(
+        _ isOn: Bool,
+        partOf mark: PowerWish? = nil,
+        result: @escaping @Sendable (Result<Void, BLEError>) -> Void
+    ) {
         let operation = isOn ? "switch on" : "switch off"
-        let finish = powerWork.begin { (outcome: Result<Void, BLEError>) in sink.finish(outcome) }
+        let finish = powerWork.begin(result)
         loop.enqueue { [self] in
             guard let facts = adapter.facts else {
                 return finish(.failure(adapter.whyUnusable(for: operation, object: adapter.name)))
             }
-            leftovers.forgetPower(of: facts)
+            if mark == nil { leftovers.forgetPower(of: facts) }
             guard let management else {
                 return finish(.failure(adapter.missingAdministration(for: operation, object: adapter.name)))
             }
@@ -43,9 +53,17 @@ extension LinuxRadio {
                 watch.look()
                 finish(outcome)
             }
-            PowerSwitch(isOn, management, adapter, loop: loop, timeline: timeline, sink: told).begin()
+            PowerSwitch(
+                isOn,
+                partOf: mark,
+                insists: false,
+                management,
+                adapter,
+                loop: loop,
+                timeline: timeline,
+                sink: told
+            ).begin()
         }
-        return RadioActivity { sink.close() }
     }
 
     /// Switches the adapter off and on through the management socket, which requires the capability `CAP_NET_ADMIN`. If
@@ -102,6 +120,7 @@ extension LinuxRadio {
                 self,
                 system: system,
                 isLeftOff: isLeftOff,
+                switchingOn: { [self] in power(true, partOf: mark, result: $0) },
                 noting: note,
                 unless: isOverruled
             ) { [loop, watch] outcome in

@@ -14,8 +14,10 @@ final class PowerSwitch: Sendable {
     private static let pause = Duration.seconds(1)
 
     private let isOn: Bool
-    /// Whether it is a part of a power break, and no wish of the program.
-    private let isOfBreak: Bool
+    /// Whether it is a part of a power break or a reset, and no wish of the program.
+    private let isPart: Bool
+    /// Whether it is told again what the kernel fails to do, and for long while the kernel is busy.
+    private let insists: Bool
     private let wish: PowerWish
     private let management: ManagementSocket
     private let adapter: LinuxAdapter
@@ -24,11 +26,14 @@ final class PowerSwitch: Sendable {
     private let sink: EventSink<Result<Void, BLEError>>
     private let timer = Mutex<RadioActivity?>(nil)
 
-    /// - Parameter mark: the beginning of the power break that this is a part of; `nil`: the program wishes it. Nobody
-    ///   else switches an adapter on that was off for a break: if the kernel fails to, it is told again.
+    /// - Parameters:
+    ///   - mark: the beginning of the power break or the reset that this is a part of; `nil`: the program wishes it.
+    ///   - insists: whether the kernel is told again if it fails to do such a part: nobody else switches an adapter on
+    ///     that was off for a break. A reset itself tries again.
     init(
         _ isOn: Bool,
         partOf mark: PowerWish? = nil,
+        insists: Bool = true,
         _ management: ManagementSocket,
         _ adapter: LinuxAdapter,
         loop: EventLoop,
@@ -36,7 +41,8 @@ final class PowerSwitch: Sendable {
         sink: EventSink<Result<Void, BLEError>>
     ) {
         self.isOn = isOn
-        isOfBreak = mark != nil
+        isPart = mark != nil
+        self.insists = insists && mark != nil
         wish = mark ?? PowerWish.ask(isOn, of: adapter)
         self.management = management
         self.adapter = adapter
@@ -46,7 +52,7 @@ final class PowerSwitch: Sendable {
     }
 
     /// How often to try to switch it on while the kernel is busy.
-    private var waits: Int { isOfBreak ? Self.patience : Self.attempts }
+    private var waits: Int { insists ? Self.patience : Self.attempts }
 
     /// Starts, on the loop's thread; runs to its end even if nobody waits for it.
     func begin() {
@@ -82,7 +88,7 @@ final class PowerSwitch: Sendable {
             case .failure(.status(.busy, _)) where waited + 1 < waits:
                 // Another program's command for its power is under way; nobody else would switch it on after that.
                 pause { [self] in switchOn(attempt: attempt, waited: waited + 1) }
-            case .failure(.status(.failed, _)) where isOfBreak && attempt < Self.attempts && !isHeldOff:
+            case .failure(.status(.failed, _)) where insists && attempt < Self.attempts && !isHeldOff:
                 pause { [self] in switchOn(attempt: attempt + 1, waited: waited) }
             case .success, .failure:
                 finish(answer.map { _ in })
@@ -143,7 +149,7 @@ final class PowerSwitch: Sendable {
     }
 
     private func end(_ outcome: Result<Void, BLEError>) {
-        if !isOfBreak { wish.end(isGranted: outcome.failure == nil) }
+        if !isPart { wish.end(isGranted: outcome.failure == nil) }
         sink.finish(outcome)
     }
 }

@@ -76,7 +76,13 @@ import Testing
             order: { [adapter] (_) throws(SystemError) in try order(adapter) },
             runApart: { body in body() }
         )
-        AdapterReset(adapter, system: system, noting: note, unless: isOverruled) { outcome.end($0) }.begin()
+        AdapterReset(
+            adapter,
+            system: system,
+            switchingOn: { [adapter] in _ = adapter.setPowered(true, result: $0) },
+            noting: note,
+            unless: isOverruled
+        ) { outcome.end($0) }.begin()
         return { outcome.reason }
     }
 

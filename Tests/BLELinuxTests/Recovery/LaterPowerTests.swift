@@ -123,4 +123,19 @@ import Testing
         trial.cancel()
         withExtendedLifetime(central) {}
     }
+
+    @Test func `a reset doesn't undo a command to switch off that waits`() async throws {
+        let (radio, other) = (try run.radio(), try run.radio())
+        let (kernel, number) = (run.kernel, run.kernel.central)
+        kernel.with { $0.plugAllIntoUSB() }
+        beBusy()
+        let off = FakeRun.Collector<Result<Void, BLEError>>()
+        let activity = other.setPowered(false) { off.add($0) }
+        await refused()
+        try await run.result("resetting") { radio.reset(result: $0) }
+        let outcome: Result<Void, BLEError> = try await off.first("switching off", in: run) { $0 }
+        let isUp = kernel.with { $0.adapters[number]?.isUp }
+        #expect(outcome.failure == nil && isUp == false)
+        activity.cancel()
+    }
 }
