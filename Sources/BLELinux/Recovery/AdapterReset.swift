@@ -177,9 +177,9 @@ final class AdapterReset: Sendable {
             (state.result, state.adapter, state.timers, state.note) = (nil, nil, [:], nil)
             return over
         }
-        // The next program may switch on an adapter that is still off.
+        // The next program may switch on an adapter that is still off, unless this one has switched it off meanwhile.
         if case .success = outcome { over.note?.forget() }
-        if radio.adapterInfo.state == .poweredOn { over.note?.forget() }
+        if radio.adapterInfo.state == .poweredOn || isOverruled() { over.note?.forget() }
         over.adapter?.cancel()
         for timer in over.timers.values { timer.cancel() }
         over.result?(outcome)

@@ -124,6 +124,17 @@ import Testing
         }
     }
 
+    @Test func `one that the program has switched off and that stays away is not noted for the next program`() throws {
+        let plugged = try PluggedAdapter()
+        let (facts, leftovers) = (plugged.facts, plugged.leftovers)
+        let note: @Sendable () -> LeftoverNote? = { leftovers.note(KernelThing(.off, 0, of: facts)) }
+        let isOverruled: @Sendable () -> Bool = { true }
+        let outcome = reset(noting: note, unless: isOverruled) { $0.become(.absent) }
+        adapter.hands.fire(.seconds(20))
+        #expect(error(outcome())?.code == .adapterNotFound)
+        #expect(leftovers.held(on: facts).isEmpty && leftovers.left(on: facts).isEmpty)
+    }
+
     @Test func `one that is back when the order returns was away all the same`() {
         let outcome = reset { adapter in
             adapter.become(.absent)
