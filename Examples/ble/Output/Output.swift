@@ -115,15 +115,19 @@ struct Log: Sendable {
     /// Whether `-v` was given.
     let isVerbose: Bool
 
+    private let descriptor: Int32
+
     /// What is rewritten in place, while messages come.
     let liveLines = LiveLines.standard
 
-    init(isVerbose: Bool) { self.isVerbose = isVerbose }
+    init(isVerbose: Bool, to descriptor: Int32 = STDERR_FILENO) {
+        (self.isVerbose, self.descriptor) = (isVerbose, descriptor)
+    }
 
     /// Says something that everybody should know; it may contain text from a device.
     func say(_ text: String) {
-        let lines = (Self.prefix + text.harmlessLines).wrapped(to: Self.columns, hanging: Self.prefix.count)
-        liveLines.put("\(lines)\n", on: STDERR_FILENO)
+        let lines = (Self.prefix + text.harmlessLines).wrapped(to: columns, hanging: Self.prefix.count)
+        liveLines.put("\(lines)\n", on: descriptor)
     }
 
     /// Says a problem that makes no call fail.
@@ -133,16 +137,18 @@ struct Log: Sendable {
     /// since the next text couldn't overwrite two lines.
     func overwrite(_ text: String) {
         let line = text.columns > room ? text.fitted(to: room) : text.harmless
-        liveLines.replace(with: Self.prefix + line, height: 0, on: STDERR_FILENO) {
-            _ = writeAll(Array($0.utf8), to: STDERR_FILENO)
+        liveLines.replace(with: Self.prefix + line, height: 0, on: descriptor) {
+            _ = writeAll(Array($0.utf8), to: descriptor)
         }
     }
 
     /// How many columns ``overwrite(_:)`` may use: the terminal's width without the last column, since some terminals
     /// wrap after it, and without two for the `^C` of a typed Ctrl-C.
-    var room: Int { max(0, (Self.columns ?? 80) - 3 - Self.prefix.count) }
+    var room: Int { max(0, (columns ?? 80) - 3 - Self.prefix.count) }
 
-    /// The width of the terminal; `nil` if it isn't a terminal.
+    private var columns: Int? { TerminalSize(of: descriptor)?.columns }
+
+    /// The width of the terminal that standard error is; `nil` if it isn't a terminal.
     static var columns: Int? { TerminalSize(of: STDERR_FILENO)?.columns }
 
     private static let prefix = "ble: "
@@ -150,17 +156,17 @@ struct Log: Sendable {
     /// Leaves the last text where it is.
     func endLine() {
         liveLines.end()
-        _ = writeAll([UInt8(ascii: "\n")], to: STDERR_FILENO)
+        _ = writeAll([UInt8(ascii: "\n")], to: descriptor)
     }
 
     /// At a terminal, says what is being waited for if it takes more than a second, until the activity is cancelled.
     func tellIfItTakesLong(_ text: String) -> RadioActivity {
-        guard !isVerbose, isatty(STDERR_FILENO) == 1 else { return RadioActivity {} }
+        guard !isVerbose, isatty(descriptor) == 1 else { return RadioActivity {} }
         return RealTimeline().schedule(after: .seconds(1)) { say(text) }
     }
 
     /// Writes an object for a program, on a line of its own.
-    func object(_ object: JSON) { liveLines.put("\(object)\n", on: STDERR_FILENO) }
+    func object(_ object: JSON) { liveLines.put("\(object)\n", on: descriptor) }
 
     /// Says something that `-v` asks for.
     func detail(_ text: @autoclosure () -> String) {

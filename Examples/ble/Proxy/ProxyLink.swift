@@ -107,6 +107,12 @@ struct ProxyLink: Sendable {
     /// Serves the client on a link until the link is lost.
     private func serve(_ link: Link) async throws -> Int32 {
         log.detail("connected to \(peripheral) for a client, MTU \(link.mtu)")
+        let losses = ProxyLosses(on: link)
+        // After the subscriptions, which tell what is known to be theirs.
+        defer {
+            let lost = losses.unassigned
+            if lost > 0 { log.say("\(peripheral): \(lost) values of unknown characteristics were dropped") }
+        }
         return try await withThrowingTaskGroup(of: Int32.self) { group in
             defer { group.cancelAll() }
             // Watch before the client is told, since the client may then end the link: only a watcher learns the
@@ -120,7 +126,7 @@ struct ProxyLink: Sendable {
             progress.connected(mtu: link.mtu)
             try await outbox.send(.connection(address, mtu: link.mtu))
             group.addTask {
-                try await carryOut(on: link)
+                try await carryOut(on: link, losses)
                 return 0
             }
             return try await group.next() ?? 0
@@ -129,7 +135,7 @@ struct ProxyLink: Sendable {
 
     // MARK: - Carrying requests out
 
-    private func carryOut(on link: Link) async throws {
+    private func carryOut(on link: Link, _ losses: ProxyLosses) async throws {
         try await withThrowingDiscardingTaskGroup { notifications in
             var subscriptions: [UInt16: Switch] = [:]
             for await request in requests {
@@ -141,7 +147,9 @@ struct ProxyLink: Sendable {
                     let subscription = Switch()
                     subscriptions[handle] = subscription
                     // Subscribe, on this link's queue, before the client's next request does anything.
-                    notifications.addImmediateTask { try await passOn(handle, of: link, until: subscription) }
+                    notifications.addImmediateTask {
+                        try await passOn(handle, of: link, until: subscription, losses)
+                    }
                     try await outbox.send(.notifying(address, handle))
                 case .attribute(let operation):
                     do {
@@ -222,24 +230,36 @@ struct ProxyLink: Sendable {
     }
 
     /// Passes on notifications, until the client unsubscribes, or there are no more.
-    private func passOn(_ handle: UInt16, of link: Link, until end: Switch) async throws {
+    private func passOn(
+        _ handle: UInt16,
+        of link: Link,
+        until end: Switch,
+        _ losses: ProxyLosses
+    ) async throws {
         let characteristic = ProxyFollowers.Characteristic(device: address, handle: handle)
+        var lost = 0
         followers.add(characteristic)
-        defer { followers.remove(characteristic) }
+        losses.subscribed()
+        defer {
+            followers.remove(characteristic)
+            losses.unsubscribed(having: lost)
+            if lost > 0 { log.say("\(peripheral): \(lost) values of \(handle.handleText) were dropped") }
+        }
         let values = link.notifications(of: .handle(handle)).take(until: end.off)
         do {
             // What arrived together is sent together.
             for try await batch in values.batched(atMost: Self.batch) {
+                // Before the stream is closed: what still waits then isn't wanted any more, so it isn't lost.
+                lost = values.counters.dropped
                 try await outbox.send(batch.map { .notification(address, handle, $0) })
             }
         } catch let error as BLEError {
+            lost = values.counters.dropped
             // A lost link is reported as a disconnection.
             guard error.code != .disconnected else { return }
             log.detail(error.failureText)
             try await outbox.send(.failed(address, handle, error: error.attributeNumber))
         }
-        let lost = values.counters.dropped
-        if lost > 0 { log.say("\(peripheral): \(lost) values of \(handle.handleText) were dropped") }
     }
 
     private func pair(over link: Link) async throws {
