@@ -107,6 +107,17 @@ import Testing
             let beginning = String(spaced.path.dropLast(10))
             #expect(try await completed("update", "x", beginning) == [spaced.path])
             #expect(try await completed("verify", "x", "--database", beginning) == [spaced.path])
+            // As bash splits them; what it puts in place of the last word begins with @ all the same.
+            let named = ["@" + spaced.path.replacing(" ", with: "\\ ")]
+            #expect(try await completed("pair", "x", "--oob", "@", beginning) == named)
+            #expect(try await completed("pair", "x", "--oob", "=@", beginning) == named)
+            #expect(try await completed("write", "x", "2A19", "@", beginning) == named)
+            #expect(try await completed("write", "x", "2A19", "@" + beginning) == named)
+            let cut = String(folder.path.dropLast())
+            #expect(try await completed("write", "x", "2A19", "@", cut) == ["@\(folder.path)/"])
+            #expect(try await completed("write", "x", "2A19", "@-").isEmpty)
+            #expect(try await completed("write", "x", "2A19", beginning).isEmpty)
+            #expect(try await completed("pair", "x", "--oob", beginning).isEmpty)
             #expect(try await completed("--vers") == ["--version"])
         }
     }
@@ -120,6 +131,7 @@ import Testing
         }
         #expect(text.contains("--passkey=["))
         #expect(text.contains(":LEVEL:(open encrypted authenticated)"))
+        #expect(text.contains(":HEX|@FILE:{compset -P @ && _files}"))
         let wrong = try await CommandRun.run("completions", "fish", simulated: false)
         #expect(wrong.status == 2 && wrong.complaint.contains("bash or zsh"))
     }

@@ -5,12 +5,15 @@ enum CompletionScript {
     /// What an option's value can be completed with.
     private enum Completion {
         case files
+        /// Behind `@`: it may also be something else than a file.
+        case namedFiles
         case adapters
         case words([String])
         case nothing
     }
 
     private static func completion(of option: Option, _ value: String) -> Completion {
+        if value.contains("@FILE") { return .namedFiles }
         if value.contains("FILE") || value == "FOLDER" { return .files }
         // The name of the value doesn't tell: LEVEL, for instance, is that of several options.
         switch option.name {
@@ -35,8 +38,10 @@ enum CompletionScript {
         return first.filter { $0 != "[" && $0 != "]" }.split(separator: "|").map(String.init)
     }
 
-    private static func takesFile(_ command: any Command.Type) -> Bool {
-        command.parameters.contains { $0.contains("FILE") }
+    /// What its parameters can be completed with, beside fixed choices.
+    private static func files(of command: any Command.Type) -> Completion {
+        if command.parameters.contains(where: { $0.contains("@FILE") }) { return .namedFiles }
+        return command.parameters.contains { $0.contains("FILE") } ? .files : .nothing
     }
 
     // MARK: - bash
@@ -45,8 +50,13 @@ enum CompletionScript {
         let cases = commands.map { command in
             let options = (command.options + Option.common).map { "--\($0.name)" }.joined(separator: " ")
             let words = words(of: command).joined(separator: " ")
-            let files = takesFile(command) ? "yes" : ""
-            return "        \(command.name)) options='\(options)' words='\(words)' files=\(files) ;;"
+            let fileForm =
+                switch files(of: command) {
+                case .files: "yes"
+                case .namedFiles: "@"
+                case .adapters, .words, .nothing: ""
+                }
+            return "        \(command.name)) options='\(options)' words='\(words)' files=\(fileForm) ;;"
         }
         let valued = Set(
             (commands.flatMap { $0.options } + Option.common).compactMap { option in
@@ -56,13 +66,31 @@ enum CompletionScript {
         let valuedBefore = Option.common.filter { $0.value != nil }.map { "--\($0.name)" }.joined(separator: "|")
         return """
             # Completes `ble` in bash: source it, or put it where bash-completion looks.
+            _ble_named() {
+                local name
+                [ -n "$at" ] || return 0
+                # As names of files, bash would quote the @, and then not know it.
+                compopt +o filenames 2>/dev/null
+                while IFS= read -r name; do
+                    [ ! -d "$name" ] || { name+=/; compopt -o nospace 2>/dev/null; }
+                    printf -v name %q "$name"
+                    COMPREPLY+=("@$name")
+                done < <(compgen -f -- "$1")
+            }
             _ble() {
                 local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}
-                local command= value= word options words files
+                local command= value= word options words files at=
                 COMPREPLY=()
-                # bash splits --adapter=hci0 into three words.
-                [ "$previous" != = ] || previous=${COMP_WORDS[COMP_CWORD-2]}
-                [ "$current" != = ] || current=
+                # bash splits --adapter=hci0 into three words, --oob=@FILE too, and @FILE into two.
+                case $previous in
+                    @|=@) at=@ previous=${COMP_WORDS[COMP_CWORD-2]} ;;
+                    =) previous=${COMP_WORDS[COMP_CWORD-2]} ;;
+                esac
+                case $current in
+                    =@) at=@ current= ;;
+                    @*) at=@ current=${current#@} ;;
+                    =) current= ;;
+                esac
                 for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
                     case $value$word in
                         =|yes=|\(valuedBefore)) value=yes ;;
@@ -79,12 +107,15 @@ enum CompletionScript {
                         words='\(commands.map { $0.name }.joined(separator: " "))' ;;
             \(cases.joined(separator: "\n"))
                 esac
-                if [[ $current == -* ]]; then
+                if [[ -z $at && $current == -* ]]; then
                     COMPREPLY=($(compgen -W "$options" -- "$current"))
                 else
                     COMPREPLY=($(compgen -W "$words" -- "$current"))
-                    # A line each: their names may contain spaces.
-                    [ -z "$files" ] || mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(compgen -f -- "$current")
+                    case $files in
+                        # A line each: their names may contain spaces.
+                        yes) mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(compgen -f -- "$current") ;;
+                        @) _ble_named "$current" ;;
+                    esac
                 fi
             }
             complete -o filenames -F _ble ble
@@ -95,6 +126,7 @@ enum CompletionScript {
     private static func bashValue(_ option: Option, _ value: String) -> String {
         switch completion(of: option, value) {
         case .files: "mapfile -t COMPREPLY < <(compgen -f -- \"$current\"); return"
+        case .namedFiles: "_ble_named \"$current\"; return"
         case .adapters:
             "COMPREPLY=($(compgen -W \"all $(ls /sys/class/bluetooth 2>/dev/null)\" -- \"$current\")); return"
         case .words(let words): "COMPREPLY=($(compgen -W \"\(words.joined(separator: " "))\" -- \"$current\")); return"
@@ -110,7 +142,13 @@ enum CompletionScript {
             let options = (command.options + Option.common).map { "                \(zshOption($0))" }
             let rest = words(of: command)
             let words = "'*:word:(\(rest.joined(separator: " ")))'"
-            let parameter = !rest.isEmpty ? words : takesFile(command) ? "'*:file:_files'" : "'*: :'"
+            let parameter =
+                switch files(of: command) {
+                case _ where !rest.isEmpty: words
+                case .files: "'*:file:_files'"
+                case .namedFiles: "'*:file:\(zshNamedFiles)'"
+                case .adapters, .words, .nothing: "'*: :'"
+                }
             return "            \(command.name)) _arguments \\\n" + options.joined(separator: " \\\n")
                 + " \\\n                \(parameter) ;;"
         }
@@ -139,6 +177,8 @@ enum CompletionScript {
             """
     }
 
+    private static let zshNamedFiles = "{compset -P @ && _files}"
+
     private static func zshOption(_ option: Option) -> String {
         var text = "--\(option.name)"
         if option.value != nil { text += "=" }
@@ -147,6 +187,7 @@ enum CompletionScript {
             text += ":\(value.replacing(":", with: " ")):"
             switch completion(of: option, value) {
             case .files: text += "_files"
+            case .namedFiles: text += zshNamedFiles
             case .adapters: text += "(all $(ls /sys/class/bluetooth 2>/dev/null))"
             case .words(let words): text += "(\(words.joined(separator: " ")))"
             case .nothing: break
