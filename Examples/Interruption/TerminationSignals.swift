@@ -80,6 +80,11 @@ package final class TerminationSignals: Sendable {
         _ work: @escaping @Sendable () async throws -> Output
     ) async throws -> Output {
         try await withThrowingTaskGroup(of: Output?.self) { group in
+            // Before the work, which may occupy its thread: otherwise a signal would be told to the work around it.
+            group.addImmediateTask {
+                _ = try await self.stream.first()
+                return nil
+            }
             group.addTask {
                 do {
                     return try await work()
@@ -87,10 +92,6 @@ package final class TerminationSignals: Sendable {
                     // The notice has ended it, before the listener was told.
                     return nil
                 }
-            }
-            group.addTask {
-                _ = try await self.stream.first()
-                return nil
             }
             let output = try await group.next() ?? nil
             group.cancelAll()

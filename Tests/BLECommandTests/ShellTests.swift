@@ -96,6 +96,25 @@ import Testing
         #expect(end.errors.contains("ble: interrupted"), "\(end.complaint)")
     }
 
+    @Test func `Ctrl-C ends a command that waits for a file, and the next line is run`() async throws {
+        try await withFolder { folder in
+            let path = folder.appending(path: "oob").path
+            try #require(mkfifo(path, 0o600) == 0)
+            let input = "pair --oob @\(path)\nread \(Demo.readOnly) --text\n"
+            let run = try CommandRun(["shell", Demo.values], input: input)
+            // Once it reads.
+            let writing: Int32 = await withCheckedContinuation { continuation in
+                Thread.detachNewThread { continuation.resume(returning: open(path, O_WRONLY | O_CLOEXEC)) }
+            }
+            defer { close(writing) }
+            run.signal(SIGINT)
+            let end = try await run.end()
+            #expect(end.status == 130 && end.output.last == "read me", "\(end.complaint)")
+            #expect(end.errors.contains("ble: interrupted"), "\(end.complaint)")
+            #expect(!end.complaint.contains("can't be read"))
+        }
+    }
+
     @Test func `a command that failed shows in the status, though nobody reads any more`() async throws {
         let sink = try Sink.unread.open()
         defer { close(sink) }

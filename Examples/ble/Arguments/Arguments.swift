@@ -48,7 +48,7 @@ struct Arguments {
             let culprit = strings[Int(optind) - 1].map { String(cString: $0) } ?? ""
             guard found != Self.unknown, found != Self.valueMissing else {
                 let refusal = Self.refusal(of: culprit, found == Self.valueMissing, options, optopt)
-                throw mayContainSecret ? UsageError(refusal.discreetMessage) : refusal
+                throw mayContainSecret ? refusal.discreet : refusal
             }
             let option =
                 found >= Self.firstLong
@@ -109,7 +109,7 @@ struct Arguments {
         do throws(UsageError) {
             return try command.init(self)
         } catch {
-            throw mayContainSecret ? UsageError(error.discreetMessage) : error
+            throw mayContainSecret ? error.discreet : error
         }
     }
 

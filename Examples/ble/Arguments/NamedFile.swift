@@ -39,6 +39,9 @@ enum NamedFile: Sendable {
 extension UsageError {
     /// The file of an option could not be read.
     static func unreadable(_ option: String, _ error: any Error) -> UsageError {
-        UsageError("\(option): that file can't be read: \((error as? BLEError)?.cause ?? "\(error)")")
+        UsageError(
+            "\(option): that file can't be read: \((error as? BLEError)?.cause ?? "\(error)")",
+            isInterruption: error is CancellationError
+        )
     }
 }

@@ -71,12 +71,20 @@ struct UsageError: Error {
     /// The same without the words of the command line, for those that may be a part of a secret.
     let discreetMessage: String
 
+    /// Whether a signal has interrupted the reading of a file, and nothing is wrong with the arguments.
+    let isInterruption: Bool
+
     /// Makes an error.
     ///
-    /// - Parameter discreetMessage: the message without the word that it repeats, if it repeats one that is no option's
-    ///   value.
-    init(_ message: String, discreetly discreetMessage: String? = nil) {
+    /// - Parameters:
+    ///   - discreetMessage: the message without the word that it repeats, if it repeats one that is no option's value.
+    ///   - isInterruption: whether a signal has interrupted the reading of a file.
+    init(_ message: String, discreetly discreetMessage: String? = nil, isInterruption: Bool = false) {
         self.message = message
         self.discreetMessage = discreetMessage ?? message
+        self.isInterruption = isInterruption
     }
+
+    /// The same without the words of the command line.
+    var discreet: UsageError { UsageError(discreetMessage, isInterruption: isInterruption) }
 }

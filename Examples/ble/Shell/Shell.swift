@@ -114,15 +114,28 @@ struct Shell: Command {
         if arguments.has("json") { environment.output = Output(isJSON: true) }
         // The shell's own --fresh concerns what was remembered before its link.
         environment.isFresh = arguments.has("fresh")
-        let (call, place) = (try arguments.make(command), environment)
-        if place.isFresh { link.forgetServices() }
+        let place = environment
         do {
-            // Ctrl-C ends this command, not the shell.
-            try await environment.signals.interrupt { try await call.run(in: place) }
+            // Ctrl-C ends this command, not the shell; also while the command waits for a file that an option names.
+            try await environment.signals.interrupt {
+                let call = try Self.call(command, arguments)
+                if place.isFresh { link.forgetServices() }
+                try await call.run(in: place)
+            }
         } catch let error as BLEError {
             environment.log.say(inShell(error.messageText))
             if place.output.isJSON { environment.log.object(.object(("error", error.json))) }
             throw AlreadyTold()
+        }
+    }
+
+    /// The command with these arguments, for which it may read files.
+    private static func call(_ command: any Command.Type, _ arguments: Arguments) throws -> any Command {
+        do throws(UsageError) {
+            return try arguments.make(command)
+        } catch {
+            guard !error.isInterruption else { throw CancellationError() }
+            throw error
         }
     }
 
