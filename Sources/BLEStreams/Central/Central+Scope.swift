@@ -22,18 +22,21 @@ extension Central {
     ///   - choice: which adapter; by default the first one that is switched on.
     ///   - store: where bonds and other knowledge of peers are kept; as in
     ///     ``open(_:store:parameters:pairing:recovery:)``.
-    ///   - recovery: what to do about an adapter that receives nothing; as in
-    ///     ``open(_:store:parameters:pairing:recovery:)``.
+    ///   - parameters: the parameters of its links, as there.
+    ///   - pairing: who answers when an operation needs a more secure link, as there.
+    ///   - recovery: what to do about an adapter that doesn't work, as there.
     ///   - body: what to do with the central.
     /// - Returns: what the closure returns.
     /// - Throws: what ``open(_:store:parameters:pairing:recovery:)`` throws; what the closure throws.
     public static func with<Output>(
         _ choice: AdapterChoice = .default,
         store: PeerStore? = nil,
+        parameters: ConnectionParameters? = nil,
+        pairing: PairingAnswers? = nil,
         recovery: RecoveryPlan = RecoveryPlan(),
         _ body: (Central) async throws -> Output
     ) async throws -> Output {
-        try await open(choice, store: store, recovery: recovery).scope(body)
+        try await open(choice, store: store, parameters: parameters, pairing: pairing, recovery: recovery).scope(body)
     }
 
     /// The same, after waiting until the adapter is on.
@@ -42,6 +45,9 @@ extension Central {
     ///   - choice: which adapter; by default the first one that is switched on.
     ///   - store: where bonds and other knowledge of peers are kept; as in
     ///     ``open(_:store:parameters:pairing:recovery:)``.
+    ///   - parameters: the parameters of its links, as there.
+    ///   - pairing: who answers when an operation needs a more secure link, as there.
+    ///   - recovery: what to do about an adapter that doesn't work, as there.
     ///   - timeout: how long to wait for the adapter; `nil`: for as long as it takes.
     ///   - body: what to do with the central.
     /// - Returns: what the closure returns.
@@ -49,10 +55,20 @@ extension Central {
     public static func with<Output>(
         _ choice: AdapterChoice = .default,
         store: PeerStore? = nil,
+        parameters: ConnectionParameters? = nil,
+        pairing: PairingAnswers? = nil,
+        recovery: RecoveryPlan = RecoveryPlan(),
         waitingFor timeout: Duration?,
         _ body: (Central) async throws -> Output
     ) async throws -> Output {
-        try await open(choice, store: store, waitingFor: timeout).scope(body)
+        try await open(
+            choice,
+            store: store,
+            parameters: parameters,
+            pairing: pairing,
+            recovery: recovery,
+            waitingFor: timeout
+        ).scope(body)
     }
 
     private func scope<Output>(_ body: (Central) async throws -> Output) async throws -> Output {

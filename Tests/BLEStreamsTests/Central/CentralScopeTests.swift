@@ -74,4 +74,23 @@ import Testing
             }
         }
     }
+
+    @Test func `it takes what a central is opened with, whether or not it waits for the adapter`() async throws {
+        try await Bench.run { bench in
+            let address = bench.peripheralAdapter.address
+            let check = { @Sendable (central: Central) async throws in
+                let link = try await central.peripheral(address).withLink { try await $0.conditions() }
+                #expect(link.interval == .milliseconds(125))
+                #expect(central.core.preferences.answers(for: address) != nil)
+            }
+            let choice = AdapterChoice.radio(bench.centralAdapter)
+            let (slow, answers) = (ConnectionParameters.lowPower, PairingAnswers())
+            try await Central.with(choice, parameters: slow, pairing: answers, recovery: .none) {
+                try await check($0)
+            }
+            try await Central.with(choice, parameters: slow, pairing: answers, recovery: .none, waitingFor: nil) {
+                try await check($0)
+            }
+        }
+    }
 }
