@@ -1,4 +1,5 @@
 import BLEProtocol
+import BLESimulator
 import BLEStreams
 import Testing
 
@@ -39,6 +40,20 @@ import Testing
             #expect(values.counters.dropped == 7)
             #expect(values.counters.delivered == 3)
             #expect(link.droppedPDUs == 7)
+        }
+    }
+
+    @Test func `the link's own subscription to Service Changed takes no loss from the only stream`() async throws {
+        try await Bench.run(serve: Bench.sendNumbers(6)) { bench in
+            try await bench.peripheral.withLink { link in
+                let serviceChanged = try await link.discover().characteristic(BluetoothUUID(0x2A05))
+                #expect(serviceChanged != nil)
+                bench.air.faults.add(.overflow(.notifications).skipping(1).times(3))
+                let values = link.notifications(of: Bench.notifying)
+                #expect(try await values.map { UInt32(octets: $0) }.prefix(3).collect() == [0, 4, 5])
+                #expect(values.counters.dropped == 3)
+                #expect(link.droppedPDUs == 3)
+            }
         }
     }
 

@@ -28,15 +28,20 @@ extension LinkMachine {
     }
 
     /// PDUs were dropped before they arrived here. If only one characteristic is subscribed to and no response is
-    /// awaited, they were its values; otherwise it is unknown what they were.
+    /// awaited, they were its values; otherwise it is unknown what they were. Service Changed, which the link itself
+    /// subscribes to, comes next to never, and doesn't count beside a characteristic of the program.
     mutating func dropped(_ count: Int, _ output: inout Output) {
         drops += count
-        guard routes.count == 1, !client.isAwaitingAnswer, let (handle, route) = routes.first else { return }
-        for (_, entry) in subscriptions where entry.characteristic?.valueHandle == handle {
-            output.tell(.lost(entry.consumer, count))
+        guard !client.isAwaitingAnswer else { return }
+        let followed = routes.filter { !$0.value.isOnlyOwn }
+        if followed.count == 1, let handle = followed.first?.key {
+            for (_, entry) in subscriptions where entry.characteristic?.valueHandle == handle {
+                output.tell(.lost(entry.consumer, count))
+            }
         }
         // A missing PDU may have been anything.
-        if route.isOwn { servicesChanged(in: 0x0001...0xFFFF, &output) }
+        guard routes.count == 1, let route = routes.first?.value, route.isOwn else { return }
+        servicesChanged(in: 0x0001...0xFFFF, &output)
     }
 
     /// Routes the values of a handle to a subscriber from now on, after the early ones.

@@ -55,5 +55,7 @@ extension LinkMachine {
         var isOwn = false
 
         var isEmpty: Bool { open.isEmpty && held.isEmpty && !isOwn }
+        /// Whether no subscriber of the program gets them.
+        var isOnlyOwn: Bool { open.isEmpty && held.isEmpty && isOwn }
     }
 }
