@@ -20,8 +20,8 @@ extension ConnectMachine {
         enum Outcome: Equatable {
             /// The link is up, and the caller has a share in it.
             case linked
-            /// Its time has expired; this many connections were never established meanwhile.
-            case timedOut(failures: Int)
+            /// Its time has expired in this step; this many connections were never established meanwhile.
+            case timedOut(in: Step?, failures: Int)
             /// The last reported failure.
             case failed
         }

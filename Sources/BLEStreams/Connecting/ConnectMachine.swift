@@ -169,10 +169,11 @@ struct ConnectMachine: Equatable {
     /// Answers the callers whose time has expired.
     mutating func alarmRang(now: Duration, _ output: inout Output) {
         alarm = nil
-        let (isWaitingForAdapter, failures) = (step == .waitForAdapter, pace.failures)
+        let (step, failures) = (step, pace.failures)
+        let isWaitingForAdapter = step == .waitForAdapter
         answer(&output) { waiter in
             guard waiter.end(isWaitingForAdapter) <= now else { return nil }
-            return isWaitingForAdapter ? .failed : .timedOut(failures: failures - waiter.formerFailures)
+            return isWaitingForAdapter ? .failed : .timedOut(in: step, failures: failures - waiter.formerFailures)
         }
         if waiters.isEmpty { abandon(&output) } else { setAlarm(&output) }
     }

@@ -76,8 +76,8 @@ extension Connector {
             case .linked:
                 guard let link = state.withLock({ $0.entries[errand.number]?.link }) else { continue }
                 asker.answer(.success(Link(link, share: LinkShare(errand.number))))
-            case .timedOut(let failures):
-                asker.answer(.failure(.connectTimedOut(asker.peripheral, after: asker.timeout, failures: failures)))
+            case .timedOut(let step, let failures):
+                asker.answer(.failure(timedOut(asker, in: step, failures: failures, errand.number)))
             case .failed:
                 guard var error = errand.failure else { continue }
                 error.elapsed = timeline.now - asker.begin
@@ -99,13 +99,32 @@ extension Connector {
             let (address, after) = (asker.peripheral.address, timeline.now - asker.begin)
             switch outcome {
             case .linked: break
-            case .timedOut(let failures):
-                let error = BLEError.connectTimedOut(asker.peripheral, after: asker.timeout, failures: failures)
+            case .timedOut(let step, let failures):
+                let error = timedOut(asker, in: step, failures: failures, errand.number)
                 events.tell(.connectFailed(error, after: after), of: address)
             case .failed:
                 if let failure = errand.failure { events.tell(.connectFailed(failure, after: after), of: address) }
             }
         }
+    }
+
+    /// The error of a caller whose time has expired, by what kept the link from it last.
+    private func timedOut(
+        _ asker: Asker,
+        in step: ConnectMachine.Step?,
+        failures: Int,
+        _ number: Int
+    ) -> BLEError {
+        let (peripheral, limit) = (asker.peripheral, asker.timeout)
+        switch step {
+        case .waitUntilDown?: return .formerLinkStays(peripheral, after: limit)
+        case .settle?:
+            // Behind links that were never established, this one may not be either.
+            let link = state.withLock { $0.entries[number]?.link }
+            if failures == 0 || link?.bearer.hasReceived == true { return .linkNotReady(peripheral, after: limit) }
+        default: break
+        }
+        return .connectTimedOut(peripheral, after: limit, failures: failures)
     }
 
     // MARK: - Steps

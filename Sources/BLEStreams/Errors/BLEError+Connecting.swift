@@ -24,6 +24,36 @@ extension BLEError {
         return error
     }
 
+    /// A link was up, but could not be used yet when the limit expired.
+    static func linkNotReady(_ peripheral: Peripheral, after limit: Duration) -> BLEError {
+        var error = BLEError(
+            .timedOut,
+            operation: "connect",
+            object: "to \(peripheral.address)",
+            cause: "the peripheral accepted the connection, but the link was not ready within \(limit): its MTU, or "
+                + "its encryption, was not agreed on",
+            remedy: "A peripheral that doesn't answer the exchange of the MTU delays each link by 5 seconds: restart "
+                + "it, or allow more time."
+        )
+        error.elapsed = limit
+        return error
+    }
+
+    /// The previous link to a peripheral was still closing when the limit expired: it was not asked for another one.
+    static func formerLinkStays(_ peripheral: Peripheral, after limit: Duration) -> BLEError {
+        var error = BLEError(
+            .timedOut,
+            operation: "connect",
+            object: "to \(peripheral.address)",
+            cause: "no attempt was possible within \(limit): the previous link to it is still closing",
+            remedy: "The adapter may take half a minute to close a link while it connects to another device: try again "
+                + "then, or allow more time. If that doesn't help, switch the adapter off and on with "
+                + "`Central.powerCycle()`."
+        )
+        error.elapsed = limit
+        return error
+    }
+
     private static func neverEstablished(
         _ peripheral: Peripheral,
         _ failures: Int,

@@ -42,6 +42,39 @@ import Testing
         #expect(central.core.states.isEmpty)
     }
 
+    @Test func `a limit that passes while a link is prepared is not said to be that of an absent peripheral`()
+        async throws
+    {
+        try await Bench.run { bench in
+            bench.air.faults.add(.swallow(.opcode(0x02)))
+            let error = await bleError { try await bench.peripheral.withLink(timeout: .seconds(3)) { _ in } }
+            #expect(error?.code == .timedOut && error?.operation == "connect" && error?.elapsed == .seconds(3))
+            #expect(error?.cause.contains("accepted the connection") == true, "\(error as Any)")
+            #expect(error?.remedy.contains("allow more time") == true)
+            try await bench.time.sleep(for: .seconds(3))
+            #expect(bench.centralAdapter.activity.isIdle)
+        }
+    }
+
+    @Test func `a limit that passes while the previous link is closing names that link`() async throws {
+        try await VirtualTime.run { time in
+            // One that doesn't end when it is told to.
+            let link = FakeLink(answers: [.sent])
+            link.whileSending = { [weak link] in
+                link?.whileSending = nil
+                // Exchange MTU Response.
+                link?.receive([0x03, 0x05, 0x02])
+            }
+            let central = try await Central.open(.radio(FakeRadio(link, on: time)))
+            let peripheral = central.peripheral(link.peer)
+            try await peripheral.withLink { _ in }
+            let error = await bleError { try await peripheral.withLink(timeout: .seconds(3)) { _ in } }
+            #expect(error?.code == .timedOut && error?.operation == "connect" && error?.elapsed == .seconds(3))
+            #expect(error?.cause.contains("the previous link to it is still closing") == true, "\(error as Any)")
+            link.end()
+        }
+    }
+
     @Test func `a link that has ended is not said to be closing`() {
         let board = ConnectionBoard(KnownIdentities())
         let address = BluetoothAddress(rawValue: 0xC4F2_171A_1DBB, kind: .random)
