@@ -273,13 +273,14 @@ extension BLEError {
         )
     }
 
-    fileprivate static func noFreeInstance(_ maximum: UInt8, _ adapter: String) -> BLEError {
+    static func noFreeInstance(_ maximum: UInt8, _ adapter: String) -> BLEError {
         BLEError(
             .busy,
             operation: "advertise",
             object: adapter,
             cause: "all \(maximum) advertisements of \(adapter) are in use",
-            remedy: "End another program's advertisement, or remove all with \"sudo btmgmt clr-adv\"."
+            remedy: "End another program's advertisement, or remove all with "
+                + "\"sudo btmgmt --index \(adapter) clr-adv\"."
         )
     }
 

@@ -122,7 +122,8 @@ extension BLEError {
             object: object,
             cause: "the adapter \(name) has no address yet, or is otherwise unconfigured",
             remedy: "Wait for a boot service that may configure it. To see what is missing, run "
-                + "\"btmgmt --index \(name) config\"; for an address, \"btmgmt --index \(name) public-addr ADDRESS\"."
+                + "\"btmgmt --index \(name) config\"; for an address, "
+                + "\"sudo btmgmt --index \(name) public-addr ADDRESS\"."
         )
     }
 
@@ -135,7 +136,9 @@ extension BLEError {
             operation: operation,
             object: object,
             cause: "the adapter \(name) is switched off",
-            remedy: "Switch it on with `Central.setPowered(true)`, or \"bluetoothctl power on\"."
+            // bluetoothctl means the default adapter of bluetoothd.
+            remedy: "Switch it on with `Central.setPowered(true)`, or \"bluetoothctl power on\"; beside other "
+                + "adapters, \"sudo btmgmt --index \(name) power on\"."
         )
     }
 
@@ -145,7 +148,7 @@ extension BLEError {
             operation: "use",
             object: name,
             cause: "Low Energy is switched off on the adapter \(name)",
-            remedy: "Switch it on with `Central.setPowered(true)`, or \"btmgmt --index \(name) le on\"."
+            remedy: "Switch it on with `Central.setPowered(true)`, or \"sudo btmgmt --index \(name) le on\"."
         )
     }
 

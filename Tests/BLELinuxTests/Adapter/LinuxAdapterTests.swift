@@ -105,6 +105,18 @@ import Testing
         }
     }
 
+    @Test func `a remedy's command for the kernel names the adapter, and asks for the rights that it takes`() {
+        let errors: [BLEError] = [
+            .adapterPoweredOff("hci3", operation: "scan", object: "hci3"),
+            .adapterUnconfigured("hci3", operation: "scan", object: "hci3"),
+            .lowEnergyIsOff("hci3"),
+            .noFreeInstance(5, "hci3"),
+        ]
+        for error in errors {
+            #expect(error.remedy.contains("\"sudo btmgmt --index hci3 "), "\(error.remedy)")
+        }
+    }
+
     /// Facts of an adapter in a state of the kernel's: `HCI_UP` is bit 0, `HCI_INIT` bit 1, `HCI_RUNNING` bit 2.
     private static func facts(_ flags: UInt32, _ features: [UInt8]) -> AdapterFacts {
         let address = BluetoothAddress(rawValue: 0x00AA_0101_0001, kind: .public)
