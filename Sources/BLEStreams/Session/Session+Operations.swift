@@ -48,7 +48,7 @@ extension Session: CharacteristicAccess {
     private func ready(within patience: SessionPatience) async throws {
         if isOperating, [.reading, .writing].contains(state.kind) { throw waitingForOperation("ready") }
         let (board, over) = (board, over)
-        let limit = patience.rest { "it is \(board.current.kind.words)" }
+        let limit = patience.rest { board.whyNotReady }
         try await reply(on: core.timeline, limit: limit) { finish in
             board.wait { state in
                 switch state {

@@ -56,7 +56,7 @@ extension Session {
     /// Waits for a ready link that is still up: the state reports a lost one slightly later.
     private func readyLink(within patience: SessionPatience) async throws -> Link {
         let (board, over) = (board, over)
-        let limit = patience.rest { "it is \(board.current.kind.words)" }
+        let limit = patience.rest { board.whyNotReady }
         return try await reply(on: core.timeline, limit: limit) { finish in
             board.wait { [weak self] state in
                 switch state {
@@ -73,7 +73,14 @@ extension Session {
     }
 
     /// What a caller waits for whose turn doesn't come.
-    static var isInUse: @Sendable () -> String { { "a command or another operation of the session did not end" } }
+    static var isInUse: @Sendable () -> SessionPatience.Wait {
+        {
+            SessionPatience.Wait(
+                cause: "a command or another operation of the session did not end",
+                remedy: "Let it end first, or allow more time."
+            )
+        }
+    }
 
     /// Refuses an operation that would wait for the task that calls it: a command of the queue, a holder of the link,
     /// or an operation whose closure doesn't use its link.

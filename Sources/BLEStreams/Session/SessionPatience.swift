@@ -3,6 +3,16 @@ import BLERadio
 
 /// How long a caller waits for a session: all its waits together.
 struct SessionPatience: Sendable {
+    /// What a caller still waits for when its time is over.
+    struct Wait {
+        /// What did not happen, in words.
+        var cause: String
+        /// Why, as far as that is known.
+        var why: String?
+        /// What to do; `nil`: what helps in general.
+        var remedy: String?
+    }
+
     private let timeline: any Timeline
     private let object: String
     private let total: Duration?
@@ -18,13 +28,17 @@ struct SessionPatience: Sendable {
 
     /// What is left for one wait, and the error when it is used up; `nil` if there is no limit.
     ///
-    /// - Parameter cause: what the caller is then waiting for, in words.
+    /// - Parameter wait: what the caller is then waiting for.
     func rest(
-        _ cause: @escaping @Sendable () -> String
+        _ wait: @escaping @Sendable () -> Wait
     ) -> (duration: Duration, error: @Sendable () -> any Error)? {
         guard let total else { return nil }
         let error: @Sendable () -> any Error = { [object] in
-            BLEError.timedOut("session", object: object, after: total, waitingFor: cause())
+            let awaited = wait()
+            var error = BLEError.timedOut("session", object: object, after: total, waitingFor: awaited.cause)
+            if let why = awaited.why { error.cause += ": \(why)" }
+            if let remedy = awaited.remedy { error.remedy = remedy }
+            return error
         }
         return (max(.zero, end - timeline.now), error)
     }

@@ -10,6 +10,9 @@ final class SessionStates: Sendable {
     private struct State {
         var machine: ConnectionMachine
         var last: SessionStep
+        /// The last failure since the session was ready, unless its cause is known to be gone. In a box, since it is
+        /// rare: the error is larger than all else here.
+        var trouble: (any Error)?
         var watchers = Observers<@Sendable (SessionStep) -> Void>()
         var waiters = Waiters()
         /// Whether the session has ended: nobody waits for a state of it then.
@@ -42,6 +45,41 @@ final class SessionStates: Sendable {
     /// Lets it begin by itself again.
     func release() { state.withLock { $0.machine.release() } }
 
+    /// What a caller waits for while the session isn't ready, and what keeps it from that.
+    var whyNotReady: SessionPatience.Wait {
+        let (now, isHeld, trouble) = state.withLock { ($0.machine.state, $0.machine.isHeld, $0.trouble) }
+        var wait = SessionPatience.Wait(cause: "it was not ready", why: "it is \(now)")
+        if isHeld, case .disconnected(.initial) = now {
+            wait.why = "the program has disconnected it"
+            wait.remedy = "Call Session.connect() first."
+        } else if let trouble = trouble as? BLEError {
+            wait.remedy = trouble.remedy.isEmpty ? nil : trouble.remedy
+            switch now {
+            // The words include the adapter's state.
+            case .disconnected(.waitingToReconnect(_, .adapter)): break
+            default: wait.why = "it is \(now), and has failed before: \(trouble.cause)"
+            }
+        }
+        return wait
+    }
+
+    /// What is known to be wrong with a session that isn't ready.
+    private static func trouble(
+        behind trigger: SessionState.Trigger,
+        in state: SessionState,
+        former: (any Error)?
+    ) -> (any Error)? {
+        switch trigger {
+        case .disconnect, .reset, .adapterReturned: return nil
+        // Of one operation or one stream.
+        case .operationFailed, .subscriptionRefused: return former
+        default:
+            if state.isReady { return nil }
+            if let error = trigger.error { return error }
+            return former
+        }
+    }
+
     /// Lets the machine make a transition. ``tell()`` reports each one to all watchers; none is merged away.
     ///
     /// - Parameter adjust: updates the machine before it decides.
@@ -60,6 +98,7 @@ final class SessionStates: Sendable {
                     let effects = try state.machine.handle(trigger, random: random, now: now)
                     let new = state.machine.state
                     state.last = SessionStep(state: new, previous: previous, cause: trigger, time: now)
+                    state.trouble = Self.trouble(behind: trigger, in: new, former: state.trouble)
                     news.add { [self, watchers = state.watchers.all, step = state.last] in
                         for watcher in watchers { watcher(step) }
                         askWaiters(about: new)

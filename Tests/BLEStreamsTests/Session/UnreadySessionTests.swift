@@ -1,0 +1,59 @@
+import BLEProtocol
+import BLESimulator
+import BLEStreams
+import Testing
+
+/// What a caller is told whose time is over while it waits for a session.
+@Suite(.timeLimit(.minutes(10))) struct UnreadySessionTests {
+    @Test func `an adapter that is off is named, with what switches it on`() async throws {
+        try await Bench.run { bench in
+            try await bench.central.withSession(Session.Plan(bench.peripheral)) { session in
+                try await session.ready()
+                bench.centralAdapter.powerOff()
+                try await bench.time.sleep(for: .seconds(1))
+                let errors = [
+                    await bleError { try await session.ready(timeout: .seconds(5)) },
+                    await bleError { _ = try await session.read(Bench.readable, timeout: .seconds(5)) },
+                    await bleError {
+                        _ = try await session.queue.connecting(timeout: .seconds(5)).run(.read(Bench.readable))
+                    },
+                ]
+                for error in errors {
+                    #expect(error?.code == .timedOut && error?.operation == "session")
+                    #expect(error?.cause.contains("the adapter is switched off") == true, "\(error as Any)")
+                    #expect(error?.remedy.contains("Central.setPowered(true)") == true, "\(error as Any)")
+                }
+            }
+        }
+    }
+
+    @Test func `the last failure is named, between the attempts and in the next one`() async throws {
+        try await Bench.run { bench in
+            var plan = Session.Plan(bench.peripheral)
+            plan.limits.connect = .seconds(5)
+            plan.reconnecting = .constant(.seconds(10))
+            bench.air.faults.add(.ignoreConnections)
+            try await bench.central.withSession(plan) { session in
+                for (limit, state) in [(10, "waiting to reconnect"), (7, "connecting (attempt 2)")] {
+                    let error = await bleError { try await session.ready(timeout: .seconds(limit)) }
+                    #expect(error?.cause.contains("it is \(state)") == true, "\(error as Any)")
+                    #expect(error?.cause.contains("did not accept a connection") == true, "\(error as Any)")
+                    #expect(error?.remedy.contains("switched on, in range") == true, "\(error as Any)")
+                }
+            }
+        }
+    }
+
+    @Test func `a session that the program has disconnected says so`() async throws {
+        try await Bench.run { bench in
+            try await bench.central.withSession(Session.Plan(bench.peripheral)) { session in
+                try await session.ready()
+                await session.disconnect()
+                let error = await bleError { try await session.ready(timeout: .seconds(5)) }
+                #expect(error?.code == .timedOut)
+                #expect(error?.cause.contains("the program has disconnected it") == true, "\(error as Any)")
+                #expect(error?.remedy.contains("Session.connect()") == true, "\(error as Any)")
+            }
+        }
+    }
+}
