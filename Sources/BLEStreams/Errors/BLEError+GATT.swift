@@ -66,6 +66,32 @@ extension BLEError {
         )
     }
 
+    /// The time of an operation is over; the cause is what it waited for.
+    static func tookTooLong(
+        _ operation: String,
+        object: String,
+        after limit: Duration,
+        waitingFor delay: LinkMachine.Delay
+    ) -> BLEError {
+        let (missing, remedy): (String, String?) =
+            switch delay {
+            case .turn:
+                (
+                    "others' exclusive use of the link did not end",
+                    "Let the command, or the closure of Link.exclusively(_:), end first, or allow more time."
+                )
+            case .security:
+                (
+                    "encrypting the link, or pairing, did not end",
+                    "Answer the questions of the pairing on both devices, or allow more time."
+                )
+            case .answer: ("no answer came", nil)
+            }
+        var error = timedOut(operation, object: object, after: limit, waitingFor: missing)
+        if let remedy { error.remedy = remedy }
+        return error
+    }
+
     static func linkEnded(_ reason: DisconnectReason, operation: String, object: String) -> BLEError {
         var error = BLEError(
             .disconnected,

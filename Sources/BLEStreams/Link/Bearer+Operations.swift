@@ -37,6 +37,14 @@ extension Bearer {
         if let call { step { machine, output in machine.cancel(call.id, &output) } }
     }
 
+    /// What a caller's operation waits for.
+    func delay(of caller: any OperationCaller) -> LinkMachine.Delay {
+        state.withLock { state in
+            let id = state.calls.first { $0.caller === caller }?.id
+            return id.map { state.machine.delay(of: $0) } ?? .answer
+        }
+    }
+
     /// Exclusive use of the link until it is released.
     struct Hold: Sendable {
         let bearer: Bearer

@@ -116,8 +116,8 @@ final class OperationWait: OperationCaller {
 
     func limit(to timeout: Duration) {
         let timer = link.timeline.schedule(after: timeout) { [self] in
-            let object = "\(object)"
-            abandon(BLEError.timedOut(operation, object: object, after: timeout, waitingFor: "no answer came"))
+            let delay = link.bearer.delay(of: self)
+            abandon(BLEError.tookTooLong(operation, object: "\(object)", after: timeout, waitingFor: delay))
         }
         let isOver = state.withLock { state in
             if !state.isOver { state.timer = timer }

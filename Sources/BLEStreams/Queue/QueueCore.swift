@@ -238,12 +238,14 @@ extension QueueCore {
     }
 
     private func missed(_ deadline: Duration, _ name: String, isRunning: Bool) -> BLEError {
-        .timedOut(
+        var error = BLEError.timedOut(
             name,
             object: "on \(connection.object)",
             after: deadline,
             waitingFor: isRunning ? "the command did not end" : "the command's turn did not come"
         )
+        if !isRunning { error.remedy = "Let the commands before it end first, or allow more time." }
+        return error
     }
 
     func over(_ name: String) -> BLEError {

@@ -163,6 +163,29 @@ import Testing
         }
     }
 
+    @Test func `a limit that passes behind a holder blames the holder, not the peripheral`() async throws {
+        try await Bench.run { bench in
+            try await bench.peripheral.withLink { link in
+                _ = try await link.discover()
+                bench.air.clearTrace()
+                try await withThrowingTaskGroup(of: BLEError?.self) { group in
+                    try await link.exclusively { own in
+                        group.addTask {
+                            await bleError { _ = try await link.read(Bench.readOnly, timeout: .seconds(3)) }
+                        }
+                        try await bench.time.sleep(for: .seconds(5))
+                        try await own.write([1], to: Bench.readable)
+                    }
+                    let error = try await group.next() ?? nil
+                    #expect(error?.code == .timedOut && error?.operation == "read" && error?.elapsed == .seconds(3))
+                    #expect(error?.cause.contains("exclusive use of the link") == true, "\(error as Any)")
+                    #expect(error?.remedy.contains("in range") == false, "\(error as Any)")
+                }
+                #expect(!bench.sent(by: .central).contains { $0[0] == Self.read })
+            }
+        }
+    }
+
     @Test func `who uses the wrong handle is told, and doesn't wait for itself`() async throws {
         try await Bench.run { bench in
             try await bench.peripheral.withLink { link in

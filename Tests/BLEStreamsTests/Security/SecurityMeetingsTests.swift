@@ -155,6 +155,24 @@ import Testing
         }
     }
 
+    @Test func `a limit that passes while a person is asked blames the pairing, not the peripheral`() async throws {
+        try await Vault.withVault(manner: .showsPasskey(Vault.passkey)) { bench in
+            let person = Vault.Person()
+            try await bench.peripheral.withLink(pairing: person.answers(after: .seconds(9), on: bench.time)) { link in
+                async let other = bleError {
+                    try await bench.time.sleep(for: .seconds(1))
+                    _ = try await link.read(Vault.open, timeout: .seconds(1))
+                }
+                let own = await bleError { _ = try await link.read(Vault.secret, timeout: .seconds(3)) }
+                for error in [own, await other] {
+                    #expect(error?.code == .timedOut && error?.operation == "read")
+                    #expect(error?.cause.contains("pairing, did not end") == true, "\(error as Any)")
+                    #expect(error?.remedy.contains("questions of the pairing") == true, "\(error as Any)")
+                }
+            }
+        }
+    }
+
     @Test func `a stream that is left in the middle has nothing raised`() async throws {
         try await Vault.withVault(manner: .showsPasskey(Vault.passkey)) { bench in
             let person = Vault.Person()

@@ -60,6 +60,16 @@ extension LinkMachine {
         return low < operations.count && operations[low].id == id ? low : nil
     }
 
+    /// What an operation waits for; an answer, if it has ended.
+    func delay(of id: OperationID) -> Delay {
+        guard let index = index(of: id) else { return .answer }
+        switch operations[index].stage {
+        case .waiting: return .turn
+        case .raising: return .security
+        case .finding, .running: return client.isHeld ? .security : .answer
+        }
+    }
+
     // MARK: - From its turn to its procedure
 
     private mutating func enter(_ id: OperationID, _ content: consuming Content, _ output: inout Output) {

@@ -132,6 +132,16 @@ extension LinkMachine {
         case running(GATTClient.ProcedureID)
     }
 
+    /// What an operation waits for.
+    enum Delay: Sendable {
+        /// Its turn in the lane.
+        case turn
+        /// A more secure link, for itself or for others: nothing is sent meanwhile.
+        case security
+        /// The peer's answers.
+        case answer
+    }
+
     /// Why the link is raised for an operation.
     enum Raising: Equatable, Sendable {
         /// The program demands it for this characteristic, or for what the procedure uses.
