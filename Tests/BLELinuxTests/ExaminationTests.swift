@@ -282,6 +282,7 @@ import Testing
         machine.bluetoothd = .here
         let findings = machine.diagnosis.findings
         #expect(findings.map(\.kind) == [.otherScan, .openLinks] && machine.diagnosis.isUsable)
+        #expect(findings[0].remedy.contains("the filter of that scan") && findings[0].remedy.contains("scan off"))
         #expect(findings[1].remedy.contains("bluetoothctl disconnect \(BluetoothAddress.example)"))
     }
 

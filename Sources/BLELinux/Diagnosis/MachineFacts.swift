@@ -106,7 +106,9 @@ extension MachineFacts.Adapter {
         }
         if isScannedByBluetoothd == true {
             let cause = "bluetoothd scans for another program, so this program shares that scan"
-            let remedy = "Nothing needs to be done; `bluetoothctl scan off` there ends it."
+            let remedy =
+                "If a device isn't found, the filter of that scan may be why, which holds for this program too: "
+                + "`bluetoothctl scan off` there ends it."
             findings.append(Diagnosis.Finding(.otherScan, .note, name, cause: cause, remedy: remedy))
         }
         if !peers.isEmpty { findings.append(links(besides: bluetoothd)) }

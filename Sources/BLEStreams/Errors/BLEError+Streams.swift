@@ -21,8 +21,8 @@ extension BLEError {
 
     /// What to do when a scan has found nothing in time: there is no peer yet that could answer.
     static let remedyOfVainScan =
-        "Check that the device is switched on, in range, advertising and not connected to another central, and that "
-        + "the filters match it; or allow more time."
+        "Check that the device is switched on, in range, advertising and not connected to another central, nor to this "
+        + "machine by another program, such as bluetoothd, and that the filters match it; or allow more time."
 
     static func timedOut(_ operation: String, object: String = "", after limit: Duration, waitingFor: String)
         -> BLEError

@@ -22,6 +22,7 @@ import Testing
             }
             #expect(error?.code == .timedOut && error?.operation == "scan")
             #expect(error?.remedy.contains("not connected to another central") == true)
+            #expect(error?.remedy.contains("to this machine by another program") == true)
             #expect(bench.centralAdapter.activity.isIdle)
         }
     }
