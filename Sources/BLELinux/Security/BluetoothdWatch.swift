@@ -9,8 +9,14 @@ internal import Synchronization
 final class BluetoothdWatch: Sendable {
     private struct State {
         var bus: BusConnection?
+        /// The pause before the bus is tried again.
+        var timer: RadioActivity?
         var isOver = false
     }
+
+    /// After how long a bus that has ended the connection is tried again, at first and at last: one that is restarted
+    /// is back in a moment.
+    static let pauses = (first: Duration.seconds(3), longest: Duration.seconds(60))
 
     /// What the bus is asked to report: that bluetoothd's name has another owner, or none.
     static let rule =
@@ -38,15 +44,37 @@ final class BluetoothdWatch: Sendable {
         return (old, new)
     }
 
-    /// Starts, on the loop's thread; a bus that can't be reached is not watched.
+    /// Starts, on the loop's thread. A bus that can't be reached is not watched; one that ends the connection is tried
+    /// again until it is back.
     ///
-    /// - Parameter came: called on the loop's thread.
+    /// - Parameter came: called on the loop's thread; also when such a bus is back, since a bluetoothd may have come
+    ///   with it.
     func begin(
         over bus: SystemBus,
         loop: EventLoop,
         timeline: any Timeline,
         came: @escaping @Sendable () -> Void
     ) {
+        open(bus, loop, timeline, failures: nil, came)
+    }
+
+    /// - Parameter failures: how often the bus could not be reached since it has ended the connection; `nil` if it has
+    ///   not.
+    private func open(
+        _ bus: SystemBus,
+        _ loop: EventLoop,
+        _ timeline: any Timeline,
+        failures: Int?,
+        _ came: @escaping @Sendable () -> Void
+    ) {
+        let again: @Sendable (Int) -> Void = { [weak self] failures in
+            guard let self else { return }
+            let delay = min(Self.pauses.first * (1 << min(failures, 8)), Self.pauses.longest)
+            let timer = timeline.schedule(after: delay) { [weak self] in
+                loop.enqueue { [weak self] in self?.open(bus, loop, timeline, failures: failures, came) }
+            }
+            if !pause(timer) { timer.cancel() }
+        }
         BusConnection.open(
             bus,
             on: loop,
@@ -56,28 +84,48 @@ final class BluetoothdWatch: Sendable {
                 if Self.tellsOfArrival(message) { came() }
                 return nil
             },
-            ended: {},
+            ended: { again(0) },
             opened: { [weak self] opened in
-                guard let bus = try? opened.get() else { return }
+                guard let bus = try? opened.get() else {
+                    if let failures { again(failures + 1) }
+                    return
+                }
                 guard let self, self.keep(bus) else { return bus.close() }
-                bus.call(.busCall("AddMatch", [.string(Self.rule)]), deadline: PairingAgent.patience) { _ in }
+                bus.call(.busCall("AddMatch", [.string(Self.rule)]), deadline: PairingAgent.patience) { _ in
+                    if failures != nil { came() }
+                }
             }
         )
     }
 
     /// Ends it.
     func end() {
-        let bus = state.withLock { state in
+        let (bus, timer) = state.withLock { state in
             state.isOver = true
-            return state.bus.take()
+            return (state.bus.take(), state.timer.take())
         }
+        timer?.cancel()
         bus?.close()
     }
 
     private func keep(_ bus: BusConnection) -> Bool {
         state.withLock { state in
-            if !state.isOver { state.bus = bus }
+            if !state.isOver { (state.bus, state.timer) = (bus, nil) }
             return !state.isOver
         }
+    }
+
+    /// The bus has ended the connection, or can't be reached again yet. Returns whether it is to be tried again.
+    private func pause(_ timer: RadioActivity) -> Bool {
+        typealias Former = (bus: BusConnection?, timer: RadioActivity?)
+        // Released outside the lock: what they hold may be deallocated with them.
+        let former = state.withLock { state -> Former? in
+            guard !state.isOver else { return nil }
+            defer { (state.bus, state.timer) = (nil, timer) }
+            return (state.bus, state.timer)
+        }
+        // A connection that ends before it is open reports both.
+        former?.timer?.cancel()
+        return former != nil
     }
 }

@@ -21,10 +21,10 @@ struct BluetoothdWatchTests {
     }
 
     /// Watches until the bus has been told what to tell.
-    private func begun() async throws -> Events<Void> {
+    private func begun(on timeline: HandTimeline = HandTimeline()) async throws -> Events<Void> {
         let arrivals = Events<Void> { [watch, bus, loop] yield in
             loop.enqueue {
-                watch.begin(over: bus.bus, loop: loop, timeline: HandTimeline()) { yield(()) }
+                watch.begin(over: bus.bus, loop: loop, timeline: timeline) { yield(()) }
             }
             return RadioActivity { watch.end() }
         }
@@ -54,6 +54,31 @@ struct BluetoothdWatchTests {
         #expect(await arrivals.next() != nil)
         // What was told in between would have come by now.
         #expect(arrivals.count == 2)
+    }
+
+    @Test func `a bus that ends the connection is tried again, and a bluetoothd that came with it is told`()
+        async throws
+    {
+        let timeline = HandTimeline()
+        let arrivals = try await begun(on: timeline)
+        bus.disconnect()
+        while !timeline.delays.contains(BluetoothdWatch.pauses.first) { await Task.yield() }
+        timeline.fire()
+        bus.send(.reply(to: try await bus.next("Hello").serial, ":1.2"))
+        bus.send(.reply(to: try await bus.next("AddMatch").serial))
+        #expect(await arrivals.next() != nil)
+        tell(["org.bluez", "", ":1.7"])
+        #expect(await arrivals.next() != nil)
+        #expect(arrivals.count == 2)
+    }
+
+    @Test func `one that is ended tries no bus again`() async throws {
+        let timeline = HandTimeline()
+        let arrivals = try await begun(on: timeline)
+        bus.disconnect()
+        while !timeline.delays.contains(BluetoothdWatch.pauses.first) { await Task.yield() }
+        arrivals.activity.cancel()
+        #expect(!timeline.delays.contains(BluetoothdWatch.pauses.first))
     }
 
     @Test func `its connection is closed in the end`() async throws {

@@ -4,7 +4,8 @@ import Synchronization
 
 @testable import BLELinux
 
-/// The other end of a bus connection: a listening socket that takes one client, lets it in, and notes what it says.
+/// The other end of a bus connection: a listening socket that takes one client at a time, lets it in, and notes what it
+/// says.
 ///
 /// It speaks the protocol of the D-Bus Specification by itself, so what libdbus makes of us is read by somebody else.
 final class FakeBus: Sendable {
@@ -61,7 +62,7 @@ final class FakeBus: Sendable {
         let number = Glibc.accept(listener.rawValue, nil, nil)
         guard number >= 0 else { return }
         let client = SharedDescriptor(FileDescriptor(owning: number))
-        state.withLock { $0.client = client }
+        state.withLock { ($0.client, $0.isIn, $0.received) = (client, false, []) }
         let registration = try? loop.register(client.descriptor, for: .readable) { [weak self] _, _ in self?.read() }
         if let registration { state.withLock { $0.registrations.append(registration) } }
     }
@@ -88,7 +89,8 @@ final class FakeBus: Sendable {
         let (client, registrations) = state.withLock { state in
             defer {
                 state.client = nil
-                state.registrations.removeAll()
+                // The listener's stays.
+                state.registrations = Array(state.registrations.prefix(1))
             }
             return (state.client, state.registrations)
         }
