@@ -7,7 +7,8 @@ internal import Synchronization
 /// Connecting requires no privilege; scanning, advertising and dropping a link immediately require the capability
 /// `CAP_NET_ADMIN`, and without it the error says how to grant it. bluetoothd is not needed and may run at the same
 /// time. The adapter is used as it is: if it is switched off, that is reported, and it is switched on only by
-/// ``setPowered(_:result:)``, or on opening it if a program of this library was killed after switching it off briefly.
+/// ``setPowered(_:result:)``, or if a program of this library was killed after switching it off briefly: on opening it,
+/// or when it is plugged in after that.
 public final class LinuxRadio: Radio {
     public let timeline: any Timeline
 
@@ -33,6 +34,7 @@ public final class LinuxRadio: Radio {
     let monitor: LinkMonitor
     let forgotten: ForgottenLinks
     let symptoms: SymptomWatch
+    let restoration: PowerRestoration
     /// The parameters that links were made with.
     let made = Mutex<[BluetoothAddress: ConnectionParameters]>([:])
     /// The pairing capabilities to claim on the next links to peers.
@@ -115,10 +117,7 @@ public final class LinuxRadio: Radio {
             timeline: timeline
         )
         symptoms = SymptomWatch(management: management, timeline: timeline)
-        guard let management else { return }
-        loop.enqueue { [leftovers] in
-            if let facts = adapter.facts { leftovers.restorePower(of: facts, through: management) }
-        }
+        restoration = PowerRestoration(of: adapter, leftovers, through: management, loop: loop)
     }
 
     /// The management socket; `nil` if the system gives none. If only something has run out, the radio is not opened:

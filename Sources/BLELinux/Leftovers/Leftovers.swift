@@ -145,7 +145,11 @@ extension KernelThing.Kind {
 extension LeftoverNote {
     /// Removes it after the command that removes the thing, or puts the setting back; if that failed, the note is left
     /// to whoever comes next.
-    func forget(unless failure: ManagementFailure?) { if failure?.meansAbsence ?? true { forget() } }
+    func forget(unless failure: ManagementFailure?) {
+        guard let failure else { return forget() }
+        // An adapter that is absent, or is still being set up, is to be switched on when it is there.
+        if thing.kind != .off, failure.meansAbsence { forget() }
+    }
 }
 
 extension ManagementFailure {
