@@ -147,7 +147,8 @@ extension AdvertisementMachine {
             // The kernel removes an instance that it can't change, and reports that to all other programs. A failure
             // that may pass need not be the link's, which may last for weeks.
             state = .suspended
-            return Output(timer: failure.mayPass ? .start(Self.calm) : .cancel, change: settled())
+            let isPassing = failure.mayPass || failure.isSilence
+            return Output(timer: isPassing ? .start(Self.calm) : .cancel, change: settled())
         case (.renewing, .some(let failure)):
             let change = putBackFormer(failure)
             var output = lost()

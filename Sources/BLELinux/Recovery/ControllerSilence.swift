@@ -23,8 +23,19 @@ extension ManagementStatus {
 
     private static let needsNoAuthentication: Set<ManagementOpcode> = [
         .setPowered, .setLowEnergy, .startDiscovery, .startServiceDiscovery, .stopDiscovery, .addAdvertising,
-        .removeAdvertising,
+        .addExtendedAdvertisingParameters, .addExtendedAdvertisingData, .removeAdvertising, .setPHYConfiguration,
     ]
+}
+
+extension ManagementFailure {
+    /// Whether it means that the controller, or the kernel, does not answer.
+    var isSilence: Bool {
+        switch self {
+        case .timedOut: true
+        case .status(let status, let opcode): status.isSilence(of: opcode)
+        case .broken: false
+        }
+    }
 }
 
 extension BLEError {

@@ -204,13 +204,4 @@ extension ManagementFailure {
         case .status, .timedOut, .broken: false
         }
     }
-
-    /// Whether the controller doesn't answer.
-    fileprivate var isSilence: Bool {
-        switch self {
-        case .timedOut: true
-        case .status(let status, let opcode): status.isSilence(of: opcode)
-        case .broken: false
-        }
-    }
 }

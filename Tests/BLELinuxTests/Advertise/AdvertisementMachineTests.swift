@@ -198,6 +198,20 @@ import Testing
         try putBack(&machine)
     }
 
+    @Test(arguments: [ManagementOpcode.addAdvertising, .addExtendedAdvertisingParameters])
+    func `a controller that has not answered is asked again, however long a link lasts`(
+        _ opcode: ManagementOpcode
+    ) throws {
+        var machine = try onAir()
+        #expect(machine.removed(5) == Output(command: .readFeatures))
+        try claim(&machine)
+        // What the kernel makes of a controller's silence.
+        let silence = ManagementFailure.status(.authenticationFailed, opcode)
+        #expect(machine.added(silence, isLinked: true) == Output(timer: .start(Machine.calm)))
+        #expect(machine.timerFired() == Output(command: .readFeatures))
+        try putBack(&machine)
+    }
+
     @Test(arguments: [ManagementStatus.busy, .failed, .noResources, .timeout])
     func `a failure that may pass is not waited out for as long as a link lasts`(_ status: ManagementStatus) throws {
         var machine = try onAir()
