@@ -253,13 +253,20 @@ extension Advertisement {
         }
     }
 
-    /// The kernel reports invalid parameters for a controller that can't advertise beside a link, in either role. That
-    /// passes: a server that resumes keeps its centrals meanwhile, and tries again.
+    /// Many controllers can't advertise beside a link, in either role. That passes: a server that resumes keeps its
+    /// centrals meanwhile, and tries again.
     private func refusalBesideLink(_ failure: ManagementFailure) -> BLEError? {
-        guard failure.status == .invalidParameters else { return nil }
+        guard failure.mayBeForLink else { return nil }
         let peers = adapter.peers
         return peers.isEmpty ? nil : .advertisementBesideLink(to: peers, adapter.name)
     }
+}
+
+extension ManagementFailure {
+    /// Whether the kernel answers so for a controller that can't advertise beside a link: with invalid parameters, or
+    /// with a rejection where the controller has extended advertising. Source: kernel, `net/bluetooth/hci_sync.c`,
+    /// `hci_enable_advertising_sync`, `hci_setup_ext_adv_instance_sync`.
+    var mayBeForLink: Bool { status == .invalidParameters || status == .rejected }
 }
 
 extension BLEError {

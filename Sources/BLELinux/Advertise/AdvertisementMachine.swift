@@ -156,6 +156,8 @@ extension AdvertisementMachine {
             return output
         // The same parameters were accepted before: the obstructing link has just ended.
         case (.adding, .some(let failure)) where hasStarted && failure.status == .invalidParameters: return lost()
+        case (.adding, .some(let failure)) where hasStarted && failure.mayBeForLink:
+            return failed(failure, mayPass: true)
         case (.adding, .some(let failure)): return failed(failure)
         case (.endingAdded(let number), _):
             state = .over
@@ -311,9 +313,9 @@ extension AdvertisementMachine {
         return .refused(failure)
     }
 
-    private mutating func failed(_ failure: ManagementFailure) -> Output {
+    private mutating func failed(_ failure: ManagementFailure, mayPass: Bool = false) -> Output {
         failures += 1
-        guard failure.mayPass, failures <= Self.patience else { return over(.management(failure)) }
+        guard mayPass || failure.mayPass, failures <= Self.patience else { return over(.management(failure)) }
         state = .waiting
         return Output(timer: .start(Self.pause), change: settled())
     }

@@ -198,6 +198,25 @@ import Testing
         try putBack(&machine)
     }
 
+    @Test func `a rejection right behind the end of a link passes, and one that lasts is told`() throws {
+        let rejected = ManagementFailure.status(.rejected, .addExtendedAdvertisingParameters)
+        var machine = try onAir()
+        #expect(machine.removed(5) == Output(command: .readFeatures))
+        try claim(&machine)
+        #expect(machine.added(rejected) == Output(timer: .start(Machine.pause)))
+        #expect(machine.timerFired() == Output(command: .readFeatures))
+        try putBack(&machine)
+        #expect(machine.timerFired() == Output())
+        #expect(machine.removed(5) == Output(command: .readFeatures))
+        for _ in 0..<Machine.patience {
+            try claim(&machine)
+            #expect(machine.added(rejected) == Output(timer: .start(Machine.pause)))
+            #expect(machine.timerFired() == Output(command: .readFeatures))
+        }
+        try claim(&machine)
+        #expect(machine.added(rejected) == Output(timer: .cancel, report: .failed(.management(rejected))))
+    }
+
     @Test(arguments: [ManagementOpcode.addAdvertising, .addExtendedAdvertisingParameters])
     func `a controller that has not answered is asked again, however long a link lasts`(
         _ opcode: ManagementOpcode

@@ -34,6 +34,27 @@ import Testing
         withExtendedLifetime(radio) {}
     }
 
+    @Test func `a controller with extended advertising, for which the kernel rejects it, is told alike`() async throws {
+        let number = kernel.peripheral
+        let radio = try run.radio(number)
+        kernel.with { state in
+            let link = FakeLink(adapter: number, peer: .example, handle: 64, isCentral: true, far: nil)
+            state.leave(link)
+            state.tellConnected(link)
+            state.adapters[number]?.answers[0x54] = .rejected
+        }
+        await kernel.idle()
+        var failure: BLEError?
+        do {
+            try await run.advertise(radio).cancel()
+        } catch let error as BLEError {
+            failure = error
+        }
+        #expect(failure?.code == .busy && failure?.cause.contains("\(BluetoothAddress.example)") == true)
+        #expect(failure?.remedy.contains("powerCycle") == false)
+        withExtendedLifetime(radio) {}
+    }
+
     @Test func `a central that leaves under the identity it has told is not waited for`() async throws {
         let number = kernel.peripheral
         let radio = try run.radio(number)
