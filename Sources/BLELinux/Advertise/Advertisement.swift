@@ -218,6 +218,8 @@ extension Advertisement {
 
     private func added(_ failure: ManagementFailure?) {
         let isLinked = failure != nil && adapter.isLinked
+        let kept = failure.flatMap { failure in state.withLock { $0.machine.instance(keptAfter: failure) } }
+        if let kept { remove(kept) }
         perform { $0.added(failure, isLinked: isLinked) }
     }
 

@@ -76,6 +76,14 @@ struct AdvertisementMachine {
         }
     }
 
+    /// The instance that the kernel may keep though it has refused to change it. Without extended advertising it does,
+    /// and would have it on air again when the link ends that was in the way, even if this program has ended. Source:
+    /// kernel, `net/bluetooth/mgmt.c`, `add_adv_complete`.
+    func instance(keptAfter failure: ManagementFailure) -> UInt8? {
+        guard case .renewing(let number) = state, let status = failure.status, status != .busy else { return nil }
+        return number
+    }
+
     mutating func begin() -> Output { state == .idle ? choose() : Output() }
 
     /// The program has cancelled the advertisement.
@@ -144,8 +152,8 @@ extension AdvertisementMachine {
             return Output(timer: .start(Self.pause))
         case (.renewing, .some(let failure)) where isLinked || !centrals.isEmpty,
             (.adding, .some(let failure)) where hasStarted && (isLinked || !centrals.isEmpty):
-            // The kernel removes an instance that it can't change, and reports that to all other programs. A failure
-            // that may pass need not be the link's, which may last for weeks.
+            // An instance that can't be changed is removed, by the kernel or by the driver. A failure that may pass need
+            // not be the link's, which may last for weeks.
             state = .suspended
             let isPassing = failure.mayPass || failure.isSilence
             return Output(timer: isPassing ? .start(Self.calm) : .cancel, change: settled())

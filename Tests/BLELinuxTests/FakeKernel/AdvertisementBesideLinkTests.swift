@@ -55,6 +55,26 @@ import Testing
         withExtendedLifetime(radio) {}
     }
 
+    @Test func `one that the kernel keeps, though it can't change it, doesn't outlast the program`() async throws {
+        let number = kernel.peripheral
+        let radio = try run.radio(number)
+        let advertisement = try await run.advertise(radio)
+        let instances: () -> Int? = { kernel.with { $0.adapters[number]?.instances.count } }
+        #expect(instances() == 1)
+        kernel.with { state in
+            state.adapters[number]?.answers[0x55] = .invalidParameters
+            let link = FakeLink(adapter: number, peer: .example, handle: 64, isCentral: false, far: nil)
+            state.leave(link)
+            state.tellConnected(link)
+        }
+        await kernel.idle()
+        #expect(kernel.with { $0.adapters[number]?.answers[0x55] } == nil)
+        advertisement.cancel()
+        await kernel.idle()
+        #expect(instances() == 0)
+        withExtendedLifetime(radio) {}
+    }
+
     @Test func `a central that leaves under the identity it has told is not waited for`() async throws {
         let number = kernel.peripheral
         let radio = try run.radio(number)
