@@ -15,13 +15,7 @@ struct ConnectFailure {
         case .busy:
             failure = inUse
         case .connectionRefused:
-            failure = BLEError(
-                .notSupported,
-                operation: "connect",
-                object: object,
-                cause: "Low Energy is switched off on \(adapter.name)",
-                remedy: "Switch it on with \"sudo btmgmt --index \(adapter.number) le on\"."
-            )
+            failure = .lowEnergyIsOff(adapter.name, operation: "connect", object: object)
         case .operationNotSupported:
             failure = BLEError(
                 .notSupported,

@@ -152,6 +152,17 @@ extension BLEError {
         )
     }
 
+    /// An adapter that is on refuses everything of Low Energy.
+    static func lowEnergyIsOff(_ name: String, operation: String, object: String) -> BLEError {
+        BLEError(
+            .notSupported,
+            operation: operation,
+            object: object,
+            cause: "Low Energy is switched off on \(name)",
+            remedy: "Switch it on with `Central.setPowered(true)`, or \"sudo btmgmt --index \(name) le on\"."
+        )
+    }
+
     static func staysOff(_ name: String) -> BLEError {
         BLEError(
             .adapterPoweredOff,

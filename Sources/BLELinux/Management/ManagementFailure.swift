@@ -48,6 +48,8 @@ enum ManagementFailure: Error, Hashable {
         // The kernel has no other word for what rfkill prevents, and for what an adapter was switched off under.
         case .status(.failed, let opcode) where isHeldOff(adapter.info.state, for: opcode):
             adapter.whyUnusable(for: operation, object: object)
+        case .status(.rejected, let opcode) where opcode.needsLowEnergy:
+            .lowEnergyIsOff(adapter.name, operation: operation, object: object)
         case .status(let status, let opcode):
             status.remediedError(for: opcode, operation: operation, object: object)
         case .timedOut(let opcode):
@@ -74,6 +76,17 @@ extension ManagementFailure {
     /// Whether an adapter in this state can't carry out a command, whatever the controller says.
     fileprivate func isHeldOff(_ state: AdapterInfo.State, for opcode: ManagementOpcode) -> Bool {
         state == .blocked || state == .absent || state == .poweredOff && opcode != .setPowered
+    }
+}
+
+extension ManagementOpcode {
+    /// Whether the kernel rejects the command of an adapter that is on if Low Energy is switched off there, and for
+    /// nothing else but a link in the way. Source: kernel, `net/bluetooth/mgmt.c`, `mgmt_le_support`.
+    fileprivate var needsLowEnergy: Bool {
+        let all: Set<ManagementOpcode> = [
+            .startDiscovery, .startServiceDiscovery, .addAdvertising, .addExtendedAdvertisingParameters,
+        ]
+        return all.contains(self)
     }
 }
 

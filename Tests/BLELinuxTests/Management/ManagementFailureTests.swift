@@ -62,6 +62,21 @@ import Testing
         #expect(error.remedy.hasPrefix("Use ") && !error.remedy.lowercased().contains("again"), "\(error)")
     }
 
+    @Test(arguments: [
+        ManagementOpcode.startDiscovery, .startServiceDiscovery, .addAdvertising, .addExtendedAdvertisingParameters,
+    ])
+    func `what is rejected since Low Energy is off says so, and how to switch it on`(
+        _ opcode: ManagementOpcode
+    ) throws {
+        let kernel = FakeKernel()
+        let name = kernel.name(kernel.central)
+        let adapter = try LinuxAdapter(name, of: kernel.kernel)
+        let failure = ManagementFailure.status(.rejected, opcode)
+        let error = failure.error(operation: "scan", object: name, adapter: adapter)
+        #expect(error.code == .notSupported && error.cause == "Low Energy is switched off on \(name)")
+        #expect(error.remedy.contains("btmgmt --index \(name) le on") && !error.remedy.contains("powerCycle"))
+    }
+
     @Test func `an answer is what the command's type says`() throws {
         // Start Discovery answered with success and its type, 06.
         let reply = ManagementReply(
