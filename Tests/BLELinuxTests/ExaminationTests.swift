@@ -154,6 +154,13 @@ import Testing
         #expect(try await examine(kernel.central).findings.isEmpty)
     }
 
+    @Test func `an adapter that another program has for itself`() async throws {
+        kernel.with { $0.adapters[kernel.central]?.isTaken = true }
+        let finding = try only(try await examine(kernel.central))
+        #expect(finding.kind == .notReady && finding.severity == .obstacle)
+        #expect(finding.cause.contains("another program") && finding.remedy.contains("End that program"))
+    }
+
     @Test func `two adapters with one address`() async throws {
         kernel.with { state in
             guard let address = state.adapters[kernel.central]?.address else { return }

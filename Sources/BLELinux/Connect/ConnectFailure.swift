@@ -16,6 +16,8 @@ struct ConnectFailure {
             failure = inUse
         case .connectionRefused:
             failure = .lowEnergyIsOff(adapter.name, operation: "connect", object: object)
+        case .hostUnreachable:
+            failure = adapter.whyUnknown(for: "connect", object: object)
         case .operationNotSupported:
             failure = BLEError(
                 .notSupported,

@@ -94,6 +94,7 @@ package final class Examination: Sendable {
             facts.withLock { facts in
                 guard let place = facts.adapters.firstIndex(where: { $0.kernel.number == number }) else { return }
                 facts.adapters[place].information = try? answer.get()
+                facts.adapters[place].isUnknown = answer.failure?.status == .invalidIndex
             }
             ask(numbers.dropFirst(), management, then: next)
         }

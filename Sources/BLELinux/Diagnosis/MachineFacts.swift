@@ -13,6 +13,8 @@ struct MachineFacts: Sendable {
         var block: RadioSwitches.Block?
         /// The kernel's answer about the controller; `nil` if it gave none.
         var information: ManagementReadInformation.Response?
+        /// Whether the kernel takes no commands for it.
+        var isUnknown = false
         /// Its USB device, if it is one.
         var device: USBDevice?
         /// The other adapter with the same address, through which the kernel would connect.
@@ -135,6 +137,7 @@ extension MachineFacts.Adapter {
             return finding(.notReady, .adapterNotReady(name, operation: operation, object: object))
         case .poweredOn: break
         }
+        if isUnknown { return finding(.notReady, .adapterTaken(name, operation: operation, object: object)) }
         if let information, information.supported.contains(.lowEnergy), !information.current.contains(.lowEnergy) {
             return finding(.lowEnergyOff, .lowEnergyIsOff(name))
         }

@@ -152,6 +152,19 @@ extension BLEError {
         )
     }
 
+    /// The kernel shows the adapter as on, but takes no commands for it. Source: kernel, `net/bluetooth/hci_sock.c`,
+    /// `hci_sock_bind`, `HCI_CHANNEL_USER`.
+    static func adapterTaken(_ name: String, operation: String, object: String) -> BLEError {
+        BLEError(
+            .busy,
+            operation: operation,
+            object: object,
+            cause: "another program has \(name) for itself, through the kernel's user channel",
+            remedy: "End that program, such as one that uses Bumble or noble, then switch \(name) on with "
+                + "`Central.setPowered(true)`; or use another adapter."
+        )
+    }
+
     /// An adapter that is on refuses everything of Low Energy.
     static func lowEnergyIsOff(_ name: String, operation: String, object: String) -> BLEError {
         BLEError(

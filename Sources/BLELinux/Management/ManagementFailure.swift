@@ -43,7 +43,9 @@ enum ManagementFailure: Error, Hashable {
             adapter.missingAdministration(for: operation, object: object)
         case .status(.notPowered, _):
             adapter.whyUnusable(for: operation, object: object, told: .poweredOff)
-        case .status(.invalidIndex, _), .status(.blockedByRFKill, _):
+        case .status(.invalidIndex, _):
+            adapter.whyUnknown(for: operation, object: object)
+        case .status(.blockedByRFKill, _):
             adapter.whyUnusable(for: operation, object: object)
         // The kernel has no other word for what rfkill prevents, and for what an adapter was switched off under.
         case .status(.failed, let opcode) where isHeldOff(adapter.info.state, for: opcode):

@@ -65,10 +65,14 @@ final class LinuxScan: Sendable {
         } catch {
             return hciFailed(.system(error), otherwise)
         }
-        guard request.isActive, let management = radio.management else { return scanByHCI(nil, otherwise: otherwise) }
+        guard let management = radio.management else { return scanByHCI(nil, otherwise: otherwise) }
         // This requires no permission.
         management.submit(ManagementReadInformation()) { [self] answer in
             guard !state.withLock({ $0.isOver }) else { return }
+            // The kernel would pass this program's commands to a controller that another program has for itself.
+            if case .failure(let failure) = answer, failure.status == .invalidIndex {
+                return finish(failure.error(operation: "scan", object: radio.adapter.name, adapter: radio.adapter))
+            }
             scanByHCI(try? answer.get().current, otherwise: otherwise)
         }
     }

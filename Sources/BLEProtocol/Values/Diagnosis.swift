@@ -93,7 +93,7 @@ extension Diagnosis {
         case blocked
         /// An adapter is switched off.
         case poweredOff
-        /// An adapter is starting, or has no address yet.
+        /// An adapter is starting, has no address yet, or is in use by another program alone.
         case notReady
         /// An adapter's controller doesn't support Bluetooth Low Energy.
         case noLowEnergy

@@ -6,7 +6,7 @@ import Glibc
 /// Links between the adapters, and to the devices around.
 extension FakeState {
     private func adapter(at address: BluetoothAddress?) -> UInt16? {
-        let up = adapters.values.filter(\.isUp)
+        let up = adapters.values.filter { $0.isUp && !$0.isTaken }
         guard let address, address.rawValue != 0 else { return up.map(\.number).max() }
         return up.filter { $0.address == address }.map(\.number).min()
     }

@@ -26,6 +26,7 @@ extension FakeState {
         guard isAdministrator || Self.unprivileged.contains(opcode) else {
             return refuse(socket, index, opcode, .permissionDenied)
         }
+        if adapters[index]?.isTaken == true { return refuse(socket, index, opcode, .invalidIndex) }
         let call = Call(socket: socket, index: index, opcode: opcode, parameters: parameters)
         switch opcode {
         case 0x04, 0x05, 0x07, 0x09, 0x0D, 0x2D, 0x2F, 0x44, 0x45, 0x49, 0x4B, 0x4C: settingsCommand(call)

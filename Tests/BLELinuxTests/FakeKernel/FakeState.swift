@@ -201,6 +201,8 @@ struct FakeAdapter {
     /// Commands that are never answered.
     var silent: Set<UInt16> = []
     var combinesRoles = true
+    /// Whether another program has it for itself, through the user channel.
+    var isTaken = false
     /// A pairing that is under way: who waits for it.
     var pairing: (socket: Int32, peer: ManagementAddress)?
     /// The peers whose pairings are under way, whoever has begun them.
