@@ -15,7 +15,9 @@ final class ConnectAttempt: Sendable {
         var result: Result?
         var socket: SharedDescriptor?
         var registration: EventLoop.Registration?
+        /// How often it has ended in a way that may pass, and when it did last.
         var resets = 0
+        var lastReset = Duration.zero
         /// How often the peer was received, but did not answer.
         var silences = 0
         /// What the adapter is asked to do while the peer is awaited.
@@ -29,6 +31,9 @@ final class ConnectAttempt: Sendable {
     /// up a connection to the same peer that any program dropped or cancelled a moment ago, the next one fails with it.
     /// The controller is busy while it makes another program's connection.
     private static let maximumResets = 2
+    /// After how long the repetitions are counted anew: an attempt may wait for months, and where the machine is
+    /// suspended, the kernel ends it each time. Source: kernel, `net/bluetooth/hci_sync.c`, `hci_suspend_sync`.
+    private static let calm = Duration.seconds(60)
     private static let mayPass: [SystemError] = [.connectionReset, .connectionAborted, .connectionRefused, .busy]
     /// The shortest time after which such an end means that the kernel has waited for the peer's answer.
     private static let shortestSilence = Duration.seconds(1)
@@ -235,7 +240,9 @@ final class ConnectAttempt: Sendable {
                 return true
             }
             guard Self.mayPass.contains(error) else { return false }
+            if now - state.lastReset >= Self.calm { state.resets = 0 }
             state.resets += 1
+            state.lastReset = now
             return state.resets <= Self.maximumResets
         }
     }

@@ -141,6 +141,26 @@ import Testing
         attempt.cancel()
     }
 
+    @Test func `an attempt that the kernel ends now and then, as with each suspension, goes on`() async throws {
+        run.kernel.with { $0.peers[.example]?.isHere = false }
+        let radio = try run.radio()
+        let outcome = FakeRun.Collector<Result<any ATTLink, BLEError>>()
+        let attempt = radio.connect(to: .example) { outcome.add($0) }
+        for _ in 0..<5 {
+            await run.kernel.idle()
+            let waited = run.timeline.now + .seconds(600)
+            let pause = run.timeline.schedule(after: .seconds(600)) {}
+            while run.timeline.now < waited, run.timeline.step(until: waited) { await run.kernel.idle() }
+            withExtendedLifetime(pause) {}
+            run.kernel.fail(attemptsOf: run.kernel.central, ECONNRESET)
+        }
+        await run.kernel.idle()
+        #expect(outcome.all.isEmpty)
+        await peerAppears()
+        try #require(try outcome.all.first?.get()).disconnect()
+        attempt.cancel()
+    }
+
     @Test func `who cancels and connects again waits until the kernel has cleared the first attempt away`() async throws
     {
         run.kernel.with { $0.peers[.example]?.isHere = false }
