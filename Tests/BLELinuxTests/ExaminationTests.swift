@@ -134,6 +134,30 @@ import Testing
         #expect(finding.kind == .blocked && finding.remedy.contains(remedy))
     }
 
+    @Test(arguments: [("soft", "rfkill unblock bluetooth"), ("hard", "radio switch")])
+    func `a switch of the machine that takes the adapter away`(_ which: String, _ remedy: String) async throws {
+        kernel.with { state in
+            state.adapters = [:]
+            state.files["/sys/class/rfkill/rfkill0/type"] = Array("bluetooth\n".utf8)
+            state.files["/sys/class/rfkill/rfkill0/name"] = Array("tpacpi_bluetooth_sw\n".utf8)
+            for kind in ["soft", "hard"] {
+                state.files["/sys/class/rfkill/rfkill0/\(kind)"] = Array((kind == which ? "1\n" : "0\n").utf8)
+            }
+        }
+        for adapter in [nil, kernel.central] {
+            let finding = try only(try await examine(adapter))
+            #expect(finding.kind == .blocked && finding.cause.contains("tpacpi_bluetooth_sw"))
+            #expect(finding.remedy.contains(remedy) && !finding.remedy.contains("Plug"))
+        }
+        let failure = #expect(throws: BLEError.self) {
+            _ = try LinuxRadio(adapter: nil, on: kernel.kernel, timeline: StepTimeline())
+        }
+        #expect(failure?.code == .adapterBlocked && failure?.remedy.contains(remedy) == true)
+        // A switch that is on takes nothing away.
+        kernel.with { $0.files["/sys/class/rfkill/rfkill0/\(which)"] = Array("0\n".utf8) }
+        #expect(try only(try await examine(nil)).kind == .noAdapter)
+    }
+
     @Test func `Low Energy that is off, or missing`() async throws {
         kernel.with { $0.adapters[kernel.central]?.settings.remove(.lowEnergy) }
         #expect(try only(try await examine(kernel.central)).kind == .lowEnergyOff)

@@ -24,6 +24,7 @@ public final class AdapterRoster: Sendable {
     ///
     /// - Parameter mayBeMissing: whether the first adapter may appear later.
     /// - Throws: ``BLEError/Code/adapterNotFound`` if there is none and one is required,
+    ///   ``BLEError/Code/adapterBlocked`` if that is the work of a switch of the machine,
     ///   ``BLEError/Code/unsupportedSystem`` without Bluetooth in the kernel, ``BLEError/Code/permissionDenied`` if the
     ///   system doesn't let this program open Bluetooth sockets, ``BLEError/Code/systemFailure`` if something has run
     ///   out, such as descriptors.
@@ -34,7 +35,7 @@ public final class AdapterRoster: Sendable {
     init(mayBeMissing: Bool, on kernel: Kernel, timeline: any Timeline) throws(BLEError) {
         let object = "all adapters"
         if try LinuxRadio.adapters(of: kernel).isEmpty, !mayBeMissing {
-            throw .noAdapter(operation: "open", object: object)
+            throw .noAdapter(operation: "open", object: object, cut: RadioSwitches.cut(on: kernel))
         }
         // With the index that stands for no adapter, it receives the announcements of all adapters.
         let none = try LinuxAdapter(nil, socket: nil, refusal: nil, of: kernel)

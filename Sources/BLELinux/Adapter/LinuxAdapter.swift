@@ -53,8 +53,9 @@ final class LinuxAdapter: Sendable {
     /// - Parameter mayBeMissing: whether it may appear later; if none is named, the first to appear is taken. Then a
     ///   program that may not open Bluetooth sockets gets an adapter too, whose state says so.
     /// - Throws: ``BLEError/Code/invalidArgument`` for an invalid name, ``BLEError/Code/adapterNotFound`` if none is
-    ///   named and there is none, ``BLEError/Code/unsupportedSystem`` without Bluetooth in the kernel,
-    ///   ``BLEError/Code/permissionDenied`` if the system doesn't let this program open Bluetooth sockets.
+    ///   named and there is none, ``BLEError/Code/adapterBlocked`` if that is the work of a switch of the machine,
+    ///   ``BLEError/Code/unsupportedSystem`` without Bluetooth in the kernel, ``BLEError/Code/permissionDenied`` if the
+    ///   system doesn't let this program open Bluetooth sockets.
     convenience init(_ name: String?, mayBeMissing: Bool = false, of kernel: Kernel) throws(BLEError) {
         let object = name ?? "the default adapter"
         var socket: SharedDescriptor?
@@ -75,7 +76,7 @@ final class LinuxAdapter: Sendable {
             if name != nil || mayBeMissing { return }
             throw .noBluetooth(error, call: "listing adapters", operation: "open", object: object, hidden: nil)
         }
-        throw .noAdapter(operation: "open", object: object)
+        throw .noAdapter(operation: "open", object: object, cut: RadioSwitches.cut(on: kernel))
     }
 
     /// Names an adapter by its address; it may appear later.
@@ -311,7 +312,13 @@ final class LinuxAdapter: Sendable {
             let address = place.withLock { $0.address }
             // Its number may belong to another adapter by now.
             let absent = others.contains(name) ? address.map { "with the address \($0)" } : nil
-            return .adapterAbsent(absent ?? name, others: others, operation: operation, object: object)
+            return .adapterAbsent(
+                absent ?? name,
+                others: others,
+                operation: operation,
+                object: object,
+                cut: RadioSwitches.cut(on: kernel)
+            )
         case .blocked:
             return .adapterBlocked(
                 name,

@@ -71,7 +71,8 @@ package final class Examination: Sendable {
             adapter.peers = (try? socket.peers(of: found.number, asCentral: true)) ?? []
             adapters.append(adapter)
         }
-        facts.withLock { ($0.adapters, $0.others) = (adapters, others) }
+        let cut = listed.isEmpty ? RadioSwitches.cut(on: kernel) : nil
+        facts.withLock { ($0.adapters, $0.others, $0.cut) = (adapters, others, cut) }
     }
 
     // MARK: - Questions, on the loop's thread

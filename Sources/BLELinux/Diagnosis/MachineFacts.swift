@@ -38,6 +38,8 @@ struct MachineFacts: Sendable {
     var adapters: [Adapter] = []
     /// The names of those that are not asked for.
     var others: [String] = []
+    /// The machine's switch that may be why there is none.
+    var cut: RadioSwitches.Cut?
     var bluetoothd = Bluetoothd.Presence.unknown
 }
 
@@ -61,9 +63,9 @@ extension MachineFacts {
             findings.append(Diagnosis.Finding(kind, .obstacle, error))
         } else if adapters.isEmpty {
             let error =
-                wanted.map { BLEError.adapterAbsent($0, others: others, operation: "diagnose", object: "") }
-                ?? .noAdapter(operation: "diagnose", object: "")
-            findings.append(Diagnosis.Finding(.noAdapter, .obstacle, error))
+                wanted.map { BLEError.adapterAbsent($0, others: others, operation: "diagnose", object: "", cut: cut) }
+                ?? .noAdapter(operation: "diagnose", object: "", cut: cut)
+            findings.append(Diagnosis.Finding(error.code == .adapterBlocked ? .blocked : .noAdapter, .obstacle, error))
         }
         for fault in KernelFaults.known(in: release) {
             let remedy = "Install a newer kernel, such as 6.12."

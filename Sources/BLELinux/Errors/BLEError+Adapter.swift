@@ -57,8 +57,10 @@ extension BLEError {
         )
     }
 
-    static func noAdapter(operation: String, object: String) -> BLEError {
-        BLEError(
+    /// - Parameter cut: the machine's switch that may be the reason.
+    static func noAdapter(operation: String, object: String, cut: RadioSwitches.Cut? = nil) -> BLEError {
+        if let cut { return adapterCut(by: cut, operation: operation, object: object) }
+        return BLEError(
             .adapterNotFound,
             operation: operation,
             object: object,
@@ -68,8 +70,26 @@ extension BLEError {
         )
     }
 
-    static func adapterAbsent(_ name: String, others: [String], operation: String, object: String) -> BLEError {
-        if others.isEmpty { return .noAdapter(operation: operation, object: object) }
+    private static func adapterCut(by cut: RadioSwitches.Cut, operation: String, object: String) -> BLEError {
+        BLEError(
+            .adapterBlocked,
+            operation: operation,
+            object: object,
+            cause: "this machine has no Bluetooth adapter while its switch \(cut.name) is off",
+            remedy: cut.block == .hard
+                ? "Turn on the machine's radio switch, or leave flight mode."
+                : "Run \"sudo rfkill unblock bluetooth\", then switch the adapter on with `Central.setPowered(true)`."
+        )
+    }
+
+    static func adapterAbsent(
+        _ name: String,
+        others: [String],
+        operation: String,
+        object: String,
+        cut: @autoclosure () -> RadioSwitches.Cut? = nil
+    ) -> BLEError {
+        if others.isEmpty { return .noAdapter(operation: operation, object: object, cut: cut()) }
         return BLEError(
             .adapterNotFound,
             operation: operation,
