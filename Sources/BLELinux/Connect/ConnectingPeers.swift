@@ -114,8 +114,8 @@ extension ConnectingPeers {
 
     private func learned(_ answer: Result<ManagementReadDefaultConfiguration.Response, ManagementFailure>) {
         let patience = state.withLock { state -> Duration? in
-            // If there was no answer, the next call queries again.
-            if case .failure(let failure) = answer, failure.status == nil { return nil }
+            // If there was no answer, or no adapter, the next call queries again.
+            if case .failure(let failure) = answer, !failure.isRefusal { return nil }
             state.takesPatience = (try? answer.get())?.connectPatience != nil
             return state.takesPatience == true ? state.wanted : nil
         }

@@ -38,8 +38,8 @@ final class ExcludedRoles: Sendable {
         management?.submit(ManagementReadExperimentalFeatures()) { [weak self] answer in
             self?.state.withLock { state in
                 state.areCombined = (try? answer.get())?.combinesRoles
-                // If there was no answer, the next call asks again.
-                if case .failure(let failure) = answer { state.isAsked = failure.status != nil }
+                // If there was no answer, or no adapter, the next call asks again.
+                if case .failure(let failure) = answer { state.isAsked = failure.isRefusal }
             }
         }
     }

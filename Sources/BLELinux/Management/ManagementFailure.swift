@@ -105,6 +105,10 @@ extension ManagementStatus {
 }
 
 extension ManagementFailure {
+    /// Whether the kernel has said that it can't do this at all: not that it gave no answer, nor that the adapter is
+    /// away.
+    var isRefusal: Bool { status.map { $0 != .invalidIndex } ?? false }
+
     /// Whether the same command may succeed a moment later: another program's is under way, or the controller is
     /// occupied.
     var mayPass: Bool {

@@ -91,6 +91,20 @@ import Testing
         next.cancel()
     }
 
+    @Test func `the kernel is asked again after the adapter was unplugged meanwhile`() async throws {
+        let bench = try Bench()
+        let attempt = bench.peers.begin(failures: 0)
+        #expect(await bench.commands.next() == Self.readDefaults)
+        // Invalid Index.
+        try bench.say(Self.answer(0x4B, 17))
+        try await bench.settle()
+        attempt.cancel()
+        let next = bench.peers.begin(failures: 0)
+        bench.peers.interruptDiscovery()
+        #expect(await bench.commands.next() == Self.readDefaults)
+        next.cancel()
+    }
+
     @Test func `a discovery is interrupted once, and not where nobody discovers`() async throws {
         let bench = try Bench()
         // Nothing is known yet: better once too often.

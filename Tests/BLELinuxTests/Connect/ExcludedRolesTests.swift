@@ -53,6 +53,15 @@ import Testing
         #expect(!roles.areKnown)
     }
 
+    @Test func `of an adapter that was unplugged meanwhile it is asked again`() async throws {
+        roles.learn()
+        _ = try await kernel.answer(.invalidIndex)
+        try await settle()
+        roles.learn()
+        kernel.management.submit(ManagementStopDiscovery()) { _ in }
+        #expect(await kernel.next()?.opcode == .readExperimentalFeatures)
+    }
+
     @Test(arguments: [ManagementStatus.unknownCommand, .permissionDenied, .notSupported])
     func `of a kernel that does not tell nothing is claimed, and it is not asked again`(
         _ status: ManagementStatus
