@@ -130,7 +130,7 @@ extension LinuxRadio {
     ) -> RadioActivity {
         let sink = EventSink(result)
         @Sendable func begin() {
-            let name = adapter.name
+            let (name, count) = (adapter.name, keys.reportCount)
             let (current, presence) = (
                 KernelKeyList.current(of: name, on: adapter.kernel), Bluetoothd.presenceByProcesses(on: adapter.kernel)
             )
@@ -138,8 +138,14 @@ extension LinuxRadio {
             loop.enqueue { [self] in
                 let own = bonds.filter { $0.adapter == adapter.facts?.address }
                 @Sendable func load(_ presence: Bluetoothd.Presence) {
-                    let kernel = adapter.kernel
-                    keys.load(own, on: name, current: current, bluetoothd: presence, of: kernel) { [adapter] outcome in
+                    keys.load(
+                        own,
+                        on: name,
+                        current: current,
+                        readAfter: count,
+                        bluetoothd: presence,
+                        of: adapter.kernel
+                    ) { [adapter] outcome in
                         sink.finish(outcome.mapError { $0.error(of: adapter) })
                     }
                 }

@@ -79,7 +79,7 @@ final class KernelKeys: Sendable {
             state.authenticated = []
             state.levels = [:]
             state.contested = []
-            state.reported = ReportedKeys()
+            state.reported.removeAll()
             state.claim = nil
         }
     }
@@ -172,11 +172,18 @@ final class KernelKeys: Sendable {
         }
     }
 
+    /// How many keys the kernel has reported, to be read before its list is: what it has reported by then, and the list
+    /// lacks, another program has replaced by a list of its own, as a bluetoothd does that starts.
+    var reportCount: Int { state.withLock { $0.reported.count } }
+
     /// Gives the kernel what it lacks; on the loop's thread. The closure is called there, or immediately.
+    ///
+    /// - Parameter count: ``reportCount`` from before the kernel's list was read.
     func load(
         _ bonds: [Bond],
         on adapter: String,
         current: KernelKeyList?,
+        readAfter count: Int = 0,
         bluetoothd: Bluetoothd.Presence,
         of kernel: Kernel = .ofThisMachine,
         _ result: @escaping @Sendable (Result<Void, KeyObstacle>) -> Void
@@ -187,7 +194,7 @@ final class KernelKeys: Sendable {
             state.authenticated.formUnion(bonds.filter(\.isAuthenticated).map(\.peer))
             return (state.peers, state.bonded, state.reported)
         }
-        let current = current.map { reported.completing($0).withoutFormerKeys(of: bonds) }
+        let current = current.map { reported.completing($0, after: count).withoutFormerKeys(of: bonds) }
         // What was loaded before bluetoothd started is gone.
         let lasting = bluetoothd == .absent || current != nil ? loaded : nil
         let areLoaded = peers.isSubset(of: bonded.union(lasting ?? [])) && (lasting != nil || !peers.isEmpty)

@@ -37,6 +37,9 @@ struct ReportedKeys: Sendable {
         if identity.count > Self.maximum { identity.removeFirst() }
     }
 
+    /// All have been removed; what is reported from now on is counted on.
+    mutating func removeAll() { (longTerm, identity) = ([], []) }
+
     /// The bond with a peer has been removed.
     mutating func remove(_ peer: ManagementAddress) {
         longTerm.removeAll { $0.key.address == peer }
@@ -51,12 +54,13 @@ struct ReportedKeys: Sendable {
         )
     }
 
-    /// A list, and the keys of peers of which it has none.
-    func completing(_ list: KernelKeyList) -> KernelKeyList {
+    /// A list, and the keys behind a number of reports of peers of which it has none.
+    func completing(_ list: KernelKeyList, after number: Int = 0) -> KernelKeyList {
         let (peers, identities) = (Set(list.longTerm.map(\.address)), Set(list.identity.map(\.address)))
+        let new = after(number)
         return KernelKeyList(
-            longTerm: list.longTerm + longTerm.map(\.key).filter { !peers.contains($0.address) },
-            identity: list.identity + identity.map(\.key).filter { !identities.contains($0.address) }
+            longTerm: list.longTerm + new.longTerm.filter { !peers.contains($0.address) },
+            identity: list.identity + new.identity.filter { !identities.contains($0.address) }
         )
     }
 }
