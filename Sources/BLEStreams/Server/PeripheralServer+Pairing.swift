@@ -9,11 +9,33 @@ extension PeripheralServer {
         let outcome: ([Bond], BLEError?) = try await reply(on: radio.timeline) { finish in
             self.served.store.restoreAllBonds(to: self.radio) { finish(.success(($0, $1))) }
         }
-        guard let error = outcome.1 else { return }
+        if let error = outcome.1 { bondsNotRestored(outcome.0, error) }
+    }
+
+    private func bondsNotRestored(_ bonds: [Bond], _ error: BLEError) {
         let local = radio.adapterInfo.address
         // A server can do without them: another program may have given the adapter its keys.
-        guard outcome.0.contains(where: { local == nil || $0.adapter == local }) else { return }
+        guard bonds.contains(where: { local == nil || $0.adapter == local }) else { return }
         warnings.tell(.bondsNotRestored) { _ in error }
+    }
+
+    /// How long a bluetoothd that has begun may take to give the adapter its own keys, in place of all others.
+    private static let keysOfOthers = Duration.seconds(5)
+
+    /// Pairings are answered, or are answered again after another program has interfered: that is a bluetoothd that has
+    /// begun, and the bonds are restored once it has set its own.
+    private func pairingsAreReceived() {
+        let isRepeated = visits.areReceived
+        visits.areReceived = true
+        guard isRepeated else { return }
+        keep(radio.timeline.schedule(after: Self.keysOfOthers) { [weak self] in self?.restoreBondsAgain() })
+    }
+
+    private func restoreBondsAgain() {
+        let undo = served.store.restoreAllBonds(to: radio) { [weak self] bonds, error in
+            if let error { self?.bondsNotRestored(bonds, error) }
+        }
+        keep(RadioActivity(onCancel: undo))
     }
 
     /// Answers the pairings of centrals from now on; a radio that can't pair is served without that.
@@ -23,7 +45,7 @@ extension PeripheralServer {
                 self.radio.receivePairings(self.visits.reception) { [weak self] event in
                     switch event {
                     case .started:
-                        self?.visits.areReceived = true
+                        self?.pairingsAreReceived()
                         finish(.success(()))
                     case .paired(let central, let bond): self?.paired(central, bond)
                     case .failed(let central, let error): self?.pairingFailed(central, error)

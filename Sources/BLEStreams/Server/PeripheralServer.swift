@@ -144,13 +144,18 @@ public final class PeripheralServer: Sendable {
     ) async throws {
         try await reply(on: radio.timeline) { finish in
             let activity = start(finish)
-            let isStopped = self.contents.withLock { state in
-                if !state.isStopped { state.round.activities.append(activity) }
-                return state.isStopped
-            }
-            if isStopped { activity.cancel() }
+            self.keep(activity)
             return { activity.cancel() }
         }
+    }
+
+    /// Keeps an activity until the end of this round.
+    func keep(_ activity: RadioActivity) {
+        let isStopped = contents.withLock { state in
+            if !state.isStopped { state.round.activities.append(activity) }
+            return state.isStopped
+        }
+        if isStopped { activity.cancel() }
     }
 
     /// Ends what the radio still does for it; links stay up.

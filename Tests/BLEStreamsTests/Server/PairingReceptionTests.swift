@@ -253,6 +253,19 @@ import Testing
         }
     }
 
+    @Test func `the bonds are restored once a bluetoothd that has begun has set its own keys`() async throws {
+        try await VirtualTime.run { time in
+            let puppet = PuppetRadio(SimulatedAir(time).adapter(name: "hci7"))
+            let description = Self.description(PairingAnswers())
+            try await description.run(on: puppet, store: .inMemory(), warning: { _ in }) { _ in
+                #expect(puppet.restorations == 1)
+                puppet.tellPairingReceiver(.started)
+                for _ in 0..<1000 where puppet.restorations < 2 { try await time.sleep(for: .milliseconds(100)) }
+                #expect(puppet.restorations == 2)
+            }
+        }
+    }
+
     /// What takes the reception away while somebody is asked.
     enum Loss: CaseIterable { case ofPairings, ofListening }
 

@@ -11,6 +11,7 @@ final class PuppetRadio: RelayingRadio {
         var advertising: (@Sendable (AdvertiseEvent) -> Void)?
         var receiving: (@Sendable (PairingReceptionEvent) -> Void)?
         var links: [any ATTLink] = []
+        var restorations = 0
     }
 
     let radio: SimulatedAdapter
@@ -20,6 +21,9 @@ final class PuppetRadio: RelayingRadio {
 
     /// The links that it has accepted.
     var links: [any ATTLink] { state.withLock { $0.links } }
+
+    /// How often it was given the keys of bonds.
+    var restorations: Int { state.withLock { $0.restorations } }
 
     func tellListener(_ event: ListenEvent) { state.withLock { $0.listening }?(event) }
 
@@ -49,5 +53,13 @@ final class PuppetRadio: RelayingRadio {
     ) -> RadioActivity {
         state.withLock { $0.receiving = events }
         return radio.receivePairings(reception, events: events)
+    }
+
+    func restore(
+        _ bonds: [Bond],
+        result: @escaping @Sendable (Result<Void, BLEError>) -> Void
+    ) -> RadioActivity {
+        state.withLock { $0.restorations += 1 }
+        return radio.restore(bonds, result: result)
     }
 }
