@@ -26,9 +26,10 @@ extension Central {
     /// Devices that pair from then on get the key that resolves these addresses, and recognise this machine by it;
     /// devices that paired before don't have it, and may refuse a connection from an unknown device. The key is stored
     /// in the central's ``PeerStore``, so it is the same after a restart; where it can't be written, the store warns,
-    /// and writes it once that is possible. The setting outlasts the program, until the adapter is unplugged or the
-    /// machine restarts: call this at each start; if it is already set, nothing is done. Linux changes the address
-    /// every 15 minutes, except while it advertises.
+    /// and writes it once that is possible. The setting outlasts the program, until the adapter is unplugged or reset,
+    /// by ``reset(seen:)`` or a ``RecoveryPlan`` too, or the machine restarts: call this at each start and after a
+    /// reset; if it is already set, nothing is done. Linux changes the address every 15 minutes, except while it
+    /// advertises.
     ///
     /// An adapter that is on is switched off for the change and on again, unless it has a link, advertises or listens
     /// for advertisements. Linux doesn't report whether another program is scanning or connecting: its scan ends.

@@ -85,6 +85,9 @@ extension Central {
     /// It takes some seconds if firmware is loaded, and 20 at most. Source: kernel,
     /// `Documentation/driver-api/usb/usb.rst`.
     ///
+    /// Linux forgets the adapter's settings, as when it is unplugged: ``setPrivacy(_:interrupting:)`` must be called
+    /// again.
+    ///
     /// - Parameter seen: called with the adapter after each change of its name or state, on the radio's thread; must
     ///   not block.
     /// - Throws: ``BLEError/Code/notSupported`` for a controller that can't be reset (UART, SDIO, virtual), with an

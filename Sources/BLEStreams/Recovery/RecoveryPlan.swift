@@ -26,7 +26,8 @@ public struct RecoveryPlan: Hashable, Sendable {
         /// Resets the controller as if it were unplugged and plugged in again, for all programs of the machine: every
         /// link ends, and the adapter is absent for some seconds. Scans of this central continue. On Linux it works for
         /// USB controllers, and requires permission to write to the device's file, see ``Central/reset(seen:)``; for
-        /// other controllers the step fails without effect.
+        /// other controllers the step fails without effect. Linux forgets what ``Central/setPrivacy(_:interrupting:)``
+        /// has set: call that again.
         case reset
     }
 
