@@ -54,6 +54,7 @@ final class LinuxScan: Sendable {
         // The controller or the kernel doesn't support a monitor, but can scan passively.
         case .notSupported where !request.isActive, .unknownCommand where !request.isActive:
             scanByHCI(otherwise: error)
+        case .noResources where !request.isActive: scanByHCI(otherwise: .noFreeMonitor(radio.adapter.name))
         default: finish(error)
         }
     }
@@ -191,6 +192,18 @@ extension LinuxRadio {
 }
 
 extension BLEError {
+    /// The kernel keeps the monitors of programs that have ended, also while the adapter is off.
+    fileprivate static func noFreeMonitor(_ adapter: String) -> BLEError {
+        BLEError(
+            .busy,
+            operation: "scan",
+            object: adapter,
+            cause: "all advertisement monitors of \(adapter) are in use, perhaps for programs that have ended",
+            remedy: "Scan actively; or reset the adapter with `Central.reset()`, or unplug it and plug it in again: "
+                + "that removes them."
+        )
+    }
+
     static func alreadyScanning(_ adapter: String) -> BLEError {
         BLEError(
             .busy,

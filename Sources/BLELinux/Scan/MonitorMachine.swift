@@ -105,6 +105,10 @@ struct MonitorMachine {
         }
         switch answer {
         case .success(let features) where features.supported == 0:
+            // The kernel would answer only that it has failed.
+            guard features.handles.count < features.maximumHandles else {
+                return unavailable(.status(.noResources, .addPatternsMonitor))
+            }
             // The kernel assigns the lowest free one.
             let expected = (1...UInt16.max).first { !features.handles.contains($0) } ?? 0
             state = .adding(expected)

@@ -33,6 +33,15 @@ import Testing
         #expect(machine.handle == 3)
     }
 
+    @Test func `where the kernel has as many as it takes none is added`() throws {
+        var machine = MonitorMachine()
+        _ = machine.want()
+        let failure = ManagementFailure.status(.noResources, .addPatternsMonitor)
+        let unavailable = Output(timer: .cancel, report: .unavailable(failure))
+        #expect(machine.featuresRead(.success(try Self.features(inUse: Array(1...32)))) == unavailable)
+        #expect(machine.handle == nil)
+    }
+
     @Test(arguments: [1, 0] as [UInt16])
     func `one that is taken away is added again at once, and after that with pauses`(_ told: UInt16) throws {
         var machine = try present()
