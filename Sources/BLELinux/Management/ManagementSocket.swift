@@ -91,14 +91,15 @@ final class ManagementSocket: Sendable {
     /// Sends a command that removes something from the kernel, which would stay there after the end of the program. If
     /// this socket can't send it, another one does.
     ///
-    /// - Parameter failed: called, on the loop's thread, if it stays there: no socket can, or the kernel is busy.
+    /// - Parameter failed: called, on the loop's thread, if it stays there: no socket can, the kernel is busy, or the
+    ///   controller doesn't answer.
     func undo<Command: ManagementCommand>(_ command: Command, failed: @escaping @Sendable () -> Void) {
         let index = currentIndex()
         submit(command, index: index) { [self] outcome in
             switch outcome {
             case .notSent, .closed:
                 if !sendApart(command.packet(index: index).encoded) { failed() }
-            case .replied(let reply) where reply.status == .busy: failed()
+            case .replied(let reply) where reply.status == .busy || reply.status.isSilence(of: Command.opcode): failed()
             case .replied, .timedOut: break
             }
         }

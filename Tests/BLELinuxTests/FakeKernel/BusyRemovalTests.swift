@@ -41,6 +41,20 @@ import Testing
         withExtendedLifetime(radio) {}
     }
 
+    @Test func `an instance whose removal the controller left unanswered is removed by the next scan`() async throws {
+        let radio = try run.radio()
+        let advertisement = try await run.advertise(radio)
+        kernel.with { [number = kernel.central] in $0.adapters[number]?.answers[0x3F] = .authenticationFailed }
+        advertisement.cancel()
+        await kernel.idle()
+        #expect(instances == 1)
+        let scan = await scan(radio)
+        #expect(instances == 0)
+        scan.cancel()
+        await kernel.idle()
+        withExtendedLifetime(radio) {}
+    }
+
     @Test func `an advertising instance is removed by the next scan`() async throws {
         let radio = try run.radio()
         let advertisement = try await run.advertise(radio)
