@@ -54,7 +54,7 @@ public final class LinuxRadio: Radio {
     /// - Parameter adapter: the system's name, `hci0`; `nil` for the first adapter that is switched on, otherwise the
     ///   first one present.
     /// - Throws: ``BLEError/Code/invalidArgument`` for an invalid name, ``BLEError/Code/adapterNotFound`` if no name is
-    ///   given and there is no adapter, ``BLEError/Code/adapterBlocked`` if that is the work of a switch of the machine,
+    ///   given and there is no adapter, ``BLEError/Code/adapterBlocked`` if a switch of the machine is the reason,
     ///   ``BLEError/Code/unsupportedSystem`` if the kernel has no Bluetooth, ``BLEError/Code/systemFailure`` if
     ///   something has run out, such as descriptors.
     public convenience init(adapter name: String? = nil) throws(BLEError) {

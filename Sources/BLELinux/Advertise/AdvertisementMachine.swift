@@ -152,8 +152,8 @@ extension AdvertisementMachine {
             return Output(timer: .start(Self.pause))
         case (.renewing, .some(let failure)) where isLinked || !centrals.isEmpty,
             (.adding, .some(let failure)) where hasStarted && (isLinked || !centrals.isEmpty):
-            // An instance that can't be changed is removed, by the kernel or by the driver. A failure that may pass need
-            // not be the link's, which may last for weeks.
+            // An instance that can't be changed is removed, by the kernel or by the driver. A failure that may pass
+            // need not be the link's, which may last for weeks.
             state = .suspended
             let isPassing = failure.mayPass || failure.isSilence
             return Output(timer: isPassing ? .start(Self.calm) : .cancel, change: settled())

@@ -1,7 +1,8 @@
 internal import BLEProtocol
 internal import BLERadio
 
-/// Switches an adapter on that a program of this library had switched off briefly, or was resetting, when it was killed.
+/// Switches an adapter on that a program of this library had switched off briefly, or was resetting, when it was
+/// killed.
 ///
 /// It does that at the beginning, and when the adapter is plugged in or ready later: a controller that is being reset
 /// comes back after some seconds, and the program may have been started again by then.
