@@ -2,7 +2,7 @@
 ///
 /// Known reasons are static members; what a radio or kernel reports beyond them is kept in ``hciStatus`` and
 /// ``systemError``. Two reasons are equal if their ``kind`` is.
-public struct DisconnectReason: Sendable {
+public struct DisconnectReason: Hashable, Sendable {
     /// The reasons that a program can act upon.
     public enum Kind: String, Hashable, Sendable, CaseIterable {
         /// The peer closed the link.
@@ -31,22 +31,26 @@ public struct DisconnectReason: Sendable {
     public var kind: Kind
 
     /// The HCI status octet, if the radio reports it (Core Specification, Vol 1, Part F).
-    public var hciStatus: UInt8?
+    public var hciStatus: UInt8? {
+        get { status.value }
+        set { status.value = newValue }
+    }
 
     /// The `errno` that the kernel reported.
-    public var systemError: Int32?
+    public var systemError: Int32? {
+        get { number.value }
+        set { number.value = newValue }
+    }
+
+    private var status: Uncompared<UInt8?>
+    private var number: Uncompared<Int32?>
 
     /// Makes a reason, with what the radio or kernel reported.
     public init(_ kind: Kind, hciStatus: UInt8? = nil, systemError: Int32? = nil) {
         self.kind = kind
-        self.hciStatus = hciStatus
-        self.systemError = systemError
+        status = Uncompared(hciStatus)
+        number = Uncompared(systemError)
     }
-}
-
-extension DisconnectReason: Hashable {
-    public static func == (left: Self, right: Self) -> Bool { left.kind == right.kind }
-    public func hash(into hasher: inout Hasher) { hasher.combine(kind) }
 }
 
 extension DisconnectReason: CustomStringConvertible {

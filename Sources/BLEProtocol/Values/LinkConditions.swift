@@ -46,31 +46,17 @@ public struct LinkConditions: Hashable, Sendable {
     public var breach: ConnectionParameters.LimitBreach?
 
     /// Why some of the values are `nil`, with a remedy; `nil` if the radio has no more to report.
-    public var whyIncomplete: BLEError?
+    ///
+    /// It is not compared: conditions are equal if their values are.
+    public var whyIncomplete: BLEError? {
+        get { incompleteness.value }
+        set { incompleteness.value = newValue }
+    }
+
+    private var incompleteness = Uncompared<BLEError?>(nil)
 
     /// Makes conditions without any known value.
     public init() {}
-
-    /// Whether the values are the same; `whyIncomplete` is not compared.
-    public static func == (left: LinkConditions, right: LinkConditions) -> Bool { left.values == right.values }
-
-    public func hash(into hasher: inout Hasher) { hasher.combine(values) }
-
-    private struct Values: Hashable {
-        var times: [Duration?]
-        var counts: [Int?]
-        var phys: [PHY?]
-        var breach: ConnectionParameters.LimitBreach?
-    }
-
-    private var values: Values {
-        Values(
-            times: [interval, supervisionTimeout],
-            counts: [latency, sendingDataLength, receivingDataLength, rssi, sendingPower],
-            phys: [sendingPHY, receivingPHY],
-            breach: breach
-        )
-    }
 }
 
 extension ConnectionParameters {
@@ -83,25 +69,19 @@ extension ConnectionParameters {
         /// Whether no further correction follows.
         public var isFinal: Bool
 
-        /// Why the parameters could not be requested; `nil` if they were.
-        public var error: BLEError?
+        /// Why the parameters could not be requested; `nil` if they were. It is not compared.
+        public var error: BLEError? {
+            get { failure.value }
+            set { failure.value = newValue }
+        }
+
+        private var failure: Uncompared<BLEError?>
 
         /// Describes a breach.
         package init(corrections: Int, isFinal: Bool, error: BLEError? = nil) {
             self.corrections = corrections
             self.isFinal = isFinal
-            self.error = error
-        }
-
-        /// Whether the corrections are the same; `error` is not compared.
-        public static func == (left: ConnectionParameters.LimitBreach, right: ConnectionParameters.LimitBreach) -> Bool
-        {
-            left.corrections == right.corrections && left.isFinal == right.isFinal
-        }
-
-        public func hash(into hasher: inout Hasher) {
-            hasher.combine(corrections)
-            hasher.combine(isFinal)
+            failure = Uncompared(error)
         }
     }
 }
