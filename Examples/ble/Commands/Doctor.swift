@@ -83,7 +83,7 @@ extension Diagnosis.Finding {
     fileprivate var json: JSON {
         .object(
             ("finding", .string(kind.rawValue)),
-            ("severity", .string(severity.rawValue)),
+            ("severity", .string("\(severity)")),
             ("object", object.isEmpty ? nil : .string(object)),
             ("cause", .string(cause)),
             ("remedy", .string(remedyText))
@@ -93,7 +93,7 @@ extension Diagnosis.Finding {
     /// One line for the finding, and one for the remedy.
     fileprivate var text: String {
         let place = object.isEmpty || cause.contains(object) ? "" : "\(object.harmless): "
-        return "\n\(severity.rawValue)  \(place)\(cause.harmless).\n    \(remedyText.harmless)"
+        return "\n\(severity)  \(place)\(cause.harmless).\n    \(remedyText.harmless)"
     }
 }
 

@@ -236,7 +236,7 @@ extension Doctor {
             "a finding",
             [
                 .always("finding", .words(Diagnosis.Kind.allCases.map(\.rawValue))),
-                .always("severity", .words(Diagnosis.Severity.allCases.map(\.rawValue))), .maybe("object", .string),
+                .always("severity", .words(Diagnosis.Severity.allCases.map { "\($0)" })), .maybe("object", .string),
                 .always("cause", .string), .always("remedy", .string),
             ]
         ),

@@ -61,24 +61,13 @@ extension Diagnosis {
     }
 
     /// How much a finding matters; ordered from the most severe to the least.
-    public enum Severity: String, Hashable, Sendable, CaseIterable, Comparable {
+    public enum Severity: Hashable, Sendable, CaseIterable, Comparable {
         /// An operation of the library fails.
         case obstacle
         /// The library works, with less speed, information or reliability.
         case limitation
         /// Nothing is wrong, but it may explain what is observed.
         case note
-
-        /// Whether the first one is more severe.
-        public static func < (first: Severity, second: Severity) -> Bool { first.rank < second.rank }
-
-        private var rank: Int {
-            switch self {
-            case .obstacle: 0
-            case .limitation: 1
-            case .note: 2
-            }
-        }
     }
 
     /// The kinds of findings.
