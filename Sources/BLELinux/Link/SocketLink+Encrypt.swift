@@ -89,7 +89,7 @@ extension BLEError {
                 )
             case let kind?:
                 (
-                    .disconnected, "the link ended while it was being encrypted: \(kind.rawValue)",
+                    .disconnected, "the link ended while it was being encrypted: \(kind.words)",
                     "Try again; if it happens each time, the peripheral may have lost the bond. \(unpair)"
                 )
             case nil:

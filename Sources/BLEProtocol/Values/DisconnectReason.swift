@@ -4,27 +4,27 @@
 /// ``systemError``. Two reasons are equal if their ``kind`` is.
 public struct DisconnectReason: Hashable, Sendable {
     /// The reasons that a program can act upon.
-    public enum Kind: String, Hashable, Sendable, CaseIterable {
+    public enum Kind: Hashable, Sendable, CaseIterable {
         /// The peer closed the link.
-        case closedByPeer = "closed by the peer"
+        case closedByPeer
         /// This host closed the link.
-        case closedLocally = "closed by this host"
+        case closedLocally
         /// Nothing was heard from the peer for the supervision timeout: out of range, or switched off.
-        case supervisionTimeout = "supervision timeout: the peer is out of range or switched off"
+        case supervisionTimeout
         /// The link was lost before its sixth connection event, the most common failure on air: try again.
-        case failedToEstablish = "the connection failed to be established"
+        case failedToEstablish
         /// The peer, or this host, refused to authenticate.
-        case authenticationFailed = "authentication failed"
+        case authenticationFailed
         /// The peer no longer has the keys of the bond: unpair, then pair again.
-        case keyMissing = "the peer has lost the bond"
+        case keyMissing
         /// The adapter was switched off, reset or unplugged.
-        case adapterOff = "the adapter was switched off or removed"
+        case adapterOff
         /// A request was unanswered for 30 seconds; the specification then forbids further use of the bearer.
-        case transactionTimeout = "the peer left a request unanswered for 30 s"
+        case transactionTimeout
         /// The peer violated the Attribute Protocol so that the link can't continue.
-        case protocolViolation = "the peer broke the Attribute Protocol"
+        case protocolViolation
         /// Another cause; see ``DisconnectReason/hciStatus`` and ``DisconnectReason/systemError``.
-        case other = "another cause"
+        case other
     }
 
     /// The kind of reason.
@@ -59,6 +59,24 @@ extension DisconnectReason: CustomStringConvertible {
         var numbers: [String] = []
         if let hciStatus { numbers.append("HCI 0x" + (hciStatus < 16 ? "0" : "") + String(hciStatus, radix: 16)) }
         if let systemError { numbers.append("errno \(systemError)") }
-        return numbers.isEmpty ? kind.rawValue : "\(kind.rawValue) (\(numbers.joined(separator: ", ")))"
+        return numbers.isEmpty ? kind.words : "\(kind.words) (\(numbers.joined(separator: ", ")))"
+    }
+}
+
+extension DisconnectReason.Kind {
+    /// The kind in words, as the end of a sentence.
+    package var words: String {
+        switch self {
+        case .closedByPeer: "closed by the peer"
+        case .closedLocally: "closed by this host"
+        case .supervisionTimeout: "supervision timeout: the peer is out of range or switched off"
+        case .failedToEstablish: "the connection failed to be established"
+        case .authenticationFailed: "authentication failed"
+        case .keyMissing: "the peer has lost the bond"
+        case .adapterOff: "the adapter was switched off or removed"
+        case .transactionTimeout: "the peer left a request unanswered for 30 s"
+        case .protocolViolation: "the peer broke the Attribute Protocol"
+        case .other: "another cause"
+        }
     }
 }

@@ -103,7 +103,7 @@ extension BLEError {
             .connectionFailed,
             operation: "connect",
             object: "\(peer)",
-            cause: "\(reason.rawValue), as the air's fault plan demands",
+            cause: "\(reason.words), as the air's fault plan demands",
             remedy: "Try again."
         )
         error.reason = DisconnectReason(onAir: reason)

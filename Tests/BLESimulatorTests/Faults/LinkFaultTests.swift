@@ -170,7 +170,7 @@ private func notification(_ number: UInt8) -> [UInt8] { [0x1B, 0x05, 0x00, numbe
                 let seconds = (time.now - began).components.seconds
                 switch result {
                 case .success: log.append("connected after \(seconds) s")
-                case .failure(let error): log.append("\(error.code), \(error.reason?.kind.rawValue ?? "")")
+                case .failure(let error): log.append("\(error.code), \(error.reason?.kind.words ?? "")")
                 }
             }
             try await time.sleep(for: .seconds(100))
