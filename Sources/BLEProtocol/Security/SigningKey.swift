@@ -4,6 +4,7 @@
 /// Printing, interpolating or dumping it shows no octet of it.
 /// Source: Core Specification, Vol 3, Part H, 2.4.5, and Part C, 10.4.
 public struct SigningKey: Hashable, Sendable {
+    // Shows no octet of itself.
     private let key: SecretKey
 
     /// Takes the sixteen octets of the key, least significant first: as the Security Manager and the kernel deliver
@@ -26,11 +27,4 @@ public struct SigningKey: Hashable, Sendable {
         let code = AESCMAC(key: key.octets.reversed()).code(of: (message + counterOctets).reversed())
         return counterOctets + code.prefix(8).reversed()
     }
-}
-
-extension SigningKey: CustomStringConvertible, CustomReflectable {
-    /// Shows nothing of the key.
-    public var description: String { "<key>" }
-    /// Shows nothing of the key.
-    public var customMirror: Mirror { Mirror(self, children: []) }
 }
