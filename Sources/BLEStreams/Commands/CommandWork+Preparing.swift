@@ -33,12 +33,22 @@ final class Authorization: Sendable {
 protocol SelfPreparing {
     /// Whether it begins with attempts of its own.
     var beginsWithAttempts: Bool { get }
+
+    /// Whether it makes or finds a link itself, before its work.
+    var findsLink: Bool { get }
+}
+
+extension SelfPreparing {
+    var findsLink: Bool { false }
 }
 
 /// Whether the command does the preparations itself, at the beginning of each attempt.
 func beginsWithAttempts(_ command: some Command) -> Bool {
     (command as? any SelfPreparing)?.beginsWithAttempts ?? false
 }
+
+/// Whether the command makes or finds a link itself, before its work.
+func findsLink(_ command: some Command) -> Bool { (command as? any SelfPreparing)?.findsLink ?? false }
 
 extension CommandWork {
     /// Runs the closure with a preparation for each attempt inside it.
@@ -64,14 +74,16 @@ extension CommandWork {
 
     /// Does the preparations: a link first, whatever the order of the decorators, then the authorizations. What is done
     /// already costs nothing.
-    func prepare() async throws {
+    ///
+    /// - Parameter waitsForSession: whether to wait for a session's link also if nothing asks for a link yet.
+    func prepare(waitsForSession: Bool = true) async throws {
         let (preparations, isAuthorizing) = state.withLock { ($0.preparations.map(\.preparation), $0.isAuthorizing) }
         // The exchange of an authorization may have attempts of its own, which must not authorize again.
         guard !isAuthorizing else { return }
         let timeouts = preparations.compactMap { if case .link(let timeout) = $0 { timeout } else { nil } }
         if let timeout = timeouts.first {
             try await findLink(timeout: timeout)
-        } else if case .session = connection.source {
+        } else if waitsForSession, case .session = connection.source {
             try await findLink(timeout: nil)
         }
         if isConnected { try await authorize() }

@@ -41,6 +41,8 @@ struct DecoratedCommand<Base: Command>: Command, SelfPreparing {
         decorators.contains { $0 is RetryDecorator } || BLEStreams.beginsWithAttempts(base)
     }
 
+    var findsLink: Bool { decorators.contains { $0 is ConnectDecorator } }
+
     init(_ base: Base, _ decorators: ArraySlice<any CommandQueue.Decorator>) {
         self.base = base
         self.decorators = decorators

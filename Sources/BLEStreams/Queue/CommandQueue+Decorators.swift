@@ -108,7 +108,7 @@ extension CommandQueue {
     public func timingOut(after limit: Duration) -> CommandQueue { decorated(by: TimeLimitDecorator(limit: limit)) }
 }
 
-private struct ConnectDecorator: CommandQueue.Decorator {
+struct ConnectDecorator: CommandQueue.Decorator {
     let timeout: Duration
     let after: CommandQueue.LinkAfterCommand
 
@@ -139,8 +139,9 @@ private struct TimeLimitDecorator: CommandQueue.Decorator {
     let limit: Duration
 
     func run<C: Command>(_ command: C, in context: CommandContext) async throws -> C.Output {
-        // The limit doesn't cover preparations that were added before it, unless a retry inside repeats them.
-        if !beginsWithAttempts(command) { try await context.work.prepare() }
+        // The limit doesn't cover preparations that were added before it, unless a retry inside repeats them. It covers
+        // connecting that was added after it, which in a session's queue is the wait for the session.
+        if !beginsWithAttempts(command) { try await context.work.prepare(waitsForSession: !findsLink(command)) }
         return try await context.work.limiting(command, to: limit)
     }
 }

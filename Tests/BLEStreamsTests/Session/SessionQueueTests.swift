@@ -199,6 +199,24 @@ import Testing
         }
     }
 
+    @Test func `a time limit covers the wait for the session if connecting was added after it`() async throws {
+        try await onSession { bench, session in
+            try await session.ready()
+            bench.air.faults.add(.outOfRange())
+            try await bench.time.sleep(for: .seconds(30))
+            let before = bench.time.now
+            let queue = session.queue.timingOut(after: .seconds(5)).connecting(timeout: .seconds(20))
+            let limited = await bleError { try await queue.run(Self.read, deadline: .seconds(60)) }
+            #expect(limited?.code == .timedOut && limited?.operation == "read A001")
+            #expect(bench.time.now - before == .seconds(5))
+            // The other order limits the command only, and connecting has a limit of its own.
+            let other = session.queue.connecting(timeout: .seconds(20)).timingOut(after: .seconds(5))
+            let tried = await bleError { try await other.run(Self.read, deadline: .seconds(60)) }
+            #expect(tried?.code == .timedOut && tried?.operation == "session")
+            #expect(bench.time.now - before == .seconds(25))
+        }
+    }
+
     @Test func `a command that would wait for itself is told so`() async throws {
         try await onSession { _, session in
             let error = await bleError {
