@@ -50,8 +50,9 @@ extension CommandWork {
         do {
             try await authorize()
         } catch {
-            // The next attempt needs a fresh link.
-            if connection.makesLinks { try? await disconnect() }
+            // The next attempt needs a fresh link. A session's stays up: the next attempt finds it again, and is not
+            // taken for ready meanwhile.
+            if connection.makesLinks { try? await disconnect() } else { end() }
             throw error
         }
         tell(.ready)

@@ -27,6 +27,35 @@ import Testing
         }
     }
 
+    @Test(arguments: [false, true])
+    func `a flow on a session goes on only when the link is authorized`(resumes: Bool) async throws {
+        try await Bench.run(serve: DecoratorTests.guarded) { bench in
+            let attempts = Recorder<Duration>()
+            try await bench.central.withSession(Session.Plan(bench.peripheral)) { session in
+                let queue = session.queue.authorizing { link in
+                    attempts.add(bench.time.now)
+                    // Refused once on the second link, as by a device that has just restarted.
+                    let key: [UInt8] = attempts.all.count == 2 ? [0] : DecoratorTests.key
+                    try await link.write(key, to: Bench.dynamic)
+                }
+                let flow = CommandBlock<[UInt8]>("flow") { context in
+                    bench.air.faults.add(.dropLink(insteadOf: .readRequests))
+                    if resumes {
+                        return try await context.resuming(Self.policy) { Array(try await context.read(Bench.dynamic)) }
+                    }
+                    _ = try? await context.read(Bench.dynamic)
+                    try await context.reconnect(Self.policy)
+                    return Array(try await context.read(Bench.dynamic))
+                }
+                let value = try await queue.run(flow)
+                #expect(value == [42] && attempts.all.count == 3)
+                // It authorizes once on each link, and leaves that to others.
+                let again = try await queue.run(.read(Bench.dynamic))
+                #expect(again.bytes == [42] && attempts.all.count == 3)
+            }
+        }
+    }
+
     @Test func `a link that is lost as it settles is made again`() async throws {
         try await Bench.run { bench in
             // Exchange MTU Request.
