@@ -46,7 +46,11 @@ extension Link {
     }
 
     /// Waits until the link is free; the caller releases it with `leave()`.
-    func acquire() async throws -> Bearer.Hold {
+    ///
+    /// - Parameter limit: how long to wait, and the error to throw then; `nil`: for as long as it takes.
+    func acquire(
+        limit: (duration: Duration, error: @Sendable () -> any Error)? = nil
+    ) async throws -> Bearer.Hold {
         let peripheral = peripheral
         if bearer.wouldWaitForItself(with: pass) {
             throw BLEError.waitingForItself("hold the link", "of \(peripheral)")
@@ -55,7 +59,7 @@ extension Link {
             throw BLEError.linkEnded(end, operation: "hold the link", object: "of \(peripheral)")
         }
         let giveBack: @Sendable (Bearer.Hold) -> Void = { $0.leave() }
-        return try await reply(on: timeline, unwanted: giveBack) { finish in
+        return try await reply(on: timeline, limit: limit, unwanted: giveBack) { finish in
             let caller = OperationCallback(answers: whoAnswers) { [bearer] outcome in
                 finish(Self.hold(on: bearer, outcome, peripheral))
             }

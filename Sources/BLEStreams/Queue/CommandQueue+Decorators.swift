@@ -30,7 +30,7 @@ extension CommandQueue {
     /// table of ``CommandQueue`` shows what a time limit covers.
     ///
     /// If the adapter can't be used now, the queue waits for it. In a ``Session/queue``, whose commands use the
-    /// session's link, this limits how long each attempt waits for the session.
+    /// session's link, this limits how long each attempt waits for the session, and for its turn on the link.
     ///
     /// ```swift
     /// let queue = queue.connecting(timeout: .seconds(5))

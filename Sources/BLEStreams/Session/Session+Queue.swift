@@ -29,7 +29,7 @@ extension Session {
 
     /// Acquires the session's link for one command, once the session is ready.
     ///
-    /// - Parameter timeout: how long to wait until the session is ready; `nil`: without limit.
+    /// - Parameter timeout: how long to wait until the session is ready and its link free; `nil`: without limit.
     func hold(timeout: Duration?) async throws -> LinkHold {
         let patience = SessionPatience(timeout, self)
         while true {
@@ -37,7 +37,7 @@ extension Session {
             // Operations that the state shows, such as reading, take turns with commands.
             let leave = try await turns.enter(on: core.timeline, limit: patience.rest(Self.isInUse))
             do {
-                let entry = try await link.acquire()
+                let entry = try await link.acquire(limit: patience.rest(Self.isHeld))
                 // The driver of the session waits for a turn too, and makes the next link.
                 let forget = link.onEnd { _ in leave() }
                 return LinkHold(link: Link(link, pass: entry.id), entry: entry) {
@@ -80,6 +80,11 @@ extension Session {
                 remedy: "Let it end first, or allow more time."
             )
         }
+    }
+
+    /// What a caller waits for while the link, which several may use, is somebody else's.
+    private static var isHeld: @Sendable () -> String {
+        { "another user of the link, who has exclusive use of it, did not release it" }
     }
 
     /// Refuses an operation that would wait for the task that calls it: a command of the queue, a holder of the link,

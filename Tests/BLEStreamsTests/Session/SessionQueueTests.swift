@@ -217,6 +217,30 @@ import Testing
         }
     }
 
+    @Test func `what waits for a link that another user holds can be limited by connecting`() async throws {
+        try await onSession { bench, session in
+            try await session.ready()
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    try await bench.peripheral.withLink { link in
+                        try await link.exclusively { _ in try await bench.time.sleep(for: .seconds(60)) }
+                    }
+                }
+                try await bench.time.sleep(for: .seconds(1))
+                let before = bench.time.now
+                let queue = session.queue.connecting(timeout: .seconds(5))
+                let error = await bleError { try await queue.run(Self.read) }
+                #expect(error?.code == .timedOut && error?.cause.contains("exclusive use") == true)
+                #expect(bench.time.now - before == .seconds(5))
+                // It has left nothing behind: the next one comes right behind the holder.
+                try await session.queue.run(Self.read)
+                let waited = bench.time.now - before
+                #expect(waited >= .seconds(58) && waited <= .seconds(61))
+                try await group.waitForAll()
+            }
+        }
+    }
+
     @Test func `a command that would wait for itself is told so`() async throws {
         try await onSession { _, session in
             let error = await bleError {
