@@ -2,7 +2,7 @@ import BLEProtocol
 import BLERadio
 import Synchronization
 
-/// A value that is read each time its notifications are switched on, and then followed by notifications.
+/// A value that is read each time its notifications are switched on or made anew, and then followed by notifications.
 final class RepeatedReading: Sendable {
     private struct State {
         /// Counts the links: late results of an earlier one are dropped.

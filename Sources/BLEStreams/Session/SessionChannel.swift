@@ -13,7 +13,8 @@ final class SessionConsumer: Sendable {
     let interrupted: @Sendable (StreamGap) -> Bool
     /// Wakes the consumer to take what was put; called without a lock.
     let wake: @Sendable () -> Void
-    /// The subscription is confirmed: on each link, and at the beginning if it already is.
+    /// The subscription is confirmed: on each link, and at the beginning if it already is; or it has been made anew, and
+    /// values may be missing. Only a consumer that reads the value then has it.
     let switchedOn: (@Sendable () -> Void)?
     /// The values have ended; `nil` for a consumer that outlives a failure of the session.
     let finish: (@Sendable ((any Error)?) -> Void)?
@@ -243,6 +244,22 @@ final class SessionChannel {
         cutMessages()
         if consumers.isEmpty, !backlog.isEmpty { addToGap(StreamGap(reason: reason)) }
         consumers.updateEach { entry in if entry.interruption == nil { entry.cut = .moved(reason) } }
+    }
+
+    /// A consumer that follows a value by reading it reads it again behind a move, and is told of the gap before that.
+    ///
+    /// - Returns: whom to wake, and those that read, to be told without a lock.
+    func readersBehindMove() -> (woken: Few<Wake>, readers: [SessionConsumer]) {
+        var (woken, readers): (Few<Wake>, [SessionConsumer]) = ([], [])
+        // One that is not on yet is read when it is.
+        guard isOn else { return (woken, readers) }
+        consumers.updateEach { entry in
+            guard entry.consumer.switchedOn != nil, case .moved(let reason)? = entry.cut else { return }
+            if entry.consumer.interrupted(StreamGap(reason: reason)) { woken.append(entry.consumer.wake) }
+            entry.cut = nil
+            readers.append(entry.consumer)
+        }
+        return (woken, readers)
     }
 
     private func addToGap(_ missing: StreamGap) { gap = gap?.merged(with: missing) ?? missing }

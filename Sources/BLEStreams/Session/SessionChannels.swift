@@ -150,7 +150,14 @@ final class SessionChannels: Sendable {
 
     /// The services have changed, and the subscription has been made anew elsewhere.
     func moved(_ subscription: Session.Subscription, because reason: BLEError) {
-        state.withLock { state in _ = state.channels[subscription]?.moved(because: reason) }
+        let told = state.withLock { state -> (woken: Few<SessionChannel.Wake>, readers: [SessionConsumer])? in
+            guard let channel = state.channels[subscription] else { return nil }
+            channel.moved(because: reason)
+            return channel.readersBehindMove()
+        }
+        guard let told else { return }
+        for wake in told.woken { wake() }
+        for reader in told.readers { reader.switchedOn?() }
     }
 
     /// The link has ended, or only others still use it: no more values of it are accepted.

@@ -99,6 +99,26 @@ import Testing
         }
     }
 
+    @Test(arguments: [false, true])
+    func `values that a session follows are read again behind a change, after the gap`(isPlanned: Bool) async throws {
+        try await Bench.run(serve: Bench.changing(to: [Self.moved])) { bench in
+            let plan = Session.Plan(bench.peripheral)
+            try await bench.central.withSession(isPlanned ? plan.subscribing(to: Bench.notifying) : plan) { session in
+                var (values, gaps): ([[UInt8]], [Int]) = ([], [])
+                let stream = session.values(of: Bench.notifying).timeout(.seconds(60)).withGaps()
+                for try await item in stream {
+                    switch item {
+                    case .value(let value): values.append(Array(value))
+                    case .gap: gaps.append(values.count)
+                    }
+                    if values.count == 1, gaps.isEmpty { try await session.write([0xFF], to: Bench.readable) }
+                    if values.last == [8] { break }
+                }
+                #expect(values.first == [0] && gaps == [values.count - 1])
+            }
+        }
+    }
+
     @Test func `a peripheral that says it is out of sync is asked again, once the handles are known`() async throws {
         try await Bench.run(serve: Bench.changing(to: [Self.moved])) { bench in
             try await bench.peripheral.withLink { link in
