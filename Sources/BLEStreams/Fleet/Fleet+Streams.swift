@@ -18,13 +18,7 @@ extension Fleet {
             let rest = FleetRest(of: mailbox)
             let close = self.watch(
                 FleetWatcher(
-                    start: { session in
-                        let closers = session.plan.subscriptions.map { subscription in
-                            let consumer = SessionConsumer(mailbox, of: session, subscription, rest)
-                            return mailbox.takeOver { session.channels.add(subscription, consumer) }
-                        }
-                        return { for close in closers { close() } }
-                    },
+                    start: { session in session.addConsumer(mailbox, rest) },
                     end: { mailbox.finish() }
                 )
             )

@@ -1,7 +1,7 @@
 import BLEProtocol
 import Synchronization
 
-/// What a consumer of a fleet's values leaves behind, for each subscription of each session.
+/// What a consumer of all values of a fleet or a session leaves behind, for each subscription of each session.
 final class FleetRest: Sendable {
     typealias Rest = Mailbox<CharacteristicValue>.Rest
 
@@ -53,12 +53,15 @@ final class FleetRest: Sendable {
 }
 
 extension SessionConsumer {
-    /// Creates a consumer for a stream of a fleet.
+    /// Creates a consumer for a stream of all values of a fleet or a session.
+    ///
+    /// - Parameter finish: the values have ended; `nil` for a consumer that outlives a failure of the session.
     convenience init(
         _ mailbox: Mailbox<Session.Value>,
         of session: Session,
         _ subscription: Session.Subscription,
-        _ rest: FleetRest
+        _ rest: FleetRest,
+        finish: (@Sendable ((any Error)?) -> Void)? = nil
     ) {
         let id = ObjectIdentifier(session)
         self.init(
@@ -70,7 +73,7 @@ extension SessionConsumer {
             lost: { mailbox.put(lost: $0) },
             interrupted: { mailbox.put($0) },
             wake: { mailbox.wake() },
-            finish: nil,
+            finish: finish,
             takeRest: { rest.take(of: id, subscription) }
         )
     }

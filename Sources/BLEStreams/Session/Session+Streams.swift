@@ -19,17 +19,51 @@ extension Session {
 extension Session {
     /// The values of all subscriptions of the plan, in the order of arrival, each with its subscription.
     ///
+    /// A subscription that the plan has twice has each value once. A stream may be left and a new one begun, as with
+    /// the values of one subscription: the next one begins with what was kept of each, subscription after subscription.
+    ///
     /// End and errors are those of
     /// ``CharacteristicAccess/notifications(of:indications:buffer:)->BLEStream<Key.Value>``. A plan without
     /// subscriptions has none: the stream ends at once.
     public var values: BLEStream<Session.Value> {
-        let reference = SessionReference(self)
-        return plan.subscriptions.map { subscription in
-            notifications(of: subscription.characteristic, indications: subscription.indications).compactMap { value in
-                reference.session.map { Session.Value(session: $0, subscription: subscription, value: value) }
+        let (channels, subscriptions, reference) = (channels, plan.distinctSubscriptions, SessionReference(self))
+        let subject = StreamSubject(operation: "values", object: "of \(self)")
+        let suffix: @Sendable (Session.Value, Int) -> Session.Value = { $0.suffix(of: $1) }
+        return BLEStream(subject, timeline: core.timeline, buffer: .standard, suffix: suffix) {
+            (mailbox: Mailbox<Session.Value>, _: ConsumerPlace?) -> () -> Void in
+            guard !subscriptions.isEmpty, let session = reference.session else {
+                mailbox.finish()
+                return {}
+            }
+            do throws(BLEError) {
+                if !subscriptions.allSatisfy({ channels.isOn($0) }) { try session.refuseToWait(for: "values") }
+            } catch {
+                mailbox.finish(throwing: error)
+                return {}
+            }
+            // One buffer for all: streams of their own would be taken from in turns, whatever came first.
+            let rest = FleetRest(of: mailbox)
+            let close = session.addConsumer(mailbox, rest) { mailbox.finish(throwing: $0) }
+            return {
+                close()
+                rest.finish()
             }
         }
-        .merged()
+    }
+
+    /// Adds a consumer of the values of all planned subscriptions; the returned closure removes it.
+    ///
+    /// - Parameter finish: the values have ended; `nil` for a consumer that outlives a failure of the session.
+    func addConsumer(
+        _ mailbox: Mailbox<Session.Value>,
+        _ rest: FleetRest,
+        finish: (@Sendable ((any Error)?) -> Void)? = nil
+    ) -> @Sendable () -> Void {
+        let closers = plan.distinctSubscriptions.map { subscription in
+            let consumer = SessionConsumer(mailbox, of: self, subscription, rest, finish: finish)
+            return mailbox.takeOver { channels.add(subscription, consumer) }
+        }
+        return { for close in closers { close() } }
     }
 
     /// The values that a characteristic sends, over all links of the session. See ``CharacteristicAccess``.
@@ -65,6 +99,21 @@ extension Session {
                 reading.stop()
             }
         }
+    }
+}
+
+extension Session.Value {
+    /// The value with only as many octets at its end.
+    func suffix(of count: Int) -> Session.Value {
+        Session.Value(session: session, subscription: subscription, value: value.suffix(of: count))
+    }
+}
+
+extension Session.Plan {
+    /// The subscriptions, each once: a program may make a plan of parts that name the same one.
+    fileprivate var distinctSubscriptions: [Session.Subscription] {
+        var seen: Set<Session.Subscription> = []
+        return subscriptions.filter { seen.insert($0).inserted }
     }
 }
 

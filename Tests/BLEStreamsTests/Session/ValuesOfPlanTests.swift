@@ -1,0 +1,79 @@
+import BLESimulator
+import BLEStreams
+import Testing
+
+/// The values of all subscriptions of a plan as one stream.
+@Suite(.timeLimit(.minutes(10))) struct ValuesOfPlanTests {
+    /// Sends numbers of two characteristics, two of the first and then one of the second, as fast as the link takes
+    /// them, once a central has subscribed to both.
+    private static func send(_ count: UInt32) -> @Sendable (PeripheralServer, Bench) async throws -> Void {
+        { server, bench in
+            var subscribed: Set<String> = []
+            for try await change in server.subscriptions() where change.isSubscribed {
+                subscribed.insert(change.characteristic)
+                guard subscribed.count == 2 else { continue }
+                try await bench.time.sleep(for: .seconds(1))
+                for number in 0..<count {
+                    try await server.notify(number.octets, of: key(of: number), to: change.central)
+                }
+            }
+        }
+    }
+
+    private static func key(of number: UInt32) -> BluetoothUUID { number % 3 == 2 ? Bench.counter : Bench.notifying }
+
+    private static func plan(_ bench: Bench) -> Session.Plan {
+        Session.Plan(bench.peripheral).subscribing(to: Bench.notifying).subscribing(to: Bench.counter)
+    }
+
+    @Test func `they come in the order of arrival, also to a consumer that is behind`() async throws {
+        try await Bench.run(serve: Self.send(60)) { bench in
+            try await bench.central.withSession(Self.plan(bench)) { session in
+                var numbers: [UInt32] = []
+                for try await item in session.values.timeout(.seconds(60)) {
+                    let number = UInt32(octets: item.value)
+                    numbers.append(number)
+                    if numbers.count == 1 { try await bench.time.sleep(for: .seconds(10)) }
+                    #expect(item.subscription == Session.Subscription(Self.key(of: number)))
+                    if numbers.count == 60 { break }
+                }
+                #expect(numbers == Array(0..<60))
+            }
+        }
+    }
+
+    @Test func `a subscription that a plan has twice has each value once`() async throws {
+        try await Bench.run(serve: Bench.sendNumbers(20)) { bench in
+            let plan = Session.Plan(bench.peripheral).subscribing(to: Bench.notifying).subscribing(to: Bench.notifying)
+            try await bench.central.withSession(plan) { session in
+                let values = try await session.values.timeout(.seconds(60)).collect(20)
+                #expect(values.map { UInt32(octets: $0.value) } == Array(0..<20))
+            }
+            try await bench.central.withFleet { fleet in
+                fleet.add(plan)
+                let values = try await fleet.values.timeout(.seconds(60)).collect(20)
+                #expect(values.map { UInt32(octets: $0.value) } == Array(0..<20))
+            }
+        }
+    }
+
+    @Test func `what a stream that was stopped has not delivered is the next one's`() async throws {
+        try await Bench.run(serve: Self.send(60)) { bench in
+            try await bench.central.withSession(Self.plan(bench)) { session in
+                var numbers: [UInt32] = []
+                for try await item in session.values.prefix(for: .seconds(20)) {
+                    numbers.append(UInt32(octets: item.value))
+                    // The time is over while the consumer is busy, and then it leaves.
+                    if numbers.count == 5 { try await bench.time.sleep(for: .seconds(40)) }
+                    if numbers.count == 10 { break }
+                }
+                #expect(numbers == Array(0..<10))
+                let rest = try await session.values.timeout(.seconds(60)).collect(50)
+                // Subscription after subscription.
+                let all = Array(10..<60 as Range<UInt32>)
+                let expected = all.filter { $0 % 3 != 2 } + all.filter { $0 % 3 == 2 }
+                #expect(rest.map { UInt32(octets: $0.value) } == expected)
+            }
+        }
+    }
+}
