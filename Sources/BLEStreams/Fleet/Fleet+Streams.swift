@@ -14,7 +14,9 @@ extension Fleet {
     /// at a time, iterate over one stream.
     public var values: BLEStream<Session.Value> {
         let subject = StreamSubject(operation: "values", object: "of a fleet")
-        return BLEStream(subject, timeline: central.core.timeline, buffer: .standard) { mailbox in
+        let suffix: @Sendable (Session.Value, Int) -> Session.Value = { $0.suffix(of: $1) }
+        return BLEStream(subject, timeline: central.core.timeline, buffer: .standard, suffix: suffix) {
+            (mailbox: Mailbox<Session.Value>, _: ConsumerPlace?) -> () -> Void in
             let rest = FleetRest(of: mailbox)
             let close = self.watch(
                 FleetWatcher(

@@ -56,4 +56,19 @@ import Testing
             }
         }
     }
+
+    @Test func `what a stream that was stopped has not delivered is the next one's`() async throws {
+        try await Self.run { bench, fleet in
+            var numbers: [UInt32] = []
+            for try await item in fleet.values.prefix(for: .seconds(20)) {
+                numbers.append(UInt32(octets: item.value))
+                // The time is over while the consumer is busy, and then it leaves.
+                if numbers.count == 5 { try await bench.time.sleep(for: .seconds(40)) }
+                if numbers.count == 10 { break }
+            }
+            numbers += try await fleet.values.timeout(.seconds(60)).collect(190).map { UInt32(octets: $0.value) }
+            #expect(numbers.filter { $0 < 1000 } == Array(0..<100))
+            #expect(numbers.filter { $0 >= 1000 } == Array(1000..<1100))
+        }
+    }
 }
