@@ -40,8 +40,9 @@ struct MCUmgrDevice: Sendable {
     /// Waits until the device has dropped the link.
     func waitForReset(_ context: CommandContext) async throws {
         guard context.isConnected else { return }
+        let (patience, end) = (options.resetPatience, context.timeline.now + options.resetPatience)
         while true {
-            guard case .linkLost = try await context.next(timeout: options.resetPatience) else { continue }
+            guard case .linkLost = try await context.next(before: end, of: patience) else { continue }
             return
         }
     }

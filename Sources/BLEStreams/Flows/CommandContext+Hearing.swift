@@ -13,15 +13,19 @@ extension CommandContext {
     /// - Throws: ``BLEError/Code/timedOut``; ``BLEError/Code/overflow`` behind 65,536 events that were not taken;
     ///   `CancellationError`; ``BLEError/Code/ended`` or `CancellationError` if another command has replaced this one.
     public func next(timeout: Duration? = nil) async throws -> Event {
-        let (inbox, phase, object) = (scope.listen(), scope.phase, "on \(peripheral)")
-        return try await inbox.next(
-            limit: timeout.map { timeout in
-                (
-                    timeout,
-                    { BLEError.timedOut(phase, object: object, after: timeout, waitingFor: "the device said nothing") }
-                )
-            }
-        )
+        guard let timeout else { return try await scope.listen().next() }
+        return try await next(before: timeline.now + timeout, of: timeout)
+    }
+
+    /// The next event before this moment, for a caller that skips some and waits for that long in all.
+    ///
+    /// - Parameter timeout: how long the whole wait may take, for the error.
+    package func next(before end: Duration, of timeout: Duration) async throws -> Event {
+        let (inbox, phase, peripheral) = (scope.listen(), scope.phase, peripheral)
+        let error: @Sendable () -> any Error = {
+            BLEError.timedOut(phase, object: "on \(peripheral)", after: timeout, waitingFor: "the device said nothing")
+        }
+        return try await inbox.next(limit: (max(.zero, end - timeline.now), error))
     }
 
     /// The next event if there is one already, without waiting. See ``next(timeout:)``.
@@ -39,12 +43,16 @@ extension CommandContext {
     /// }
     /// ```
     ///
+    /// - Parameter timeout: how long to wait, whatever is skipped; `nil`: without limit.
     /// - Throws: ``BLEError/Code/disconnected`` when the link is lost; ``BLEError/Code/timedOut``; `CancellationError`.
     public func value(
         timeout: Duration? = nil
     ) async throws -> (value: CharacteristicValue, source: CharacteristicReference) {
+        let limit = timeout.map { (end: timeline.now + $0, timeout: $0) }
         while true {
-            switch try await next(timeout: timeout) {
+            let event =
+                if let limit { try await next(before: limit.end, of: limit.timeout) } else { try await next() }
+            switch event {
             case .received(let value, let source): return (value, source)
             case .linkLost(let error): throw error
             default: break

@@ -44,6 +44,48 @@ import Testing
         }
     }
 
+    @Test func `a device that answers its reset and goes on is given up in time, whatever else is heard`() async throws
+    {
+        let (device, image) = (UpdateDevice(), try UpdateDevice.firmware(5000))
+        try await device.run { bench in
+            // It gets another command instead, which it doesn't know, and its answer is changed.
+            let unknown: UInt8 = 0xFE
+            let isReset = PDUFilter.where { $0.count > 11 && $0[0] == 0x52 && $0[7...8] == [0, 0] && $0[10] == 5 }
+            bench.air.faults.add(.replace(isReset) { Array($0[..<10]) + [unknown] + $0[11...] })
+            bench.air.faults.add(
+                .replace(.where { $0.count > 11 && $0[0] == 0x1B && $0[10] == unknown }) { pdu in
+                    let nothing = CBORValue.map([]).encoded
+                    return Array(pdu[..<5]) + [0, UInt8(nothing.count)] + pdu[7..<10] + [5] + nothing
+                }
+            )
+            let options = FirmwareUpdateFlow.MCUmgrOptions(resetPatience: .seconds(20))
+            let begins = Recorder<Duration>()
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    // The flow hears that each scan begins and ends.
+                    for _ in 0..<40 {
+                        _ = try await bench.central.scan().prefix(for: .seconds(1)).collect()
+                        try await bench.time.sleep(for: .seconds(3))
+                    }
+                }
+                let error = await bleError {
+                    try await bench.peripheral.withQueue { queue in
+                        let flow = FirmwareUpdateFlow(image, over: .mcumgr(options))
+                        try await queue.connecting().run(flow, replacing: .activeFlow) { progress in
+                            if progress.phase == "restart" { begins.add(bench.time.now) }
+                        }
+                    }
+                }
+                let begin = try #require(begins.all.first)
+                #expect(error?.code == .timedOut && error?.operation == "restart")
+                #expect(bench.time.now - begin < .seconds(30))
+                group.cancelAll()
+                while await group.nextResult() != nil {}
+            }
+            #expect(device.mcumgr.restarts == 0)
+        }
+    }
+
     @Test func `in the queue of a session too`() async throws {
         let (device, image) = (UpdateDevice(), try UpdateDevice.firmware(5000))
         try await device.run { bench in

@@ -79,6 +79,29 @@ import Testing
         }
     }
 
+    @Test func `a wait for a value ends in time, whatever else is heard meanwhile`() async throws {
+        try await Bench.run(centrals: 2) { bench in
+            let flow = CommandBlock<Duration>("wait") { context in
+                context.begin("measure")
+                try await context.subscribe(to: Bench.notifying)
+                let before = bench.time.now
+                let error = await bleError { _ = try await context.value(timeout: .seconds(10)) }
+                #expect(error?.code == .timedOut && error?.operation == "measure" && error?.elapsed == .seconds(10))
+                return bench.time.now - before
+            }
+            try await bench.peripheral.withQueue { queue in
+                async let waited = queue.connecting().run(flow)
+                // The flow hears that each scan begins and ends.
+                for _ in 0..<10 {
+                    _ = try await bench.central.scan(duplicates: true).prefix(3).collect()
+                    try await bench.time.sleep(for: .seconds(4))
+                }
+                let time = try await waited
+                #expect(time == .seconds(10))
+            }
+        }
+    }
+
     @Test func `a flow is ready to write when the new link is authorized`() async throws {
         try await Bench.run(serve: DecoratorTests.guarded) { bench in
             let heard = Recorder<String>()
