@@ -63,7 +63,7 @@ extension Link {
     @discardableResult
     public func run<C: Command>(_ command: C) async throws -> C.Output {
         try await exclusively { link in
-            try await CommandWork(on: link).run(command)
+            try await CommandWork(command.name, on: link).run(command)
         }
     }
 }
@@ -73,7 +73,7 @@ extension Link {
     @discardableResult
     public func run<Output>(_ command: CommandBlock<Output>) async throws -> Output {
         try await exclusively { link in
-            try await CommandWork(on: link).run(command)
+            try await CommandWork(command.name, on: link).run(command)
         }
     }
 }

@@ -115,16 +115,19 @@ final class CommandConnection: Sendable {
 
     /// The work of one command, with exclusive use of the link if there is one. Each attempt begins by waiting for a
     /// session's link.
-    func work(_ report: @escaping @Sendable (CommandProgress) -> Void) async throws -> CommandWork {
+    func work(
+        of name: String,
+        _ report: @escaping @Sendable (CommandProgress) -> Void
+    ) async throws -> CommandWork {
         switch source {
         case .session(let reference):
             let session = try reference.standing()
             let nobody = Peripheral(core: session.core, address: BluetoothAddress(rawValue: 0, kind: .public))
-            return CommandWork(self, session.peripheral ?? nobody, hold: nil, report: report)
+            return CommandWork(name, self, session.peripheral ?? nobody, hold: nil, report: report)
         case .link(let given):
-            return CommandWork(self, given.peripheral, hold: try await hold(), report: report)
+            return CommandWork(name, self, given.peripheral, hold: try await hold(), report: report)
         case .peripheral(let peripheral):
-            return CommandWork(self, peripheral, hold: try await hold(), report: report)
+            return CommandWork(name, self, peripheral, hold: try await hold(), report: report)
         }
     }
 

@@ -34,6 +34,8 @@ final class CommandWork: Sendable {
         case ready
     }
 
+    /// The name of the command.
+    let name: String
     let connection: CommandConnection
     let holds = LaneHolds()
     /// Ends when another command replaces this one; nothing may begin after that.
@@ -54,11 +56,13 @@ final class CommandWork: Sendable {
     var isConnected: Bool { handle?.bearer.end == nil && handle != nil }
 
     init(
+        _ name: String,
         _ connection: CommandConnection,
         _ peripheral: Peripheral,
         hold: LinkHold?,
         report: @escaping @Sendable (CommandProgress) -> Void
     ) {
+        self.name = name
         self.connection = connection
         firstPeripheral = peripheral
         state = Mutex(State(hold: hold))
@@ -67,7 +71,8 @@ final class CommandWork: Sendable {
     }
 
     /// For a link that is already held.
-    init(on held: Link) {
+    init(_ name: String, on held: Link) {
+        self.name = name
         connection = CommandConnection(given: held)
         firstPeripheral = held.peripheral
         state = Mutex(State(hold: LinkHold(link: held)))

@@ -21,9 +21,14 @@ extension CommandContext {
     ///
     /// - Parameter timeout: how long the whole wait may take, for the error.
     package func next(before end: Duration, of timeout: Duration) async throws -> Event {
-        let (inbox, phase, peripheral) = (scope.listen(), scope.phase, peripheral)
+        let (inbox, operation, peripheral) = (scope.listen(), scope.operation, peripheral)
         let error: @Sendable () -> any Error = {
-            BLEError.timedOut(phase, object: "on \(peripheral)", after: timeout, waitingFor: "the device said nothing")
+            BLEError.timedOut(
+                operation,
+                object: "on \(peripheral)",
+                after: timeout,
+                waitingFor: "the device said nothing"
+            )
         }
         return try await inbox.next(limit: (max(.zero, end - timeline.now), error))
     }

@@ -36,6 +36,11 @@ final class CommandScope: Sendable {
 
     var phase: String { state.withLock { $0.phase } }
 
+    /// What errors name: the phase, or the command as long as it has begun none.
+    var operation: String { named(phase) }
+
+    private func named(_ phase: String) -> String { phase.isEmpty ? work.name : phase }
+
     var achievements: Int { state.withLock { $0.achievements } }
 
     func achieved() { state.withLock { $0.achievements += 1 } }
@@ -174,7 +179,7 @@ extension CommandScope {
             state.watchedLink == number && !state.isSilent ? state.phase : nil
         }
         guard let phase else { return }
-        inbox.send(.linkLost(.linkEnded(reason, operation: phase, object: "on \(work.peripheral)")))
+        inbox.send(.linkLost(.linkEnded(reason, operation: named(phase), object: "on \(work.peripheral)")))
     }
 
     /// Watches the adapter.

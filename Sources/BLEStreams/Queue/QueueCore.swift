@@ -97,7 +97,7 @@ final class QueueCore: Sendable {
                 try await self.turn(of: place.id)
                 // A command that was cancelled just as its turn came doesn't begin.
                 if let reason = place.wish.reason { throw reason }
-                return try await self.perform(DecoratedCommand(command, decorators[...]), place.id)
+                return try await self.perform(DecoratedCommand(command, decorators[...]), place)
             }
             ended(place.id, .done)
             return output
@@ -107,8 +107,9 @@ final class QueueCore: Sendable {
         }
     }
 
-    private func perform<C: Command>(_ command: C, _ id: TurnOrder.ID) async throws -> C.Output {
-        let work = try await connection.work { self.report($0, of: id) }
+    private func perform<C: Command>(_ command: C, _ place: Place) async throws -> C.Output {
+        let id = place.id
+        let work = try await connection.work(of: place.name) { self.report($0, of: id) }
         let result: Result<C.Output, any Error>
         do {
             let output = try await Self.$inside.withValue(Self.inside + [(self, id)]) {

@@ -102,6 +102,24 @@ import Testing
         }
     }
 
+    @Test func `the errors of a command without phases have its name`() async throws {
+        try await Bench.run { bench in
+            let errors = Recorder<BLEError>()
+            let flow = CommandBlock<Void>("measure") { context in
+                try await context.subscribe(to: Bench.notifying)
+                for limit in [5, 60] {
+                    let error = await bleError { _ = try await context.value(timeout: .seconds(limit)) }
+                    if let error { errors.add(error) }
+                    if limit == 5 { bench.air.faults.add(.dropLink(after: Duration.zero)) }
+                }
+            }
+            try await bench.peripheral.withQueue { try await $0.connecting().run(flow) }
+            try await bench.peripheral.withLink { try await $0.run(flow) }
+            #expect(errors.all.map(\.code) == [.timedOut, .disconnected, .timedOut, .disconnected])
+            #expect(errors.all.allSatisfy { $0.operation == "measure" }, "\(errors.all)")
+        }
+    }
+
     @Test func `a flow is ready to write when the new link is authorized`() async throws {
         try await Bench.run(serve: DecoratorTests.guarded) { bench in
             let heard = Recorder<String>()
