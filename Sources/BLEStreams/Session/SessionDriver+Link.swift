@@ -201,7 +201,15 @@ extension SessionDriver {
             return true
         } catch let error as BLEError {
             return refused(subscription, isPlanned, error)
+        } catch let error as NoLongerNeeded {
+            return refused(subscription, isPlanned, error.error, tellsStreams: false)
         }
+    }
+
+    /// The last stream of a subscription has ended while that was being made. Another one may have begun since then: it
+    /// is not refused, and its turn comes.
+    private struct NoLongerNeeded: Error {
+        let error: BLEError
     }
 
     /// Makes a subscription for a stream while the session is ready.
@@ -216,7 +224,12 @@ extension SessionDriver {
     }
 
     /// Whether the session can continue without it.
-    private func refused(_ subscription: Session.Subscription, _ isPlanned: Bool, _ error: BLEError) -> Bool {
+    private func refused(
+        _ subscription: Session.Subscription,
+        _ isPlanned: Bool,
+        _ error: BLEError,
+        tellsStreams: Bool = true
+    ) -> Bool {
         let trigger: SessionState.Trigger
         switch (isPlanned, error.code) {
         case (false, _): trigger = .subscriptionRefused(error)
@@ -227,7 +240,7 @@ extension SessionDriver {
         let decided = latest.trigger(forFailureOnLink: error, or: trigger)
         handle(decided)
         guard case .subscriptionRefused = decided, session.state.kind.phase == .connected else { return false }
-        session.channels.refuse(subscription, error)
+        if tellsStreams { session.channels.refuse(subscription, error) }
         return true
     }
 
@@ -271,7 +284,7 @@ extension SessionDriver {
             channels.keep(
                 {
                     cancel()
-                    finish(.failure(unwanted))
+                    finish(.failure(NoLongerNeeded(error: unwanted)))
                 },
                 of: subscription
             )

@@ -24,4 +24,29 @@ import Testing
             }
         }
     }
+
+    @Test func `a stream that is left while its subscription is being made can be begun again at once`() async throws {
+        try await Bench.run(serve: Bench.sendForEver) { bench in
+            try await bench.central.withSession(Session.Plan(bench.peripheral)) { session in
+                try await session.ready()
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    group.addTask {
+                        // The subscription waits for this user of the link.
+                        try await bench.peripheral.withLink { link in
+                            try await link.exclusively { _ in try await bench.time.sleep(for: .seconds(20)) }
+                        }
+                    }
+                    try await bench.time.sleep(for: .seconds(1))
+                    let stream = session.notifications(of: Bench.notifying)
+                    for _ in 0..<5 {
+                        let error = await bleError { _ = try await stream.timeout(.seconds(2)).first() }
+                        #expect(error?.code == .timedOut, "\(error?.description ?? "")")
+                    }
+                    _ = try await stream.timeout(.seconds(60)).first()
+                    try await group.waitForAll()
+                }
+                #expect(session.state.isReady)
+            }
+        }
+    }
 }
