@@ -54,7 +54,7 @@ struct MCUmgrDevice: Sendable {
         while true {
             do {
                 let rest = max(.zero, end - context.timeline.now)
-                return try await context.reconnect(.constant(.zero, attempts: 0), sessionWithin: rest)
+                return try await context.reconnect(.constant(.zero, attempts: 0), within: rest)
             } catch let error as BLEError where !error.isFinal && context.timeline.now + .seconds(1) < end {
                 try await pause(for: .seconds(1), on: context.timeline)
             }

@@ -21,18 +21,21 @@ extension CommandWork {
         await link?.close()
     }
 
+    /// How long an attempt to connect takes if nothing else is said.
+    private static let connecting = Duration.seconds(30)
+
     /// Ensures that a link is up: makes one, or waits for the session's next one.
     ///
     /// - Parameters:
     ///   - timeout: how long to try; `nil`: as long as the session takes, or 30 s.
     ///   - limit: how long to wait for an unusable adapter; `nil`: within the timeout.
-    ///   - patience: how long to wait for a session if there is no timeout; `nil`: as long as it takes.
+    ///   - patience: how long to try at most if there is no timeout; `nil`: without another limit.
     /// - Throws: ``AdapterStaysAway``, if there is a limit and the adapter is why there is no link; the error itself if
     ///   there is no limit, or another reason.
     func findLink(
         timeout: Duration?,
         adapterWithin limit: Duration? = nil,
-        sessionWithin patience: Duration? = nil
+        within patience: Duration? = nil
     ) async throws {
         state.withLock { $0.requests += 1 }
         if isConnected { return }
@@ -44,7 +47,8 @@ extension CommandWork {
             connection.adopt(hold.link)
             take(hold)
         case .peripheral(let peripheral):
-            take(try await makeHeldLink(to: peripheral, timeout: timeout ?? .seconds(30), adapterWithin: limit))
+            let time = timeout ?? patience.map { min($0, Self.connecting) } ?? Self.connecting
+            take(try await makeHeldLink(to: peripheral, timeout: time, adapterWithin: limit))
         }
         tell(.connected)
         do {

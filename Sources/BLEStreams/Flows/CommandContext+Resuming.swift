@@ -34,14 +34,14 @@ extension CommandContext {
         _ policy: RetryPolicy = .exponential(attempts: 5),
         adapterWithin limit: Duration = .seconds(600)
     ) async throws {
-        try await reconnect(policy, adapterWithin: limit, sessionWithin: nil)
+        try await reconnect(policy, adapterWithin: limit, within: nil)
     }
 
-    /// The same, with a limit for a session, which otherwise makes its next link whenever it can.
+    /// The same, with a limit for each attempt: a session otherwise makes its next link whenever it can.
     package func reconnect(
         _ policy: RetryPolicy,
         adapterWithin limit: Duration = .seconds(600),
-        sessionWithin patience: Duration?
+        within patience: Duration?
     ) async throws {
         scope.listen()
         // Counts even if a link is still up: a retry of the command may then expect another link.
@@ -53,7 +53,7 @@ extension CommandContext {
             // If no other link may follow, the error says so.
             if !hasNextLink { throw work.noLink }
             do {
-                try await work.findLink(timeout: nil, adapterWithin: limit, sessionWithin: patience)
+                try await work.findLink(timeout: nil, adapterWithin: limit, within: patience)
             } catch let absence as CommandWork.AdapterStaysAway {
                 throw absence.error
             } catch {

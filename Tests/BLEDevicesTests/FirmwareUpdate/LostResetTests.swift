@@ -86,6 +86,28 @@ import Testing
         }
     }
 
+    @Test func `a device that doesn't come back from its reset is given up when its time is over`() async throws {
+        let (device, image) = (UpdateDevice(), try UpdateDevice.firmware(5000))
+        try await device.run { bench in
+            let options = FirmwareUpdateFlow.MCUmgrOptions(resetPatience: .seconds(10))
+            let begins = Recorder<Duration>()
+            let error = await bleError {
+                try await bench.peripheral.withQueue { queue in
+                    let flow = FirmwareUpdateFlow(image, over: .mcumgr(options))
+                    try await queue.connecting().run(flow, replacing: .activeFlow) { progress in
+                        guard progress.phase == "restart" else { return }
+                        begins.add(bench.time.now)
+                        // It drops the link, and takes none from then on.
+                        bench.air.faults.add(.ignoreConnections)
+                    }
+                }
+            }
+            let begin = try #require(begins.all.first)
+            #expect(error?.code == .timedOut && error?.operation == "connect")
+            #expect(bench.time.now - begin < .seconds(15))
+        }
+    }
+
     @Test func `in the queue of a session too`() async throws {
         let (device, image) = (UpdateDevice(), try UpdateDevice.firmware(5000))
         try await device.run { bench in
