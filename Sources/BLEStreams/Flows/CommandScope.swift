@@ -59,13 +59,15 @@ final class CommandScope: Sendable {
 
     // MARK: - The subscriptions
 
-    /// Keeps the closure that ends a subscription; `false` if it is too late.
+    /// Keeps the closure that ends a subscription, and ends another one of that name, which may have been made at the
+    /// same time; `false` if it is too late.
     func add(_ undo: @escaping @Sendable () -> Void, of reference: CharacteristicReference) -> Bool {
-        state.withLock { state in
-            guard !state.isOver, !state.isSilent else { return false }
-            state.subscriptions[reference] = undo
-            return true
+        let (isKept, former) = state.withLock { state -> (Bool, (@Sendable () -> Void)?) in
+            guard !state.isOver, !state.isSilent else { return (false, nil) }
+            return (true, state.subscriptions.updateValue(undo, forKey: reference))
         }
+        former?()
+        return isKept
     }
 
     func unsubscribe(from reference: CharacteristicReference) {

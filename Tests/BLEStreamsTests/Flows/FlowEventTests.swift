@@ -102,6 +102,25 @@ import Testing
         }
     }
 
+    @Test func `two subscriptions of one name that are made at the same time give each value once`() async throws {
+        try await Bench.run(serve: Bench.sendForEver) { bench in
+            let flow = CommandBlock<[UInt32]>("hear") { context in
+                async let one: Void = context.subscribe(to: Bench.notifying)
+                async let other: Void = context.subscribe(to: Bench.notifying)
+                _ = try await (one, other)
+                var numbers: [UInt32] = []
+                while numbers.count < 6 {
+                    numbers.append(UInt32(octets: try await context.value(timeout: .seconds(10)).value))
+                }
+                return numbers
+            }
+            try await bench.peripheral.withQueue { queue in
+                let numbers = try await queue.connecting().run(flow)
+                #expect(numbers == Array(numbers[0]..<numbers[0] + 6))
+            }
+        }
+    }
+
     @Test func `the errors of a command without phases have its name`() async throws {
         try await Bench.run { bench in
             let errors = Recorder<BLEError>()
