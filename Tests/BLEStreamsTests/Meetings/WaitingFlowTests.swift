@@ -114,6 +114,39 @@ import Testing
         }
     }
 
+    /// The link is lost while the one flow ends and the other one begins, and later on.
+    @Test(arguments: [0, 1], 0..<6)
+    func `behind an update that replaces a synchronization, the next synchronization goes on where that one was`(
+        method: Int,
+        tenths: Int
+    ) async throws {
+        let (device, update) = (UpdateDevice(), try Self.flow(method))
+        try await Self.run(device) { bench in
+            try await bench.central.withSession(Session.Plan(bench.peripheral)) { session in
+                try await session.ready()
+                let (log, rest) = (Recorder<Int>(), Recorder<Int>())
+                async let former = bleError {
+                    _ = try await session.queue.run(FlowTests.synchronization(1, log), replacing: .activeFlow)
+                }
+                try await bench.time.sleep(for: .milliseconds(150 + 100 * tenths))
+                bench.air.faults.add(.dropLink(after: Duration.milliseconds(20 * tenths)))
+                bench.air.faults.add(.loseLinks(every: .seconds(6)))
+                try await session.queue.run(update, replacing: .activeFlow)
+                let error = await former
+                #expect(error?.code == .ended && log.all.count < 200)
+                let last = log.all.last
+                _ = try await session.queue.run(
+                    FlowTests.synchronization(1, after: last, rest),
+                    replacing: .activeFlow
+                )
+                #expect(log.all + rest.all == Array(0..<200))
+                #expect(session.queue.activeFlow == nil)
+                if method == 0 { #expect(device.plain.image == update.image.bytes) }
+            }
+            #expect(bench.centralAdapter.activity.isIdle)
+        }
+    }
+
     @Test(arguments: [0, 1])
     func `a program that ends amid an update goes on with it, and with what waited, in its next life`(method: Int)
         async throws
