@@ -23,6 +23,33 @@ import Testing
         #expect(early.take(2, now: .seconds(8)).map { $0[0] } == [9])
     }
 
+    @Test func `what is under way when the listener that got early values leaves is not the next one's`() throws {
+        let consumer = ValueConsumer(object: "of 2A37", deliver: { _ in }, finish: { _ in })
+        var machine = LinkMachine(maximumMTU: 517, servedClient: ServerClient(), remembered: nil)
+        var output = LinkMachine.Output()
+        machine.begin(now: .zero, &output)
+        machine.add(GATTDatabase(services: [.heartRate(at: 1)]), of: [.heartRate])
+        machine.received([Self.value(1)], of: 3, &output)
+        var id = machine.subscribe(.handle(3), indications: false, pass: nil, consumer, &output)
+        let first = try #require(id)
+        var early: [UInt8] = []
+        while let held = machine.takeHeld(first) { early += held.values.map { $0[0] } }
+        #expect(early == [1])
+        let on = machine.send(&output)
+        #expect(on == [0x12, 4, 0, 1, 0])
+        machine.receive([0x13], &output)
+        machine.unsubscribe(first, &output)
+        let off = machine.send(&output)
+        #expect(off == [0x12, 4, 0, 0, 0])
+        // The rest of a message, perhaps, whose beginning the first one had.
+        machine.received([Self.value(2)], of: 3, &output)
+        machine.receive([0x13], &output)
+        id = machine.subscribe(.handle(3), indications: false, pass: nil, consumer, &output)
+        let second = try #require(id)
+        let hasNone = machine.takeHeld(second) == nil
+        #expect(hasNone)
+    }
+
     @Test func `after ten seconds nothing is early any more`() {
         var early = EarlyValues()
         early.begin(now: .zero)

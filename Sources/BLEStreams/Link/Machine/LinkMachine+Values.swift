@@ -50,6 +50,8 @@ extension LinkMachine {
         if subscriptions[id]?.held == nil {
             let values = early.take(handle, now: now)
             if !values.isEmpty {
+                // None is left: what comes after this listener has left is not early.
+                _ = early.take(handle, now: now)
                 subscriptions[id]?.held = HeldValues(values: values, isInDoubt: false)
             }
         }
