@@ -7,7 +7,7 @@ enum ManagementEventCheck {
         case .newLongTermKey(let new): try check(new.key)
         case .newIdentityResolvingKey(let new): try check(new.key)
         case .newSignatureResolvingKey(let new): try isHidden(new.key.value, in: "\(new)")
-        case .deviceDisconnected(let address, let reason): _ = (address.description, reason.kind.rawValue)
+        case .deviceDisconnected(let address, let reason): _ = (address.description, reason.kind.words)
         case .userConfirmationRequest(let request):
             try require(Mirror(reflecting: request).children.count == 1, "the number to compare is shown")
         case .passkeyNotify(let passkey):
