@@ -83,8 +83,13 @@ extension Session {
     }
 
     /// What a caller waits for while the link, which several may use, is somebody else's.
-    private static var isHeld: @Sendable () -> String {
-        { "another user of the link, who has exclusive use of it, did not release it" }
+    private static var isHeld: @Sendable () -> SessionPatience.Wait {
+        {
+            SessionPatience.Wait(
+                cause: "another user of the link, who has exclusive use of it, did not release it",
+                remedy: "Let that use end first, or allow more time."
+            )
+        }
     }
 
     /// Refuses an operation that would wait for the task that calls it: a command of the queue, a holder of the link,
