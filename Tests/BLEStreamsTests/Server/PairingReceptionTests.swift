@@ -257,7 +257,7 @@ import Testing
         try await VirtualTime.run { time in
             let puppet = PuppetRadio(SimulatedAir(time).adapter(name: "hci7"))
             let description = Self.description(PairingAnswers())
-            try await description.run(on: puppet, store: .inMemory(), warning: { _ in }) { _ in
+            try await description.run(on: .radio(puppet), store: .inMemory(), warning: { _ in }) { _ in
                 #expect(puppet.restorations == 1)
                 puppet.tellPairingReceiver(.started)
                 for _ in 0..<1000 where puppet.restorations < 2 { try await time.sleep(for: .milliseconds(100)) }
