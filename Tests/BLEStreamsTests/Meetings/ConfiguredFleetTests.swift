@@ -36,7 +36,7 @@ import Testing
     ) async throws {
         try await Self.run(seed: seed) { time, near, addresses in
             let store = PeerStore.inMemory()
-            let stay = Duration.milliseconds(400 * Int(seed))
+            let stay = Duration.milliseconds(100 * Int(seed))
 
             // The first life ends without its adapter.
             let first = try await Central.open(.radio(near), store: store)
