@@ -59,6 +59,7 @@ extension BLEError {
         case .discover: "`ble info \(address)`"
         case .connectAgain: "Run the command again; `ble notify --reconnect` connects again by itself"
         case .resetSession, .resetTheSession, .connectSession: "Run the command again."
+        case .exclusiveUse: "the other operation on the link"
         case .sessionReconnects: "the command connects again by itself"
         case .checkPeer: "Check that the device is"
         case .moreTime: ", or allow more time with --timeout."

@@ -11,7 +11,7 @@ enum LibraryPhrase: CaseIterable {
     case setPairing, withoutPairing, serveLater, serveAgain, disconnectCentral, disconnectPacedCentral
     // A link and a session.
     case checkHandle, discover, connectAgain, resetSession, resetTheSession, connectSession, sessionReconnects
-    case checkPeer, moreTime, orMoreTime
+    case exclusiveUse, checkPeer, moreTime, orMoreTime
     // The adapter.
     case blockNoExecutor, adapterIsOn, powerOn, powerOff, reset, cycleOrRecover, cycle, otherAdapter
     case interruptForPrivacy, privacyOff, joinAdapters, simulatedRadio
@@ -64,6 +64,7 @@ enum LibraryPhrase: CaseIterable {
         case .resetTheSession: "Reset the session."
         case .connectSession: "Call `Session.connect()` to continue."
         case .sessionReconnects: "the session reconnects while its policy has attempts left"
+        case .exclusiveUse: "the command, or the closure of Link.exclusively(_:),"
         case .checkPeer: "Check that the peer is"
         case .moreTime: ", or allow more time."
         case .orMoreTime: "; or allow more time."

@@ -51,7 +51,7 @@ final class SessionStates: Sendable {
         var wait = SessionPatience.Wait(cause: "it was not ready", why: "it is \(now)")
         if isHeld, case .disconnected(.initial) = now {
             wait.why = "the program has disconnected it"
-            wait.remedy = "Call Session.connect() first."
+            wait.remedy = "Call `Session.connect()` to continue."
         } else if let trouble = trouble as? BLEError {
             wait.remedy = trouble.remedy.isEmpty ? nil : trouble.remedy
             switch now {
