@@ -11,7 +11,7 @@ import Testing
         /[A-Z][A-Za-z]+\.[a-z]|[a-z]\(|[Pp]ass (?:the )?answers|Pass the |\b(?:queue|session)\.[a-z]/
     }
 
-    private static let store = GatewayStore([:])
+    private static let store = GatewayStore([:], userID: 1000)
     private static let address = "C4:F2:17:1A:1D:BB"
 
     @Test(arguments: [
@@ -60,29 +60,30 @@ import Testing
 
     @Test(
         arguments: [
-            ([:], "ble pair A"),
-            (["STATE_DIRECTORY": "/var/lib/ble-gateway"], "STATE_DIRECTORY=/var/lib/ble-gateway ble pair A"),
+            ([:], 1000, "ble pair A"),
+            (["STATE_DIRECTORY": "/var/lib/ble-gateway"], 0, "STATE_DIRECTORY=/var/lib/ble-gateway ble pair A"),
             (
-                ["STATE_DIRECTORY": "/var/lib/ble-gateway", "INVOCATION_ID": "0", "USER": "ble-gateway"],
+                ["STATE_DIRECTORY": "/var/lib/ble-gateway", "INVOCATION_ID": "0", "USER": "ble-gateway"], 998,
                 "sudo systemd-run --pty -p User=ble-gateway -p StateDirectory=ble-gateway "
                     + "-p 'AmbientCapabilities=CAP_NET_ADMIN CAP_NET_RAW' ble pair A"
             ),
             (
-                ["STATE_DIRECTORY": "/var/lib/private/g:/var/lib/private/h", "INVOCATION_ID": "0", "USER": "u"],
+                ["STATE_DIRECTORY": "/var/lib/g:/var/lib/h", "INVOCATION_ID": "0", "USER": "u"], 61184,
                 "sudo systemd-run --pty -p DynamicUser=yes -p User=u -p StateDirectory=g "
                     + "-p 'AmbientCapabilities=CAP_NET_ADMIN CAP_NET_RAW' ble pair A"
             ),
             (
-                ["STATE_DIRECTORY": "/home/u/state", "INVOCATION_ID": "0", "USER": "u"],
+                ["STATE_DIRECTORY": "/home/u/state", "INVOCATION_ID": "0", "USER": "u"], 1000,
                 "STATE_DIRECTORY=/home/u/state ble pair A"
             ),
-        ] as [([String: String], String)]
+        ] as [([String: String], UInt32, String)]
     )
     func `a command runs on the bonds of the gateway, wherever it keeps them`(
         _ environment: [String: String],
+        _ userID: UInt32,
         _ command: String
     ) {
-        #expect(GatewayStore(environment).command("pair A") == command)
+        #expect(GatewayStore(environment, userID: userID).command("pair A") == command)
     }
 
     /// What the gateway doesn't do: it is no peripheral, records nothing, imports no bonds, sends no messages in parts,
