@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 
 /// Where this gateway keeps its bonds, and how somebody runs `ble` on them.
 struct GatewayStore: Hashable, Sendable {
