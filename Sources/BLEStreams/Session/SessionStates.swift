@@ -48,17 +48,22 @@ final class SessionStates: Sendable {
     /// What a caller waits for while the session isn't ready, and what keeps it from that.
     var whyNotReady: SessionPatience.Wait {
         let (now, isHeld, trouble) = state.withLock { ($0.machine.state, $0.machine.isHeld, $0.trouble) }
-        var wait = SessionPatience.Wait(cause: "it was not ready", why: "it is \(now)")
-        if isHeld, case .disconnected(.initial) = now {
-            wait.why = "the program has disconnected it"
-            wait.remedy = "Call `Session.connect()` to continue."
+        // The names of these say what it has done.
+        let isPreparing = [.idle, .servicesReady, .discoveredCharacteristic, .notificationsEnabled].contains(now.kind)
+        let words = isPreparing ? "it is preparing its link (\(now))" : "it is \(now)"
+        var wait = SessionPatience.Wait(cause: "it was not ready", why: words)
+        if case .disconnected(.initial) = now {
+            wait.why = isHeld ? "the program has disconnected it" : "it is not being run"
+            wait.remedy = isHeld ? "Call `Session.connect()` to continue." : "Call `Session.run()` in another task."
         } else if let trouble = trouble as? BLEError {
             wait.remedy = trouble.remedy.isEmpty ? nil : trouble.remedy
             switch now {
             // The words include the adapter's state.
             case .disconnected(.waitingToReconnect(_, .adapter)): break
-            default: wait.why = "it is \(now), and has failed before: \(trouble.cause)"
+            default: wait.why = "\(words), and has failed before: \(trouble.cause)"
             }
+        } else if isPreparing {
+            wait.remedy = "Let pairing and the first steps on the link end first, or allow more time."
         }
         return wait
     }

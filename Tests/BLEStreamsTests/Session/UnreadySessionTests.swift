@@ -56,4 +56,28 @@ import Testing
             }
         }
     }
+
+    @Test func `a session whose first steps take long is said to prepare its link`() async throws {
+        try await Bench.run { bench in
+            try await bench.central.withSession(
+                Session.Plan(bench.peripheral).subscribing(to: Bench.notifying),
+                initialise: { _ in try await bench.time.sleep(for: .seconds(20)) }
+            ) { session in
+                let error = await bleError { try await session.ready(timeout: .seconds(5)) }
+                #expect(error?.code == .timedOut)
+                #expect(error?.cause.contains("it is preparing its link (") == true, "\(error as Any)")
+                #expect(error?.remedy.contains("first steps on the link") == true, "\(error as Any)")
+            }
+        }
+    }
+
+    @Test func `a session that nobody runs says so`() async throws {
+        try await Bench.run { bench in
+            let session = bench.central.session(Session.Plan(bench.peripheral))
+            let error = await bleError { try await session.ready(timeout: .seconds(5)) }
+            #expect(error?.code == .timedOut)
+            #expect(error?.cause.contains("it is not being run") == true, "\(error as Any)")
+            #expect(error?.remedy.contains("Session.run()") == true, "\(error as Any)")
+        }
+    }
 }
