@@ -141,7 +141,7 @@ extension MachineFacts.Adapter {
         }
         if isUnknown { return finding(.notReady, .adapterTaken(name, operation: operation, object: object)) }
         if let information, information.supported.contains(.lowEnergy), !information.current.contains(.lowEnergy) {
-            return finding(.lowEnergyOff, .lowEnergyIsOff(name))
+            return finding(.lowEnergyOff, .lowEnergyIsOff(name, operation: operation, object: object))
         }
         guard let rival else { return nil }
         let error = BLEError.adapterHasTwin(name, rival, kernel.address, operation: operation, object: object)

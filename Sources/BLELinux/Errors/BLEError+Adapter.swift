@@ -162,16 +162,6 @@ extension BLEError {
         )
     }
 
-    static func lowEnergyIsOff(_ name: String) -> BLEError {
-        BLEError(
-            .adapterPoweredOff,
-            operation: "use",
-            object: name,
-            cause: "Low Energy is switched off on the adapter \(name)",
-            remedy: "Switch it on with `Central.setPowered(true)`, or \"sudo btmgmt --index \(name) le on\"."
-        )
-    }
-
     /// The kernel shows the adapter as on, but takes no commands for it. Source: kernel, `net/bluetooth/hci_sock.c`,
     /// `hci_sock_bind`, `HCI_CHANNEL_USER`.
     static func adapterTaken(_ name: String, operation: String, object: String) -> BLEError {

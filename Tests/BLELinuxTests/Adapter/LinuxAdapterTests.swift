@@ -109,7 +109,7 @@ import Testing
         let errors: [BLEError] = [
             .adapterPoweredOff("hci3", operation: "scan", object: "hci3"),
             .adapterUnconfigured("hci3", operation: "scan", object: "hci3"),
-            .lowEnergyIsOff("hci3"),
+            .lowEnergyIsOff("hci3", operation: "scan", object: "hci3"),
             .noFreeInstance(5, "hci3"),
         ]
         for error in errors {
