@@ -144,7 +144,8 @@ final class AdapterReset: Sendable {
             if isOverruled() { return finish(.success(())) }
             switchOn { [self] failure in
                 state.withLock { $0.failure = failure }
-                perform { $0.switched(on: failure == nil, isPassing: failure?.isPassing ?? false) }
+                let isPassing = failure.map { mayPass($0) } ?? false
+                perform { $0.switched(on: failure == nil, isPassing: isPassing) }
             }
         }
         if let end = output.end { finish(outcome(of: end)) }
@@ -154,6 +155,12 @@ final class AdapterReset: Sendable {
         power { outcome in
             if case .failure(let error) = outcome { done(error) } else { done(nil) }
         }
+    }
+
+    /// Whether the adapter may be switched on a moment later. One that has gone again may come back, even if the error
+    /// names a switch of the machine that is off: the switch may be another adapter's.
+    private func mayPass(_ failure: BLEError) -> Bool {
+        failure.isPassing || failure.code == .adapterBlocked && radio.adapterInfo.state != .blocked
     }
 
     private func outcome(of end: AdapterResetMachine.End) -> Outcome {

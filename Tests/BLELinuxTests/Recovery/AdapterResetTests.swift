@@ -177,6 +177,20 @@ import Testing
         #expect(isGood(outcome()) && adapter.adapterInfo.state == .poweredOn)
     }
 
+    @Test func `one that has gone again is awaited though a switch of the machine keeps another adapter away`() {
+        let cut = RadioSwitches.Cut(name: "tpacpi_bluetooth_sw", block: .soft)
+        let outcome = reset { adapter in
+            adapter.refuse([.noAdapter(operation: "switch on", object: "hci0", cut: cut)])
+            adapter.become(.poweredOff)
+        }
+        #expect(outcome() == nil)
+        adapter.become(.absent)
+        adapter.hands.fire(.milliseconds(500))
+        #expect(outcome() == nil)
+        adapter.become(.poweredOff)
+        #expect(isGood(outcome()) && adapter.adapterInfo.state == .poweredOn)
+    }
+
     @Test func `one that the program has switched off meanwhile is not told again`() {
         let wish = Ending<Void>()
         let isOverruled: @Sendable () -> Bool = { wish.hasEnded }
