@@ -266,6 +266,21 @@ import Testing
         }
     }
 
+    @Test func `a server that begins anew before that restores the bonds only then`() async throws {
+        let failure = BLEError(.busy, operation: "serve", object: "on hci7", cause: "test", remedy: "Test.")
+        try await VirtualTime.run { time in
+            let puppet = PuppetRadio(SimulatedAir(time).adapter(name: "hci7"))
+            var description = Self.description(PairingAnswers())
+            description.resuming = .exponential(from: .seconds(1), to: .seconds(1), jitter: 0)
+            try await description.run(on: .radio(puppet), store: .inMemory(), warning: { _ in }) { _ in
+                puppet.tellPairingReceiver(.started)
+                puppet.tellListener(.failed(failure))
+                try await time.sleep(for: .seconds(60))
+                #expect(puppet.restorations == 2)
+            }
+        }
+    }
+
     /// What takes the reception away while somebody is asked.
     enum Loss: CaseIterable { case ofPairings, ofListening }
 
