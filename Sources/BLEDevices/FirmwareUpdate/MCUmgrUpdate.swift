@@ -209,6 +209,7 @@ struct MCUmgrUpdate: Sendable {
         var remedy = "Try again."
         do {
             if let stored = try await exchange.slots().first(where: { $0.hash == hash && !$0.isActive }) {
+                guard !stored.isPending, !stored.isConfirmed else { return .damaged(Self.resetRemedy, context) }
                 let slot = CBORValue.map(["slot": .integer(stored.slot)])
                 _ = try await exchange.request(.write, .imageErase, slot, patience: options.erasePatience)
             }
@@ -217,8 +218,13 @@ struct MCUmgrUpdate: Sendable {
                 "Send another image with the mode upload, which replaces this one, and then try again: the device did "
                 + "not erase the damaged one (\(failure)), and lists it as if it were right."
         }
-        return .update(.updateFailed, context, "the image that arrived has another hash", remedy)
+        return .damaged(remedy, context)
     }
+
+    /// Whoever has marked an image wants it, and another program may have sent it again since.
+    private static let resetRemedy =
+        "Reset the device, then try again: the image is marked to run at the next reset, so it was not erased, and the "
+        + "boot loader refuses a damaged one."
 
     /// Asks the device for its limits: refuses an image that is too large, and returns the window.
     private func negotiate(_ exchange: MCUmgrExchange, _ context: CommandContext) async throws -> Int {
@@ -250,6 +256,11 @@ struct MCUmgrUpdate: Sendable {
 }
 
 extension BLEError {
+    /// The device calls the image damaged that it has got.
+    fileprivate static func damaged(_ remedy: String, _ context: CommandContext) -> BLEError {
+        .update(.updateFailed, context, "the image that arrived has another hash", remedy)
+    }
+
     /// After its reset, the device runs another image.
     fileprivate static func doesNotRun(_ context: CommandContext) -> BLEError {
         .update(
