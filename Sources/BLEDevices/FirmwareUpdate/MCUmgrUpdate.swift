@@ -213,10 +213,11 @@ struct MCUmgrUpdate: Sendable {
                 let slot = CBORValue.map(["slot": .integer(stored.slot)])
                 _ = try await exchange.request(.write, .imageErase, slot, patience: options.erasePatience)
             }
-        } catch let failure as MCUmgrFailure {
+        } catch let error where error is MCUmgrFailure || MCUmgrExchange.isPassing(error) {
+            let reason = (error as? BLEError)?.cause ?? "\(error)"
             remedy =
                 "Send another image with the mode upload, which replaces this one, and then try again: the device did "
-                + "not erase the damaged one (\(failure)), and lists it as if it were right."
+                + "not erase the damaged one (\(reason)), and lists it as if it were right."
         }
         return .damaged(remedy, context)
     }

@@ -81,4 +81,12 @@ import Testing
         #expect(error?.remedy.hasPrefix("Reset the device, then try again") == true, "\(error?.remedy ?? "")")
         #expect(erasures == [])
     }
+
+    @Test func `where the device doesn't answer that it has erased it, the error says what to do`() async throws {
+        let (error, erasures) = try await update(marked: "bootable")
+        #expect(error?.code == .updateFailed && error?.cause == "the image that arrived has another hash")
+        #expect(error?.remedy.hasPrefix("Send another image") == true, "\(error?.remedy ?? "")")
+        #expect(error?.remedy.contains("(the device has not begun or continued its answer within") == true)
+        #expect(erasures == [1, 1])
+    }
 }
