@@ -40,8 +40,8 @@ struct ReportedRecords {
         if let last, record.number <= last { return false }
         switch order {
         case .ascending:
-            if let first, record.number < first { throw BLEError.tooLate(record.number, behind: first, context) }
-            return true
+            guard let first, record.number < first else { return true }
+            throw BLEError.tooLate(record.number, behind: first, after: last, context)
         case .unknown:
             if let former = kept.first {
                 if record.number == former.number { return false }
@@ -70,8 +70,15 @@ struct ReportedRecords {
 }
 
 extension BLEError {
-    fileprivate static func tooLate(_ number: Int, behind first: Int, _ context: CommandContext) -> BLEError {
-        BLEError(
+    /// - Parameter last: the last record not wanted any more when the report began.
+    fileprivate static func tooLate(
+        _ number: Int,
+        behind first: Int,
+        after last: Int?,
+        _ context: CommandContext
+    ) -> BLEError {
+        let beginning = last.map { "\($0)" } ?? "nil"
+        var error = BLEError(
             .protocolViolation,
             operation: "synchronization",
             object: "of records of \(context.peripheral)",
@@ -79,8 +86,12 @@ extension BLEError {
                 "the device sent record \(number) behind record \(first), which is stored already: records are stored "
                 + "in ascending order",
             remedy:
-                "Use a larger batch if it is one; otherwise put the records in order in a RecordTransport of your own."
+                "If the batch is 1, use a larger one; otherwise put the records in order in a RecordTransport of your "
+                + "own. Then run a new flow with `after: \(beginning)`: this one would pass over the earlier records."
         )
+        // Another attempt would begin behind what is stored, and succeed without the earlier records.
+        error.isFinal = true
+        return error
     }
 
     fileprivate static func tooMany(_ count: Int, _ context: CommandContext) -> BLEError {

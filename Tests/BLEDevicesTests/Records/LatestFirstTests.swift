@@ -80,9 +80,16 @@ import Testing
             let numbers = batch == 1 ? [5, 3, 4] : [5, 6, 3]
             let transport = UnorderedTransport(numbers: numbers)
             let flow = SynchronizationFlow(over: transport, after: nil, batch: batch) { stored.add($0.number) }
-            let error = await bleError { try await queue.run(flow) }
+            // Another attempt would begin behind the stored ones, and succeed without the earlier one.
+            let error = await bleError { try await queue.retrying(.exponential(attempts: 3)).run(flow) }
             #expect(error?.code == .protocolViolation && error?.cause.contains("sent record 3 behind record 5") == true)
             #expect(stored.all == (batch == 1 ? [5] : [5, 6]))
+            #expect(error?.remedy.contains("`after: nil`") == true)
+            guard batch == 1 else { return }
+            // What the remedy says.
+            let all = Recorder<Int>()
+            let count = try await queue.run(SynchronizationFlow(over: transport, after: nil) { all.add($0.number) })
+            #expect(count == 3 && all.all == [3, 4, 5])
         }
     }
 
