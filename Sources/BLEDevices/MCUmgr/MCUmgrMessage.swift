@@ -148,6 +148,7 @@ package struct MCUmgrReassembler: Sendable {
         }
         return messages
     }
+
     /// Adds a part of messages each of which begins with a part of its own, so that a lost part costs its message only:
     /// the next message begins anew, and the rest of one whose beginning was lost is ignored.
     ///

@@ -17,9 +17,12 @@ extension FuzzTarget {
             }
             return
         }
-        var reassembler = MCUmgrReassembler()
+        var (reassembler, aligned) = (MCUmgrReassembler(), MCUmgrReassembler())
         while !input.isAtEnd {
-            for case .success(let message) in reassembler.append(input.chunk()) {
+            let part = input.chunk()
+            let begun = aligned.append(part) { $0.operation.response == nil }
+            try require(begun.count <= 1 + part.count / MCUmgrMessage.headerSize, "more messages than came")
+            for case .success(let message) in reassembler.append(part) {
                 let written = message.encoded
                 let again = try MCUmgrMessage(decoding: written)
                 try require(again.encoded == written, "\(message) is written otherwise the second time")
