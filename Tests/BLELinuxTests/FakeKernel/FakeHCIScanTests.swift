@@ -56,6 +56,25 @@ import Testing
     }
 
     @Test(arguments: [false, true])
+    func `a scan without duplicates hears again whoever it has heard before`(isActive: Bool) async throws {
+        kernel.with { $0.peers[.example] = FakePeer(address: .example) }
+        let radio = try run.radio()
+        let events = FakeRun.Collector<ScanEvent>()
+        let scan = radio.scan(ScanRequest(isActive: isActive, reportsDuplicates: false)) { events.add($0) }
+        for times in 1...3 {
+            let isHeard = await kernel.run(run.timeline, within: .seconds(60)) {
+                events.all.filter { if case .reports = $0 { true } else { false } }.count >= times
+            }
+            #expect(isHeard, "for the \(times). time")
+            kernel.with { $0.hearEverywhere() }
+        }
+        scan.cancel()
+        await kernel.idle()
+        #expect(!isScanning)
+        withExtendedLifetime(radio) {}
+    }
+
+    @Test(arguments: [false, true])
     func `a scan fails when its adapter is switched off, also if it is on again at once`(_ isBack: Bool) async throws {
         let radio = try run.radio()
         let events = FakeRun.Collector<ScanEvent>()

@@ -141,7 +141,9 @@ extension FakeState {
             if adapters[number]?.takesExtendedScans == true { commands[37] = 0x60 }
             returned += commands
         case 0x0406: endLink(UInt16(parameters[0]) | UInt16(parameters[1]) << 8, of: number)
-        case 0x200C, 0x2042: adapters[number]?.isScanningByHCI = parameters.first == 1
+        case 0x200C, 0x2042:
+            adapters[number]?.isScanningByHCI = parameters.first == 1
+            adapters[number]?.reportedByHCI = parameters.dropFirst().first == 1 ? [] : nil
         default: break
         }
         let octets = [1, UInt8(opcode & 0xFF), UInt8(opcode >> 8)] + returned

@@ -215,6 +215,7 @@ extension FakeState {
         if adapter.isDiscovering { tell(number, 0x12, found) }
         if !adapter.monitors.isEmpty { tell(number, 0x2F, [0, 0] + found) }
         guard adapter.isScanningByHCI else { return }
+        if adapters[number]?.reportedByHCI?.insert(address).inserted == false { return }
         let type: UInt8 = isConnectable ? 0 : 3
         let report: [UInt8] =
             [2, 1, type, address.kind == .public ? 0 : 1] + address.littleEndianOctets

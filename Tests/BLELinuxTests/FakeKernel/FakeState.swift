@@ -189,6 +189,8 @@ struct FakeAdapter {
     var classicLinks: [UInt16: ManagementAddress] = [:]
     var isDiscovering = false
     var isScanningByHCI = false
+    /// Who was reported since that scan began, if the controller filters duplicates; `nil`: it reports all.
+    var reportedByHCI: Set<BluetoothAddress>?
     var instances: [UInt8: Instance] = [:]
     var monitors: Set<UInt16> = []
     var maximumInstances: UInt8 = 5

@@ -21,7 +21,6 @@ final class HCIScan: ScanWay {
     /// within milliseconds.
     private static let responseDelay = Duration.milliseconds(100)
 
-    private let request: ScanRequest
     private let socket: SharedDescriptor
     private let adapter: AdapterFacts
     private let loop: EventLoop
@@ -44,7 +43,6 @@ final class HCIScan: ScanWay {
         sink: EventSink<ScanEvent>,
         failed: @escaping @Sendable (ScanFailure) -> Void
     ) throws(SystemError) {
-        self.request = request
         self.adapter = adapter
         self.loop = loop
         self.timeline = timeline
@@ -128,7 +126,9 @@ extension HCIScan {
         // Matters only if something is sent.
         let isRandom = manner == .active(.random) || adapter.hasNoPublicAddress
         let ownAddress: UInt8 = isRandom ? 1 : 0
-        let filter: UInt8 = request.reportsDuplicates ? 0 : 1
+        // A controller that filters duplicates would report a device once, for as long as it scans: never to a consumer
+        // that comes later, nor when it is nearer, and a deaf adapter would look the same.
+        let filter: UInt8 = 0
         // The controller listens all the time: 10 ms out of every 10 ms.
         let window: [UInt8] = [0x10, 0x00, 0x10, 0x00]
         switch command {
