@@ -89,12 +89,12 @@ public final class AdapterRoster: Sendable {
         var (new, isShort): ([LinuxRadio], Bool) = ([], false)
         do throws(BLEError) {
             for info in try LinuxRadio.adapters(of: kernel) {
-                let isKnown = radios.contains { radio in
-                    // Looked up by its address: an absent adapter may have had a number that another one has now.
-                    let known = radio.adapterInfo
-                    return known.state != .absent && (known.name, known.address) == (info.name, info.address)
-                }
-                if isKnown { continue }
+                // Looked up by its address: an absent adapter may have had a number that another one has now.
+                let known = radios.map(\.adapterInfo)
+                if known.contains(where: { $0.state != .absent && $0.name == info.name }) { continue }
+                // A controller that has yet to tell its address may be that of an absent adapter, which would have two
+                // radios then. The kernel announces it once it is started.
+                if info.isUnidentified, known.contains(where: { $0.state == .absent }) { continue }
                 do throws(BLEError) {
                     new.append(try LinuxRadio(adapter: info.name, on: kernel, timeline: timeline))
                 } catch {
@@ -119,4 +119,9 @@ public final class AdapterRoster: Sendable {
         }
         former?.cancel()
     }
+}
+
+extension AdapterInfo {
+    /// Whether its controller is starting and has not told its address.
+    fileprivate var isUnidentified: Bool { state.isPassing && (address?.rawValue ?? 0) == 0 }
 }
