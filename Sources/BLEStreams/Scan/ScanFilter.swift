@@ -79,10 +79,16 @@ final class ScanCriteria: Sendable {
     private let ranges: [ClosedRange<Int>]
     private let manufacturers: [(company: UInt16, prefix: [UInt8])]
     private let addresses: Set<BluetoothAddress>
+    /// Those of them whose identities may become known while the scan runs.
+    private let privateAddresses: [BluetoothAddress]
+    private let identity: @Sendable (BluetoothAddress) -> BluetoothAddress
     private let mustBeConnectable: Bool
 
     /// - Parameter identity: the identity behind a private address, under which a scan reports a bonded peripheral.
-    init(_ filters: [ScanFilter], identity: (BluetoothAddress) -> BluetoothAddress = { $0 }) {
+    init(
+        _ filters: [ScanFilter],
+        identity: @escaping @Sendable (BluetoothAddress) -> BluetoothAddress = { $0 }
+    ) {
         var (services, names, ranges): ([BluetoothUUID], [ScanFilter.Rule], [ClosedRange<Int>]) = ([], [], [])
         var manufacturers: [(company: UInt16, prefix: [UInt8])] = []
         var (addresses, mustBeConnectable): (Set<BluetoothAddress>, Bool) = ([], false)
@@ -92,12 +98,14 @@ final class ScanCriteria: Sendable {
             case .name, .namePrefix: names.append(filter.rule)
             case .rssi(let range): ranges.append(range)
             case .manufacturer(let company, let prefix): manufacturers.append((company, prefix))
-            case .address(let address): addresses.insert(identity(address))
+            case .address(let address): addresses.insert(address)
             case .connectable: mustBeConnectable = true
             }
         }
         (self.services, self.names, self.ranges) = (services, names, ranges)
         (self.manufacturers, self.addresses, self.mustBeConnectable) = (manufacturers, addresses, mustBeConnectable)
+        privateAddresses = addresses.filter { $0.subkind == .resolvablePrivate }
+        self.identity = identity
     }
 
     /// Whether its signal strength matches, which differs with each advertisement.
@@ -107,13 +115,25 @@ final class ScanCriteria: Sendable {
         return ranges.contains { $0.contains(Int(rssi)) }
     }
 
+    /// Whether all matches that may change while the advertisement stays the same: its signal strength, and whose
+    /// private address is looked for, which a pairing reveals.
+    func matchesNow(_ report: AdvertisingReport) -> Bool {
+        guard matchesSignal(of: report) else { return false }
+        return privateAddresses.isEmpty || matchesAddress(report.address)
+    }
+
     /// Whether the rest matches: the result is the same for a device as long as its advertisement is.
     func matchesContent(of report: AdvertisingReport) -> Bool {
         if mustBeConnectable, !report.isConnectable { return false }
-        if !addresses.isEmpty, !addresses.contains(report.address) { return false }
+        if !addresses.isEmpty, privateAddresses.isEmpty, !addresses.contains(report.address) { return false }
         if !services.isEmpty, !matchesService(report.data) { return false }
         if !names.isEmpty, !matchesName(report.data) { return false }
         return manufacturers.isEmpty || matchesManufacturer(report.data)
+    }
+
+    /// Whether a report is of one of these peripherals, by the identities that are known by now.
+    private func matchesAddress(_ address: BluetoothAddress) -> Bool {
+        addresses.contains(address) || privateAddresses.contains { identity($0) == address }
     }
 
     private func matchesService(_ data: AdvertisingData) -> Bool {

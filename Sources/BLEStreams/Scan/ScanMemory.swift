@@ -5,7 +5,8 @@ import BLERadio
 ///
 /// A device repeats its advertisement many times a second, and dozens of scans may listen: whether a payload matches a
 /// scan's filters is determined once, and remembered until the device sends another one. The signal strength, which
-/// differs each time, is checked each time; fields that no scan filters for are never parsed.
+/// differs each time, is checked each time, and so are private addresses, whose identities may become known; fields that
+/// no scan filters for are never parsed.
 struct ScanMemory {
     /// What a device sent last, and for which scans it is known whether they want that: a bit for each.
     private struct Entry {
@@ -41,7 +42,7 @@ struct ScanMemory {
         if self.version != version || entries.count > Self.limit { (entries, self.version) = ([:], version) }
         var index = entries.index(forKey: report.address)
         if let found = index, !entries.values[found].isOf(report) { index = nil }
-        for place in criteria.indices where criteria[place].matchesSignal(of: report) {
+        for place in criteria.indices where criteria[place].matchesNow(report) {
             guard place < UInt64.bitWidth else {
                 if criteria[place].matchesContent(of: report) { choose(place) }
                 continue

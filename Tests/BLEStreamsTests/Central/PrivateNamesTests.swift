@@ -97,6 +97,28 @@ import Testing
         }
     }
 
+    @Test func `a scan for it goes on when it pairs, and when it has another address`() async throws {
+        try await Self.run(isPaired: false) { bench, found, known in
+            let seen = Recorder<Peripheral>()
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    let scan = bench.central.scan(for: .address(found.address), duplicates: true)
+                    for try await discovery in scan { seen.add(discovery.peripheral) }
+                }
+                try await bench.time.sleep(for: .seconds(5))
+                #expect(seen.all.last == found)
+                try await found.withLink { try await $0.pair() }
+                for _ in 0..<2 {
+                    let count = seen.all.count
+                    try await bench.time.sleep(for: .seconds(20))
+                    #expect(seen.all.count > count && seen.all.last == known)
+                    bench.peripheralAdapter.renewPrivateAddress()
+                }
+                group.cancelAll()
+            }
+        }
+    }
+
     /// Finds its device, and returns what the event says of it.
     private struct Finding: Command {
         func run(in context: CommandContext) async throws -> Discovery {

@@ -37,6 +37,25 @@ import Testing
         }
     }
 
+    @Test func `whose private address a scan looks for is asked each time, since a pairing tells it`() throws {
+        let key = try #require(SecretKey(octets: (0..<16).map { UInt8($0) }))
+        let peer = BluetoothAddress(rawValue: 0xC0_0000_0000_01, kind: .random)
+        let identities = KnownIdentities()
+        let criteria = [
+            ScanCriteria([.address(key.privateAddress(1))], identity: identities.identity(of:)),
+            ScanCriteria([.address(peer)], identity: identities.identity(of:)),
+        ]
+        var memory = ScanMemory()
+        // The adapter may know the identity before the program does.
+        let report = Self.report(peer.rawValue, Self.heart)
+        #expect(memory.chosen(report, criteria) == [1])
+        identities.add(Bond(peer: peer, adapter: peer, encryptionKeys: [], identityKey: key))
+        for _ in 0..<2 {
+            #expect(memory.chosen(report, criteria) == [0, 1])
+            #expect(memory.chosen(Self.report(2, Self.heart), criteria) == [])
+        }
+    }
+
     @Test func `other scans are not taken for those before them`() {
         var memory = ScanMemory()
         let report = Self.report(1, Self.heart)
