@@ -62,7 +62,9 @@ extension CentralCore {
     /// Reads the bonds on a queue that may read files, then continues.
     func renewIdentities(then proceed: @escaping @Sendable () -> Void) {
         store.perform(on: timeline) {
-            self.identities.renew(self.store.bonds())
+            let (bonds, areAll) = self.store.knownBonds()
+            // Scans and links that are up go by identities that a folder which can't be read now has revealed before.
+            if areAll { self.identities.renew(bonds) } else { for bond in bonds { self.identities.add(bond) } }
             proceed()
         }
     }

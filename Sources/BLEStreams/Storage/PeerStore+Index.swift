@@ -4,14 +4,22 @@ import Synchronization
 // What concerns all files: each is read again only after it has changed.
 extension PeerStore {
     /// All bonds, of all adapters, in the order of the peers' addresses. Reads files, as ``record(of:)``.
-    func bonds() -> [Bond] {
-        guard let folder else { return peers().flatMap { self.bonds(with: $0) } }
+    func bonds() -> [Bond] { knownBonds().bonds }
+
+    /// The same, and whether these are all: the folder could be read. Otherwise the program has been told why not.
+    func knownBonds() -> (bonds: [Bond], areAll: Bool) {
+        guard let folder else { return (peers().flatMap { self.bonds(with: $0) }, true) }
         // Before the files are read: what is written meanwhile is read there.
         let changed = changedPeers
-        var bonds: [BluetoothAddress: [Bond]] = [:]
-        do throws(BLEError) { bonds = try read(folder, telling: true).bonds } catch { tell(error) }
+        var (bonds, areAll): ([BluetoothAddress: [Bond]], Bool) = ([:], true)
+        do throws(BLEError) {
+            bonds = try read(folder, telling: true).bonds
+        } catch {
+            tell(error)
+            areAll = false
+        }
         for peer in changed { bonds[peer] = self.bonds(with: peer) }
-        return bonds.sorted { $0.key.rawValue < $1.key.rawValue }.flatMap(\.value)
+        return (bonds.sorted { $0.key.rawValue < $1.key.rawValue }.flatMap(\.value), areAll)
     }
 
     /// What the files hold now. Reads those that have changed since the last time.

@@ -1,6 +1,8 @@
 import BLEProtocol
 import BLERadio
 import BLESimulator
+import Foundation
+import RadioDoubles
 import Testing
 
 @testable import BLEStreams
@@ -117,6 +119,37 @@ import Testing
                 group.cancelAll()
             }
         }
+    }
+
+    @Test func `scans know it though the store can't be read when another one begins`() async throws {
+        try await withFolder { folder in
+            let bond = try Self.bond()
+            let key = try #require(bond.identityKey)
+            let store = PeerStore(folder: folder) { _ in }
+            store.remember(bond)
+            await store.flush()
+            let core = CentralCore(radio: SilentRadio(), store: store)
+            for mode in [0o700, 0o777, 0o700] {
+                // A folder into which others may write is not read.
+                try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: folder)
+                await withCheckedContinuation { continuation in core.renewIdentities { continuation.resume() } }
+                #expect(core.identities.identity(of: key.privateAddress(1)) == bond.peer)
+            }
+            store.forgetBonds(with: bond.peer)
+            await withCheckedContinuation { continuation in core.renewIdentities { continuation.resume() } }
+            #expect(core.identities.identity(of: key.privateAddress(1)) == key.privateAddress(1))
+        }
+    }
+
+    /// A radio that hears nothing.
+    private struct SilentRadio: IdleRadio {}
+
+    private static func bond() throws -> Bond {
+        let key = try #require(SecretKey(octets: (0..<16).map { UInt8($0) }))
+        let encryption = Bond.EncryptionKey(kind: 2, initiator: 0, size: 16, diversifier: 7, random: .max, value: key)
+        let peer = BluetoothAddress(rawValue: 0xC4F2_171A_1DBB, kind: .random)
+        let adapter = BluetoothAddress(rawValue: 0x00AA_0101_0001, kind: .public)
+        return Bond(peer: peer, adapter: adapter, encryptionKeys: [encryption], identityKey: key)
     }
 
     /// Finds its device, and returns what the event says of it.
