@@ -133,6 +133,9 @@ struct AdapterChooser {
         return Set(adapters.filter { entry in owners.contains { $0 == entry.value.address } }.keys)
     }
 
+    /// Whether an adapter that may connect to a peripheral is on.
+    func hasCandidates(for peer: BluetoothAddress) -> Bool { !usable(for: peer).isEmpty }
+
     /// Whether a bond belongs to an adapter.
     func owns(_ bond: Bond, _ adapter: AdapterID) -> Bool { adapters[adapter]?.address == bond.adapter }
 

@@ -236,8 +236,11 @@ final class JoinedConnect: Sendable {
     /// The reason why there is no adapter to connect through.
     private func whyNone() -> BLEError {
         let info = radio.adapterInfo
-        let holders = radio.choose { chooser, _ in chooser.holders(of: peer) }
-        if info.state == .poweredOn, !holders.isEmpty {
+        let (holders, areOff) = radio.choose { chooser, _ in
+            (chooser.holders(of: peer), !chooser.hasCandidates(for: peer))
+        }
+        // One that is on has refused, for a reason of its own.
+        if info.state == .poweredOn, !holders.isEmpty, areOff {
             return .bondIsElsewhere(peer, holders.sorted().map { radio.name(of: $0) })
         }
         if let failure = state.withLock({ $0.failure }) { return failure }
