@@ -67,7 +67,7 @@ extension PeripheralServer {
                         guard write.acceptInTime() else { break }
                         if let fault = assemblies.take(waiting) { self.giveUp(on: write.central, fault, name) }
                     case .element(.broken(let central, let fault)):
-                        assemblies.forget(central)
+                        assemblies.giveUp(central)
                         self.giveUp(on: central, fault, name)
                     case .gap(let gap): return .gap(gap)
                     case .pending: return .pending
@@ -150,6 +150,9 @@ private struct Assemblies {
     private let maximumSize: Int
     private let calls: ClosureCalls
     private var underWay: [Int: Assembly] = [:]
+    /// The centrals whose messages can no longer be assembled: what still waits of one that has left by itself is the
+    /// rest of a message, and no whole one.
+    private var givenUp: [Int: ConnectedCentral] = [:]
 
     init(of name: CharacteristicSelector, _ mark: EndMark, maximumSize: Int, calls: ClosureCalls) {
         self.name = name
@@ -162,7 +165,7 @@ private struct Assemblies {
     mutating func take(_ chunk: Waiting<PeripheralServer.WriteRequest>) -> Fault? {
         let (write, central) = (chunk.element, chunk.element.central)
         // Written before its link was dropped for an error.
-        guard central.bearer.end?.kind != .protocolViolation else { return nil }
+        guard givenUp[central.id] == nil, central.bearer.end?.kind != .protocolViolation else { return nil }
         if underWay[central.id] == nil, isInterrupted(central) { return .interrupted }
         var assembly = underWay[central.id] ?? begin(central, beside: chunk.place.allowance)
         assembly.assembler.append(write.value)
@@ -171,14 +174,18 @@ private struct Assemblies {
                 ready.insert(PeripheralServer.CentralMessage(central: central, octets: octets), at: 0)
             }
         } catch {
-            forget(central)
+            giveUp(central)
             return .tooLong(maximumSize)
         }
         underWay[central.id] = assembly
         return nil
     }
 
-    mutating func forget(_ central: ConnectedCentral) { underWay[central.id] = nil }
+    /// Takes no more chunks of a central.
+    mutating func giveUp(_ central: ConnectedCentral) {
+        underWay[central.id] = nil
+        givenUp[central.id] = central
+    }
 
     /// The iteration ends: its unfinished messages are lost, complete ones that nobody has taken, and what is waiting.
     /// Requests among that are refused.
@@ -186,6 +193,7 @@ private struct Assemblies {
         chunks.stop()
         for message in ready { interrupt(message.central) }
         for assembly in underWay.values where assembly.assembler.unfinished != nil { interrupt(assembly.central) }
+        for central in givenUp.values { interrupt(central) }
         while true {
             switch try? chunks.poll() {
             case .element(.write(let waiting)): if !waiting.element.awaitsAnswer { interrupt(waiting.element.central) }
@@ -207,10 +215,13 @@ private struct Assemblies {
     /// Begins with a central's first chunk; centrals that have left are removed, but for those of which more chunks are
     /// to come: without what came before, the rest of a message would be taken for a whole one.
     private mutating func begin(_ central: ConnectedCentral, beside waiting: Allowance) -> Assembly {
-        underWay = underWay.filter { id, assembly in
+        let calls = calls
+        func mayCome(from central: ConnectedCentral) -> Bool {
             // A chunk waits for a closure first, and then for the iteration.
-            assembly.central.bearer.end == nil || calls.hasCalls(of: id) || waiting.holds(id)
+            central.bearer.end == nil || calls.hasCalls(of: central.id) || waiting.holds(central.id)
         }
+        underWay = underWay.filter { mayCome(from: $0.value.central) }
+        givenUp = givenUp.filter { mayCome(from: $0.value) }
         return Assembly(central: central, assembler: MessageAssembler(mark, maximumSize: maximumSize))
     }
 }

@@ -244,4 +244,35 @@ import Testing
         }
         #expect(warnings.all.isEmpty)
     }
+
+    @Test func `the rest of a message that is too long is not taken for a whole one, though its central has left`()
+        async throws
+    {
+        let taken = Recorder<[UInt8]>()
+        let warnings = Recorder<BLEError>()
+        try await Bench.run(description: MessageBench.description, warnings: warnings) { server, bench in
+            for try await message in server.messages(to: MessageBench.inbound, maximumSize: 10) {
+                taken.add(message.octets)
+                if taken.all.count == 1 { try await bench.time.sleep(for: .seconds(60)) }
+            }
+        } _: { bench in
+            try await bench.peripheral.withLink { link in
+                try await link.send([0], to: MessageBench.inbound, .withoutResponse)
+                try await bench.time.sleep(for: .seconds(1))
+                // One message in two chunks.
+                let beginning = [UInt8](repeating: 1, count: 20)
+                try await link.write(beginning, to: MessageBench.inbound, .withoutResponse)
+                try await link.send([2, 2], to: MessageBench.inbound, .withoutResponse)
+                try await bench.time.sleep(for: .seconds(1))
+            }
+            try await bench.time.sleep(for: .seconds(90))
+            try await bench.peripheral.withLink { link in
+                try await link.send([3], to: MessageBench.inbound, .withoutResponse)
+                try await bench.time.sleep(for: .seconds(1))
+            }
+        }
+        #expect(taken.all == [[0], [3]])
+        #expect(warnings.all.map(\.code) == [.overflow])
+        #expect(warnings.all.first?.cause.contains("longer than 10 octets") == true)
+    }
 }
