@@ -32,8 +32,14 @@ extension ServedProfile {
 let servedProfiles: [any ServedProfile.Type] = [HeartRateProfile.self, TransferProfile.self, EchoProfile.self]
 
 extension BLEError {
-    /// Whether it concerns only that central, which has left or unsubscribed.
-    fileprivate var concernsOneCentral: Bool { code == .disconnected || code == .notSupported || code == .busy }
+    /// Whether it concerns only that central: it has left or unsubscribed, doesn't know the services, or has come back
+    /// to a subscription without the security that this requires.
+    fileprivate var concernsOneCentral: Bool {
+        switch code {
+        case .disconnected, .notSupported, .busy, .permissionDenied: true
+        default: false
+        }
+    }
 }
 
 /// A heart-rate sensor (Heart Rate Service 1.0).

@@ -1,0 +1,72 @@
+import BLERadio
+import BLESimulator
+import BLEStreams
+import Foundation
+import Glibc
+import Testing
+
+@testable import BLEStreamsTests
+@testable import ble
+
+/// What one central of `ble serve` does, and what the others notice of it.
+@Suite(.timeLimit(.minutes(10))) struct ServedCentralsTests {
+    /// Where the diary goes.
+    private static func withNowhere(_ body: (Output) async throws -> Void) async throws {
+        let descriptor = Glibc.open("/dev/null", O_WRONLY | O_CLOEXEC)
+        try #require(descriptor >= 0)
+        defer { close(descriptor) }
+        try await body(Output(isJSON: true, to: descriptor))
+    }
+
+    /// The handle of a characteristic's configuration, least significant octet first.
+    private static func configuration(of uuid: BluetoothUUID, _ bench: Bench) async throws -> [UInt8] {
+        try await bench.peripheral.withLink { link in
+            let found = try #require(try await link.discover().characteristic(uuid)?.clientConfiguration).handle
+            return [UInt8(truncatingIfNeeded: found), UInt8(found >> 8)]
+        }
+    }
+
+    private static func pair(_ central: SimulatedAdapter, with peer: BluetoothAddress) async throws {
+        let held = Recorder<RadioActivity>()
+        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+            held.add(
+                central.pair(with: peer, asking: .justWorks) { outcome in
+                    continuation.resume(with: outcome.map { _ in })
+                }
+            )
+        }
+    }
+
+    @Test func `a bonded central that comes back without encryption does not end a transfer to the others`()
+        async throws
+    {
+        let services = TransferProfile().services.map { $0.asking(for: .encrypted) }
+        let ends = Recorder<String>()
+        try await Self.withNowhere { output in
+            let serve: @Sendable (PeripheralServer, Bench) async throws -> Void = { server, _ in
+                do {
+                    try await TransferProfile().live(server, ServeDiary(output))
+                } catch {
+                    ends.add("\(error)")
+                    throw error
+                }
+            }
+            try await Bench.run(description: LocalPeripheral(name: "Teller") { services }, serve: serve) { bench in
+                let address = bench.peripheralAdapter.address
+                let configuration = try await Self.configuration(of: .demo(2), bench)
+                try await RawCentral.connected(from: bench.centralAdapter, to: address) { central in
+                    try await Self.pair(bench.centralAdapter, with: address)
+                    let answer = await central.ask([0x12] + configuration + [0x01, 0x00])
+                    #expect(answer == [0x13])
+                    let first = await central.next()
+                    #expect(first?.first == 0x1B)
+                }
+                try await bench.time.sleep(for: .seconds(3))
+                try await RawCentral.connected(from: bench.centralAdapter, to: address) { central in
+                    try await bench.time.sleep(for: .seconds(20))
+                    #expect(central.end == nil && ends.all.isEmpty)
+                }
+            }
+        }
+    }
+}
