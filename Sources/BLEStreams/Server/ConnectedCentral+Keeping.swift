@@ -48,10 +48,10 @@ extension ConnectedCentral {
     private func noteStored(_ server: PeripheralServer) {
         let (isNoted, keepings) = state.withLock { ($0.hasStoredState, $0.keepings) }
         if isNoted { return }
-        let (store, identity) = (server.served.store, identity)
+        let (store, identity, adapter) = (server.served.store, identity, bearer.radioLink.local)
         store.whenWritten(on: bearer.timeline) { [weak self] in
             // A change that could not be written is not there.
-            guard store.record(of: identity).served != nil else { return }
+            guard store.record(of: identity).served(at: adapter) != nil else { return }
             self?.state.withLock { if $0.keepings == keepings { $0.hasStoredState = true } }
         }
     }

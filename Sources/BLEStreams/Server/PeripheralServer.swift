@@ -270,7 +270,7 @@ public final class PeripheralServer: Sendable {
         guard let id else { return link.disconnect() }
         // The end of its former link may not be known yet: the new one goes on with what was configured there.
         for former in centrals where former.identity == link.peer { keep(former) }
-        served.read(link.peer, on: radio.timeline) { self.admit(link, id, $0) }
+        served.read(link.peer, at: link.local, on: radio.timeline) { self.admit(link, id, $0) }
     }
 
     /// Begins to serve a central once its kept state is known; nothing was read from the link before.
@@ -311,14 +311,14 @@ public final class PeripheralServer: Sendable {
         let identity = central.identity
         let newer = centrals.contains { $0.id > central.id && $0.identity == identity && $0.served.isEncrypted }
         if newer { return }
-        let (hadBond, hadState) = (central.hasStoredBond, central.hasStoredState)
+        let hadStored = (bond: central.hasStoredBond, state: central.hasStoredState)
         let isEmpty = database.withLock { database in
             served.keep(
                 client,
                 of: identity,
+                at: central.bearer.radioLink.local,
                 isBonded: isEncrypted,
-                hadStoredBond: hadBond,
-                hadStoredState: hadState,
+                hadStored: hadStored,
                 database
             )
         }

@@ -24,6 +24,9 @@ struct PeerRecord: Codable, Equatable, Sendable {
     /// What it has configured, as a central, of the services that this machine offers.
     var served: ServedRecord?
 
+    /// The same at other adapters, if there are several; absent in older files.
+    var otherServed: [ServedRecord]?
+
     /// All sessions with it, the one that was stored last first.
     var sessions: [SessionRecord] {
         get { [session].compactMap { $0 } + (otherSessions ?? []) }

@@ -19,9 +19,9 @@ extension PeerStore {
 
     /// Stores a bond in place of the adapter's former one with the peer.
     ///
-    /// What the peer has configured as a central, ``PeerRecord/served``, stays. The specification keeps it "for bonded
-    /// devices", without a word about new keys (Core Specification, Vol 3, Part G, 3.3.3.3), and nothing tells the
-    /// server why a central pairs anew. One that wants better keys doesn't write its subscriptions again, and would
+    /// What the peer has configured as a central, ``PeerRecord/allServed``, stays. The specification keeps it "for
+    /// bonded devices", without a word about new keys (Core Specification, Vol 3, Part G, 3.3.3.3), and nothing tells
+    /// the server why a central pairs anew. One that wants better keys doesn't write its subscriptions again, and would
     /// wait in vain. One that has lost its bond gets values that it ignores, or switches off. Each value is still held
     /// to the security that its characteristic requires. ``forgetBonds(with:)`` does end them.
     package func remember(_ bond: Bond) {
@@ -37,7 +37,7 @@ extension PeerStore {
             record.bonds = nil
             // Without a bond it keeps no subscriptions, and none are kept for it.
             record.subscribed = nil
-            record.served = nil
+            record.allServed = []
         }
     }
 

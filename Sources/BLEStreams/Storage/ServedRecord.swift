@@ -17,6 +17,34 @@ struct ServedRecord: Codable, Equatable, Sendable {
     var configurations: [Configuration]
     /// Its Client Supported Features.
     var features: UInt8
+    /// The adapter at which it has configured that: `C4:F2:17:1A:1D:BB/public`. Absent in older files, and where the
+    /// radio doesn't report it.
+    var adapter: String?
+}
+
+// Each adapter is another device to a central: it configures the attributes of each separately.
+extension PeerRecord {
+    /// What it has configured at each adapter, the record that was stored last first.
+    var allServed: [ServedRecord] {
+        get { [served].compactMap { $0 } + (otherServed ?? []) }
+        set {
+            served = newValue.first
+            otherServed = newValue.count > 1 ? Array(newValue.dropFirst()) : nil
+        }
+    }
+
+    /// What it has configured at an adapter; a record without an adapter is taken for that of any.
+    func served(at adapter: BluetoothAddress?) -> ServedRecord? {
+        let name = adapter?.descriptionWithKind
+        return allServed.first { $0.adapter == name } ?? allServed.first { $0.adapter == nil }
+    }
+
+    /// Stores what it has configured at an adapter, in place of what was stored of that.
+    mutating func setServed(_ record: ServedRecord?, at adapter: BluetoothAddress?) {
+        let name = adapter?.descriptionWithKind
+        let others = allServed.filter { $0.adapter != name && $0.adapter != nil }
+        allServed = [record].compactMap { $0 } + others
+    }
 }
 
 /// The state of served centrals from one link to the next: of bonded ones, all that the specification requires to be
@@ -34,16 +62,19 @@ struct ServedCentrals: Sendable {
     }
 
     /// Reads the stored state of a central that has connected; calls back exactly once, immediately or later.
+    ///
+    /// - Parameter adapter: this side of its link.
     func read(
         _ central: BluetoothAddress,
+        at adapter: BluetoothAddress? = nil,
         on timeline: any Timeline,
         _ answer: @escaping @Sendable (Kept) -> Void
     ) {
         store.perform(on: timeline) {
             let record = store.record(of: central)
             let hasBond = record.bonds?.isEmpty == false
-            let isBonded = record.served != nil || hasBond
-            answer(Kept(record: record.served, isBonded: isBonded, hasStoredBond: hasBond))
+            let served = record.served(at: adapter)
+            answer(Kept(record: served, isBonded: served != nil || hasBond, hasStoredBond: hasBond))
         }
     }
 
@@ -64,17 +95,17 @@ struct ServedCentrals: Sendable {
     /// Stores what a central has configured.
     ///
     /// - Parameters:
+    ///   - adapter: this side of its link.
     ///   - isBonded: whether the link is or was encrypted, with a key that both sides keep.
-    ///   - hadStoredBond: whether the file had the bond during the link: then nothing is kept without it.
-    ///   - hadStoredState: whether the file had what it had configured: then, without a bond, nothing is kept if that
-    ///     has gone.
+    ///   - hadStored: whether the file had the bond during the link: then nothing is kept without it; and whether it
+    ///     had what the central had configured: then, without a bond, nothing is kept if that has gone.
     /// - Returns: whether there is nothing to keep of it, so that the file lacks it from then on.
     func keep(
         _ client: ServerClient,
         of central: BluetoothAddress,
+        at adapter: BluetoothAddress?,
         isBonded: Bool,
-        hadStoredBond: Bool,
-        hadStoredState: Bool,
+        hadStored: (bond: Bool, state: Bool),
         _ database: AttributeDatabase
     ) -> Bool {
         guard isBonded, central.subkind == .public || central.subkind == .randomStatic else { return false }
@@ -84,14 +115,15 @@ struct ServedCentrals: Sendable {
             configurations: client.configurations.sorted { $0.key < $1.key }.map {
                 ServedRecord.Configuration(valueHandle: $0.key, value: $0.value)
             },
-            features: client.features.rawValue
+            features: client.features.rawValue,
+            adapter: adapter?.descriptionWithKind
         )
         let isEmpty = served.configurations.isEmpty && served.features == 0
         store.update(central) { record in
             // The bond may have gone meanwhile. It is looked for here, since another program may have removed it.
-            let mayBeForgotten = hadStoredBond || hadStoredState && record.served == nil
+            let mayBeForgotten = hadStored.bond || hadStored.state && record.served(at: adapter) == nil
             let isForgotten = mayBeForgotten && record.bonds?.isEmpty != false
-            record.served = isEmpty || isForgotten ? nil : served
+            record.setServed(isEmpty || isForgotten ? nil : served, at: adapter)
         }
         return isEmpty
     }

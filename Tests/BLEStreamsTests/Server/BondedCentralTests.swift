@@ -65,6 +65,51 @@ import Testing
         }
     }
 
+    @Test func `two peripherals on two adapters keep what one central has configured, each for itself`() async throws {
+        let other = LocalPeripheral(name: "Other") {
+            LocalService(BluetoothUUID(0xD000)) { LocalCharacteristic(Bench.notifying, [.notify]) }
+        }
+        try await VirtualTime.run { time in
+            let air = SimulatedAir(time)
+            let (near, visitor, far) = (air.adapter(), air.adapter(), [air.adapter(), air.adapter()])
+            for adapter in far { air.setSecurity(Self.encrypted, between: near, and: adapter) }
+            let store = PeerStore.inMemory()
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for (adapter, description) in zip(far, [Bench.description, other]) {
+                    group.addTask {
+                        try await description.run(on: .radio(adapter), store: store) { server in
+                            for try await _ in server.centralEvents {}
+                        }
+                    }
+                }
+                let central = try await Central.open(.radio(visitor), store: .inMemory())
+                var configurations: [[UInt8]] = []
+                for adapter in far {
+                    let handle = try await central.peripheral(adapter.address).withLink { link in
+                        try #require(try await link.discover().characteristic(Bench.notifying)?.clientConfiguration)
+                            .handle
+                    }
+                    configurations.append([UInt8(truncatingIfNeeded: handle), UInt8(handle >> 8)])
+                }
+                for (adapter, configuration) in zip(far, configurations) {
+                    try await RawCentral.connected(from: near, to: adapter.address) { central in
+                        let answer = await central.ask([0x12] + configuration + [0x01, 0x00])
+                        #expect(answer == [0x13])
+                    }
+                    try await time.sleep(for: .seconds(5))
+                }
+                for (adapter, configuration) in zip(far, configurations) {
+                    try await RawCentral.connected(from: near, to: adapter.address) { central in
+                        let kept = await central.ask([0x0A] + configuration)
+                        #expect(kept == [0x0B, 0x01, 0x00])
+                    }
+                    try await time.sleep(for: .seconds(5))
+                }
+                group.cancelAll()
+            }
+        }
+    }
+
     @Test func `services that changed between two runs are told to a bonded central that wants to know`() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "served-\(UUID())").path
         defer { try? FileManager.default.removeItem(atPath: folder) }
