@@ -69,4 +69,43 @@ import Testing
             }
         }
     }
+
+    @Test func `a value that is written while another one waits for a central is sent when many others were written`()
+        async throws
+    {
+        let (slow, rare, frequent) = (BluetoothUUID(0xA001), BluetoothUUID(0xA002), BluetoothUUID(0xA003))
+        let text = """
+            {"services": [{"uuid": "A000", "characteristics": [
+                {"uuid": "A001", "properties": ["write", "indicate"], "value": "00"},
+                {"uuid": "A002", "properties": ["write", "notify"], "value": "00"},
+                {"uuid": "A003", "properties": ["write", "notify"], "value": "00"}]}]}
+            """
+        let file = try JSONDecoder().decode(DatabaseFile.self, from: Data(text.utf8))
+        let database = try ServedDatabase(file, title: "test", access: .open)
+        let device = LocalPeripheral(name: "Copy") { database.services }
+        try await Self.withNowhere { output in
+            let serve: @Sendable (PeripheralServer, Bench) async throws -> Void = { server, _ in
+                try await database.live(server, ServeDiary(output))
+            }
+            try await Bench.run(description: device, centrals: 2, serve: serve) { bench in
+                let configuration = try await Self.configuration(of: slow, bench)
+                let address = bench.peripheralAdapter.address
+                try await RawCentral.connected(from: bench.air.adapter(), to: address) { silent in
+                    // It never confirms, which ends its link after 30 s.
+                    let answer = await silent.ask([0x12] + configuration + [0x02, 0x00])
+                    #expect(answer == [0x13])
+                    try await bench.peripheral.withLink { link in
+                        async let sent = link.notifications(of: rare).timeout(.seconds(90)).first()
+                        try await bench.time.sleep(for: .seconds(5))
+                        try await link.write([1], to: slow)
+                        try await link.write([7], to: rare)
+                        for number in 0..<70 as Range<UInt8> { try await link.write([number], to: frequent) }
+                        #expect(silent.end == nil)
+                        let value = try await sent
+                        #expect(Array(value) == [7])
+                    }
+                }
+            }
+        }
+    }
 }

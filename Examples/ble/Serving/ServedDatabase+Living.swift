@@ -1,10 +1,11 @@
 import BLEStreams
+import Synchronization
 
 extension ServedDatabase {
     func live(_ server: PeripheralServer, _ diary: ServeDiary) async throws {
         let steps = Steps()
-        // A central that is slow to take a value doesn't delay anybody's write; only the newest values matter.
-        let (changes, change) = AsyncStream.makeStream(of: String.self, bufferingPolicy: .bufferingNewest(64))
+        // A central that is slow to take a value doesn't delay anybody's write.
+        let changes = Changes()
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
                 for try await change in server.subscriptions() { try diary.note(change) }
@@ -21,12 +22,14 @@ extension ServedDatabase {
                 for try await request in server.writes() {
                     request.accept()
                     try diary.written(request.value, request)
-                    if told[request.characteristic] != nil { change.yield(request.characteristic) }
+                    if told[request.characteristic] != nil { changes.add(request.characteristic) }
                 }
             }
             group.addTask {
-                for await id in changes {
-                    if let octets = server.value(of: .id(id)) { try await tell(octets, id, server) }
+                for await _ in changes.bells {
+                    while let id = changes.next() {
+                        if let octets = server.value(of: .id(id)) { try await tell(octets, id, server) }
+                    }
                 }
             }
             for (id, source) in sources where told[id] != nil || source.grows {
@@ -85,6 +88,23 @@ extension ServedDatabase {
         if properties.contains(.notify) { try await server.notify(octets, of: .id(id)) }
         if properties.contains(.indicate) { try await server.indicate(octets, of: .id(id)) }
     }
+}
+
+/// The values that were written and are not sent to subscribers yet: each once, since only its newest octets matter.
+private final class Changes: Sendable {
+    /// An element for values that were added since the last one.
+    let bells: AsyncStream<Void>
+    private let bell: AsyncStream<Void>.Continuation
+    private let waiting = Mutex<[String]>([])
+
+    init() { (bells, bell) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1)) }
+
+    func add(_ id: String) {
+        waiting.withLock { if !$0.contains(id) { $0.append(id) } }
+        bell.yield()
+    }
+
+    func next() -> String? { waiting.withLock { $0.isEmpty ? nil : $0.removeFirst() } }
 }
 
 /// How often each value has changed by itself.
