@@ -245,10 +245,11 @@ extension CharacteristicAccess {
             let object = "to \(reference) of \(link.peripheral)"
             let chunks = try chunks(of: message, endingWith: mark, limit: min(link.mtu - 3, 512), object: object)
             try await link.exclusively { link in
-                let handle = try await link.valueHandle(of: reference.selector)
+                let (handle, type) = try await link.place(of: reference.selector)
                 try Task.checkCancellation()
                 let (parts, peer) = (link.peripheral.core.sentParts, link.bearer.peripheral)
-                if link.sentParts.contains(handle), !beginsAnew {
+                let before = link.sentParts.parts(before: handle, in: link.bearer.knownDatabase)
+                if !before.isEmpty, !beginsAnew {
                     link.bearer.close(DisconnectReason(.closedLocally))
                     throw BLEError.followsPart(
                         object,
@@ -257,7 +258,11 @@ extension CharacteristicAccess {
                 }
                 var teller = SendingProgress(of: message.count, on: link.timeline)
                 var sent = PartCount(of: chunks.count)
-                defer { if sent.isAnything { parts.sent(part: sent.isPart, at: handle, of: peer, in: link.sentParts) } }
+                defer {
+                    if sent.isAnything {
+                        parts.sent(part: sent.isPart, at: handle, type, after: before, of: peer, in: link.sentParts)
+                    }
+                }
                 let wasUp = link.bearer.end == nil
                 for chunk in chunks {
                     do { try await link.write(chunk, to: reference, kind) } catch {
@@ -274,10 +279,13 @@ extension CharacteristicAccess {
 }
 
 extension Link {
-    /// Where a characteristic's value is; a handle is taken as it is, without discovery.
-    fileprivate func valueHandle(of selector: CharacteristicSelector) async throws -> UInt16 {
-        if case .handle(let handle) = selector { return handle }
-        return try await characteristic(selector, operation: "write", timeout: nil).valueHandle
+    /// Where a characteristic's value is, and its type; a handle is taken as it is, without discovery.
+    fileprivate func place(
+        of selector: CharacteristicSelector
+    ) async throws -> (handle: UInt16, type: BluetoothUUID?) {
+        if case .handle(let handle) = selector { return (handle, nil) }
+        let found = try await characteristic(selector, operation: "write", timeout: nil)
+        return (found.valueHandle, found.uuid)
     }
 }
 

@@ -10,14 +10,30 @@ final class SentParts: Sendable {
     /// What was sent on a link, and on those that took it over.
     final class Record: Sendable {
         fileprivate struct State {
-            var handles: Set<UInt16> = []
+            /// The types of the characteristics with a part, where they are known, by their handles.
+            var types: [UInt16: BluetoothUUID?] = [:]
             /// Whether the peripheral has nothing any more.
             var isOver = false
         }
 
         fileprivate let state = Mutex(State())
 
-        func contains(_ handle: UInt16) -> Bool { state.withLock { $0.handles.contains(handle) } }
+        func contains(_ handle: UInt16) -> Bool { state.withLock { $0.types[handle] != nil } }
+
+        /// The handles of the parts that a message for a characteristic may follow: at its own handle, and where
+        /// another characteristic is now, or none. What was there has moved, perhaps to this handle, and the peripheral
+        /// may put both together.
+        ///
+        /// - Parameter database: the peripheral's services; `nil` if they are not known.
+        func parts(before handle: UInt16, in database: GATTDatabase?) -> [UInt16] {
+            state.withLock { state in
+                state.types.compactMap { place, type in
+                    if place == handle { return place }
+                    guard let database, let type else { return nil }
+                    return database.characteristic(valueHandle: place)?.uuid == type ? nil : place
+                }
+            }
+        }
     }
 
     private struct Entry: Sendable {
@@ -44,11 +60,27 @@ final class SentParts: Sendable {
     }
 
     /// A message was sent, or a part of it. What the sender of an earlier link says late doesn't concern the next one.
-    func sent(part: Bool, at handle: UInt16, of peer: BluetoothAddress, in record: Record) {
+    ///
+    /// - Parameters:
+    ///   - type: the type of its characteristic; `nil` if it is not known.
+    ///   - former: the handles of earlier parts, which it has ended.
+    func sent(
+        part: Bool,
+        at handle: UInt16,
+        _ type: BluetoothUUID? = nil,
+        after former: [UInt16] = [],
+        of peer: BluetoothAddress,
+        in record: Record
+    ) {
         entries.withLock { entries in
             let isEmpty = record.state.withLock { state in
-                if part, !state.isOver { state.handles.insert(handle) } else { state.handles.remove(handle) }
-                return state.handles.isEmpty
+                for handle in former { state.types.removeValue(forKey: handle) }
+                if part, !state.isOver {
+                    state.types.updateValue(type, forKey: handle)
+                } else {
+                    state.types.removeValue(forKey: handle)
+                }
+                return state.types.isEmpty
             }
             if isEmpty { return entries.removeAll { $0.peer == peer && $0.record === record } }
             entries.removeAll { $0.peer == peer }

@@ -61,6 +61,32 @@ import Testing
         #expect(taken == [Self.whole])
     }
 
+    @Test func `behind a part it is refused at another handle too, where the characteristic is now`() async throws {
+        let moved = LocalService(MessageBench.service) {
+            LocalCharacteristic(BluetoothUUID(0xD003), [.read], value: .stored([1]))
+            LocalCharacteristic(MessageBench.inbound, [.write, .writeWithoutResponse], value: .dynamic)
+        }
+        let (servers, taken) = (Recorder<PeripheralServer>(), Recorder<[UInt8]>())
+        try await Bench.run(description: MessageBench.description) { server, _ in
+            servers.add(server)
+            for try await message in server.messages(to: MessageBench.inbound) { taken.add(message.octets) }
+        } _: { bench in
+            bench.air.faults.add(.delay(.opcode(0x13), by: .seconds(8)).skipping(3).times(1))
+            try await bench.peripheral.withLink { link in
+                try await Self.cutOff(bench.time) { try await link.send(Self.message, to: MessageBench.inbound) }
+                // The late answer.
+                try await bench.time.sleep(for: .seconds(10))
+                try servers.all[0].replaceServices([moved])
+                try await bench.time.sleep(for: .seconds(5))
+                let error = await bleError { try await link.send(Self.whole, to: MessageBench.inbound) }
+                #expect(error?.code == .disconnected && error?.cause.contains("cut off") == true)
+            }
+            try await bench.peripheral.withLink { try await $0.send(Self.whole, to: MessageBench.inbound) }
+            try await bench.time.sleep(for: .seconds(1))
+        }
+        #expect(taken.all == [Self.whole])
+    }
+
     /// A link whose peer answers writes at once: all, only the first one, or none.
     private static func link(
         _ time: VirtualTime,

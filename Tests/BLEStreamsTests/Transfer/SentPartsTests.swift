@@ -50,6 +50,19 @@ import Testing
         #expect(parts.begin(Resumed(to: Self.address(1000))).contains(3))
     }
 
+    @Test func `a part comes before a message for another handle once its characteristic is no longer there`() {
+        let parts = SentParts()
+        let peer = Self.address(1)
+        let record = parts.begin(Resumed(to: peer, isResumed: false))
+        parts.sent(part: true, at: 3, BluetoothUUID(0xD002), of: peer, in: record)
+        parts.sent(part: true, at: 5, of: peer, in: record)
+        // Nothing is known of the services, or of what is at a handle.
+        #expect(record.parts(before: 7, in: nil).isEmpty && record.parts(before: 3, in: nil) == [3])
+        #expect(record.parts(before: 7, in: GATTDatabase()) == [3])
+        parts.sent(part: false, at: 7, BluetoothUUID(0xD002), after: [3], of: peer, in: record)
+        #expect(record.parts(before: 7, in: GATTDatabase()).isEmpty && record.contains(5))
+    }
+
     @Test func `what is sent whole leaves nothing behind`() {
         let parts = SentParts()
         let record = Self.sendPart(to: Self.address(1), parts)
