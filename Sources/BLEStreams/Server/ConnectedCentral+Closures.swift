@@ -2,7 +2,8 @@ import BLEProtocol
 import BLERadio
 import Synchronization
 
-// Answers a central's requests with the closures that were declared with the characteristic.
+// Answers a central's requests with the closures that were declared with the characteristic, and the later parts of a
+// long value by itself.
 extension ConnectedCentral {
     /// Values that a central is reading in parts.
     struct LongReads {
@@ -40,7 +41,17 @@ extension ConnectedCentral {
         mutating func forget(_ handle: UInt16) { kept[handle] = nil }
     }
 
-    /// Answers a read with the value from the closure, or with the one computed for the previous part.
+    /// Answers a read with the value of which the program has answered the previous part; returns whether there is one.
+    func continueReading(_ read: ATTServer.PendingRead, _ answer: PendingAnswer) -> Bool {
+        let now = bearer.timeline.now
+        let value = state.withLock { $0.longReads.value(at: read.handle, offset: read.offset, now: now) }
+        guard let value else { return false }
+        keep(value, read)
+        answer.give(.success(value))
+        return true
+    }
+
+    /// Answers a read with the value from the closure.
     func compute(
         _ read: ATTServer.PendingRead,
         by closure: @escaping @Sendable (ConnectedCentral) async throws -> [UInt8],
@@ -48,12 +59,6 @@ extension ConnectedCentral {
         _ server: PeripheralServer,
         object: @escaping @Sendable () -> String
     ) {
-        let timeline = bearer.timeline
-        if let value = state.withLock({ $0.longReads.value(at: read.handle, offset: read.offset, now: timeline.now) }) {
-            keep(value, read)
-            answer.give(.success(value))
-            return
-        }
         let limit = server.maximumLength(at: read.handle)
         let isTaken = server.calls.add(id, hasLeft: bearer.end != nil) { end in
             await self.call(answer, by: end, server, "read", read.handle, object) {
@@ -72,7 +77,8 @@ extension ConnectedCentral {
         answer.give(.failure(.insufficientResources))
     }
 
-    private func keep(_ value: [UInt8], _ read: ATTServer.PendingRead) {
+    /// Keeps a value for the parts that the central reads next.
+    func keep(_ value: [UInt8], _ read: ATTServer.PendingRead) {
         let (mtu, now) = (bearer.mtu, bearer.timeline.now)
         state.withLock { $0.longReads.sent(value, at: read.handle, offset: read.offset, mtu: mtu, now: now) }
     }
@@ -85,7 +91,6 @@ extension ConnectedCentral {
         _ server: PeripheralServer,
         object: @escaping @Sendable () -> String
     ) {
-        state.withLock { $0.longReads.forget(write.handle) }
         guard let closure = closures.write else { return }
         let limit = server.maximumLength(at: write.handle)
         let name = server.characteristic(at: write.handle)

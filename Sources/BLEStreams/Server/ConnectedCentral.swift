@@ -223,10 +223,11 @@ public final class ConnectedCentral: Sendable {
         let answer = PendingAnswer(bearer, read.token) { [weak server] patience in
             server?.warnings.tell(.unanswered(read.handle)) { _ in .unanswered("read", object(), after: patience) }
         }
+        if continueReading(read, answer) { return }
         if let closure = server.closures(at: read.handle)?.read {
             return compute(read, by: closure, answer, server, object: object)
         }
-        let request = PeripheralServer.ReadRequest(central: self, characteristic: name, answer: answer)
+        let request = PeripheralServer.ReadRequest(central: self, characteristic: name, read: read, answer: answer)
         switch server.tell(.read(request), of: read.handle, onlyFirst: true) {
         case .yes: break
         case .full: request.reject(.insufficientResources)
@@ -248,6 +249,7 @@ public final class ConnectedCentral: Sendable {
                 }
             }
         }
+        if write.answer != .stored { state.withLock { $0.longReads.forget(write.handle) } }
         if write.answer != .stored, let closures = server.closures(at: write.handle), closures.write != nil {
             return judge(write, by: closures, answer, server, object: object)
         }

@@ -43,9 +43,11 @@ extension PeripheralServer {
         /// The ``LocalCharacteristic/id`` of the characteristic.
         public let characteristic: String
 
+        let read: ATTServer.PendingRead
         let answer: PendingAnswer
 
-        /// Answers with the whole value; a long one is sent in the parts that the central reads.
+        /// Answers with the whole value; a long one is sent in the parts that the central reads, within 30 s of each
+        /// other. Of those, only the first is a request.
         ///
         /// - Parameter value: 0 to 512 octets.
         /// - Throws: ``BLEError/Code/overflow`` if it is longer; the central keeps waiting for another answer.
@@ -53,7 +55,9 @@ extension PeripheralServer {
             guard value.count <= ATTLimits.maximumValueLength else {
                 throw BLEError.valueTooLong("respond", "of \(characteristic) to \(central)")
             }
-            answer.give(.success(Array(value)))
+            let octets = Array(value)
+            // Before the central can ask for the next part.
+            answer.give(.success(octets), before: { _ in central.keep(octets, read) })
         }
 
         /// Refuses the read.
