@@ -110,7 +110,13 @@ extension ConnectedCentral {
         }
         guard !isTaken else { return }
         dropped(server)
-        answer?.give(.failure(.insufficientResources))
+        guard let answer else { return refusedUnasked(write.handle, isFlood: true, server) }
+        answer.give(.failure(.insufficientResources))
+    }
+
+    /// A write without response was not accepted, and the central isn't told.
+    private func refusedUnasked(_ handle: UInt16, isFlood: Bool = false, _ server: PeripheralServer) {
+        server.tell(.refusedWrite(self, isFlood: isFlood), of: handle)
     }
 
     /// The whole value that results from a write.
@@ -146,17 +152,20 @@ extension ConnectedCentral {
             take(try await ending(on: bearer.timeline, limit: limit, by: end, closure))
         } catch is TooSlow {
             guard let answer else {
+                refusedUnasked(handle, server)
                 return server.warnings.tell(.unanswered(handle)) { _ in
                     .unanswered(operation, object(), after: patience)
                 }
             }
             answer.refuse(after: patience)
         } catch let error as ATTError {
-            answer?.give(.failure(error))
+            guard let answer else { return refusedUnasked(handle, server) }
+            answer.give(.failure(error))
         } catch {
             // Cancelled because the central has left or the server has ended.
             let isOver = Task.isCancelled || end.hasEnded || bearer.end != nil
             answer?.give(.failure(.unlikely))
+            if answer == nil { refusedUnasked(handle, server) }
             guard !isOver else { return }
             server.warnings.tell(.closureFailed(handle)) { _ in .closureFailed(operation, object(), error) }
         }

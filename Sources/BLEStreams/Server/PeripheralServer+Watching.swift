@@ -32,12 +32,15 @@ extension PeripheralServer {
         case write(PeripheralServer.WriteRequest)
         /// A write without response that was ignored, with what one with response would have been answered.
         case lostWrite(ConnectedCentral, ATTError)
+        /// A write without response that the characteristic's closure has refused, or had no room for.
+        case refusedWrite(ConnectedCentral, isFlood: Bool)
 
         /// The central that caused it.
         fileprivate var central: ConnectedCentral {
             switch self {
             case .connected(let central), .disconnected(let central, _): central
-            case .paired(let central, _), .pairingFailed(let central, _), .lostWrite(let central, _): central
+            case .paired(let central, _), .pairingFailed(let central, _): central
+            case .lostWrite(let central, _), .refusedWrite(let central, _): central
             case .subscription(let change): change.central
             case .read(let request): request.central
             case .write(let request): request.central

@@ -35,7 +35,8 @@ extension PeripheralServer {
     /// for answers writes no faster than the stream is iterated. An incomplete message is dropped when its central
     /// leaves. If a message grows too long, or chunks were lost, that central's link is dropped and the program is
     /// warned, since the message boundaries are lost. Chunks are lost if they arrive faster than the stream is
-    /// iterated, and if they are written without response before the central knows that the services were replaced.
+    /// iterated, and if they are written without response before the central knows that the services were replaced, or
+    /// are then refused by the characteristic's closure.
     ///
     /// Iterate it in one loop for as long as messages may come. A message that is under way when an iteration ends is
     /// lost, as is one behind another in the same chunk; if its central writes in a later iteration, that central's
@@ -103,6 +104,7 @@ extension PeripheralServer {
             }
             return self.watch(name, finish: { mailbox.finish(throwing: $0) }) { event in
                 if case .lostWrite(let central, let error) = event { lose(central, .ignored(error)) }
+                if case .refusedWrite(let central, let isFlood) = event { lose(central, isFlood ? .dropped : .refused) }
                 guard case .write(let request) = event else { return .no }
                 guard let place = allowance.place(for: request.central.id) else {
                     lose(request.central, .dropped)
@@ -132,6 +134,8 @@ private enum Fault {
     case dropped
     /// A chunk without response was ignored, for this reason.
     case ignored(ATTError)
+    /// The characteristic's closure has refused a chunk without response.
+    case refused
     /// An earlier iteration ended in the middle of a message.
     case interrupted
 }
@@ -245,6 +249,12 @@ extension BLEError {
                     "a chunk that it wrote without response is longer than the characteristic allows, so its link was "
                         + "dropped",
                     "Declare the characteristic with a larger maximumLength."
+                )
+            case .refused:
+                (
+                    "the characteristic's closure refused a chunk that it wrote without response, so its link was "
+                        + "dropped",
+                    "Accept each chunk in the closure, or let centrals write with response."
                 )
             case .interrupted:
                 (
