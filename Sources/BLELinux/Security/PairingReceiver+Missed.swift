@@ -2,7 +2,8 @@ internal import BLEProtocol
 internal import BLERadio
 internal import Synchronization
 
-// The centrals that have come or left among events that were lost; all of it on the loop's thread.
+// The centrals that came before the reception, and those that have come or left among events that were lost; all of it
+// on the loop's thread.
 extension PairingReceiver {
     /// Some of the kernel's events were lost: asks it who is connected, once at a time.
     ///
@@ -17,10 +18,25 @@ extension PairingReceiver {
                 state.callers[central]?.mayHaveEnded = true
             }
         }
+        look { [self] connected in
+            compare(with: connected)
+            for peer in connected { endUnasked(peer) }
+        }
+    }
+
+    /// Finds the centrals that are connected already: a server whose advertising was taken away keeps its links, and
+    /// receives pairings anew. What they pair from now on is answered and told.
+    func findPresent() {
+        if surroundings.centrals().isEmpty { return }
+        look { [self] in compare(with: $0) }
+    }
+
+    /// Asks the kernel for the peers of all links, in either role, unless it is being asked.
+    private func look(_ found: @escaping @Sendable ([BluetoothAddress]) -> Void) {
         guard state.withLock({ !$0.isOver && $0.looking.begin() }) else { return }
         surroundings.management.submit(ManagementGetConnections()) { [self] answer in
             if state.withLock({ $0.looking.end() }) { return missedEvents() }
-            if case .success(let connections) = answer { compare(with: connections.addresses.compactMap(\.lowEnergy)) }
+            if case .success(let connections) = answer { found(connections.addresses.compactMap(\.lowEnergy)) }
         }
     }
 
@@ -47,7 +63,6 @@ extension PairingReceiver {
                 state.callers[peer] = Caller(keys: GatheredKeys(of: peer))
             }
         }
-        for peer in connected { endUnasked(peer) }
     }
 
     /// The question of a central's pairing may be among the lost events: nobody would answer it, and the Security

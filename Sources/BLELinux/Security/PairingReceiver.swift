@@ -88,6 +88,7 @@ final class PairingReceiver: Sendable {
             return state.isOver
         }
         if isOver { return observation.cancel() }
+        findPresent()
         if reception.interview != nil, surroundings.bus.isThere {
             let (loop, timeline) = (surroundings.loop, surroundings.timeline)
             watch.begin(over: surroundings.bus, loop: loop, timeline: timeline) { [weak self] in
