@@ -128,10 +128,13 @@ extension ConnectedCentral {
                 if let end = bearer.end {
                     throw BLEError.linkEnded(end, operation: "indicate", object: object)
                 }
-                let isOutOfSync = bearer.serve { server, _ in
-                    server.isOutOfSync && server.client.wants(.indicate, of: handle)
+                let refusal = bearer.serve { server, database -> ATTServer.SendRefusal in
+                    // Its subscription has ended with it.
+                    if database.characteristic(at: handle) == nil { return .unknownCharacteristic }
+                    return server.isOutOfSync && server.client.wants(.indicate, of: handle)
+                        ? .outOfSync : .notSubscribed
                 }
-                throw refused(isOutOfSync ? .outOfSync : .notSubscribed, operation: "indicate", object: object)
+                throw refused(refusal, operation: "indicate", object: object)
             case .failure(.full): try await room(\.indications, after: seen)
             case .failure(let refusal): throw refused(refusal, operation: "indicate", object: object)
             }

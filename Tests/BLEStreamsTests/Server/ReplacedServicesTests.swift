@@ -135,6 +135,41 @@ import Testing
         }
     }
 
+    @Test func `an indication that waits when its characteristic is taken away fails for that reason`() async throws {
+        let told = Recorder<BLEError>()
+        let serve: @Sendable (PeripheralServer, Bench) async throws -> Void = { server, bench in
+            for try await change in server.subscriptions(of: Bench.indicating) where change.isSubscribed {
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    for number in 1...2 as ClosedRange<UInt8> {
+                        group.addTask {
+                            let error = await bleError {
+                                try await server.indicate([number], of: Bench.indicating, to: change.central)
+                            }
+                            if let error { told.add(error) }
+                        }
+                    }
+                    try await bench.time.sleep(for: .seconds(1))
+                    try server.replaceServices([Self.control])
+                    try await group.waitForAll()
+                }
+            }
+        }
+        try await Bench.run(serve: serve) { bench in
+            let handle = try await bench.peripheral.withLink { link in
+                try #require(try await link.discover().characteristic(Bench.indicating)?.clientConfiguration).handle
+            }
+            try await RawCentral.connected(from: bench.centralAdapter, to: bench.peripheralAdapter.address) { central in
+                // It confirms nothing, so the second one waits for the first.
+                let name = [UInt8(truncatingIfNeeded: handle), UInt8(handle >> 8)]
+                let answer = await central.ask([0x12] + name + [0x02, 0x00])
+                #expect(answer == [0x13])
+                try await bench.time.sleep(for: .seconds(60))
+                #expect(told.all.map(\.code) == [.notFound, .disconnected])
+                #expect(told.all.first?.cause == "the characteristic no longer exists")
+            }
+        }
+    }
+
     private static func use(_ link: Link) async throws {
         try await link.write([4], to: Bench.dynamic)
         try await link.expect(Bench.dynamic, reads: [5])
