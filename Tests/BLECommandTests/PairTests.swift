@@ -32,6 +32,17 @@ import Testing
         #expect(said["hex"] as? String == "72656164206d65")
     }
 
+    @Test func `a device that was not paired with is not said to be paired`() async throws {
+        let run = try await CommandRun.run("pair", Demo.values, "--read", Demo.readOnly)
+        #expect(run.status == 0 && run.output.first == "\(Demo.values)  public  not paired, not encrypted")
+        try await withFolder { folder in
+            let common = ["pair", Demo.values, "--simulation", folder.path]
+            #expect(try await CommandRun(common, simulated: false).end().status == 0)
+            let again = try await CommandRun(common + ["--read", Demo.readOnly], simulated: false).end()
+            #expect(again.output.first?.hasPrefix("\(Demo.values)  public  already paired, ") == true)
+        }
+    }
+
     @Test(arguments: [[], ["--read", Demo.encrypted]])
     func `a device is found by how its name begins, and paired with`(options: [String]) async throws {
         let run = try await CommandRun(["pair", "--name-prefix", "Demo val", "--json"] + options).end()

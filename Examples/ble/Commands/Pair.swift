@@ -119,7 +119,8 @@ struct Pair: Command {
         let bond = peripheral.bond
         let identity = bond.map(\.peer).flatMap { $0 == address ? nil : $0 }
         // Pairing wasn't needed: there was a bond, or the characteristic requires none.
-        let how = outcome?.wasPaired == false ? "already paired" : "paired"
+        let wasNeeded = outcome?.wasPaired ?? true
+        let how = wasNeeded ? "paired" : bond == nil ? "not paired" : "already paired"
         var text = "\(address)  \(address.kind)  \(how), \(security.isEncrypted ? "encrypted" : "not encrypted")"
         if let identity { text += "; the bond is stored as \(identity.descriptionWithKind)" }
         try environment.output.print(
