@@ -60,6 +60,12 @@ import Testing
         #expect(run.complaint.contains("with `info`.") && !run.complaint.contains("ble info"))
     }
 
+    @Test(arguments: ["\(Demo.values)/public", Demo.values.lowercased()])
+    func `what to do is told as it is written here, however the address was written`(address: String) async throws {
+        let run = try await CommandRun(["shell", address], input: "read \(Demo.unknown)\n").end()
+        #expect(run.complaint.contains("with `info`.") && !run.complaint.contains("ble info"), "\(run.complaint)")
+    }
+
     @Test(arguments: ["\u{4}", "read \(Demo.readOnly) --text\n\u{4}"])
     func `Ctrl-D leaves the line of the prompt`(_ typed: String) async throws {
         let run = try await CommandRun(
