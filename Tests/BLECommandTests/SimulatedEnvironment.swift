@@ -26,6 +26,7 @@ func withEnvironment(
                 central: central,
                 adapter: adapter,
                 store: nil,
+                unread: UnreadFiles(),
                 output: output,
                 log: Log(isVerbose: false),
                 signals: TerminationSignals(),

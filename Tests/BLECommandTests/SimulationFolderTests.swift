@@ -27,6 +27,26 @@ import Testing
         }
     }
 
+    @Test func `bonds that can't be read are not said to be none`() async throws {
+        try await withFolder { parent in
+            let folder = parent.appending(path: "devices")
+            #expect(try await run("pair", Demo.values, "--just-works", in: folder).status == 0)
+            let (store, file) = (folder.appending(path: "central").path, parent.appending(path: "bonds.json").path)
+            // The store refuses a folder that others may write to, whoever runs the tests.
+            try #require(chmod(store, 0o777) == 0)
+            let list = try await run("bonds", "--json", in: folder)
+            #expect(list.status == 1 && !list.complaint.contains("there are no bonds"), "\(list.complaint)")
+            let error = try #require(try object(list.errors.last)["error"] as? [String: Any])
+            #expect((error["cause"] as? String)?.contains("\(store): other users may write to it") == true)
+            let export = try await run("bonds", "export", file, in: folder)
+            #expect(export.status == 1 && !FileManager.default.fileExists(atPath: file), "\(export.complaint)")
+            let unpair = try await run("unpair", Demo.values, in: folder)
+            #expect(unpair.status == 1 && !unpair.complaint.contains("there is no bond"), "\(unpair.complaint)")
+            try #require(chmod(store, 0o700) == 0)
+            #expect(try await run("bonds", "export", file, in: folder).status == 0)
+        }
+    }
+
     @Test func `written values last, and only in the folder`() async throws {
         try await withFolder { folder in
             let written = try await run("write", Demo.values, Demo.short, "c0ffee", in: folder)

@@ -66,10 +66,13 @@ struct Bonds: Command {
         let central = environment.central
         switch action {
         case .list:
-            try show(central.bonds, in: environment)
-            if central.bonds.isEmpty { environment.log.say("there are no bonds; `ble pair ADDRESS` makes one") }
+            let bonds = central.bonds
+            try show(bonds, in: environment)
+            try environment.unread.check(for: "list bonds")
+            if bonds.isEmpty { environment.log.say("there are no bonds; `ble pair ADDRESS` makes one") }
         case .export(let file):
             let bonds = central.bonds
+            try environment.unread.check(for: "export bonds", "to \(file)")
             try Bond.export(bonds, to: file)
             let keys = bonds.count == 1 ? "1 bond" : "\(bonds.count) bonds"
             environment.log.say("the keys of \(keys) are in \(file); anyone who has it can use them")

@@ -15,7 +15,13 @@ struct Unpair: Command {
 
     func run(in environment: CommandEnvironment) async throws {
         let peripheral = try environment.peripheral(peripheral)
-        try await peripheral.unpair()
+        do {
+            try await peripheral.unpair()
+        } catch let error as BLEError where error.code == .notFound {
+            // The bond may be in a file that could not be read.
+            try environment.unread.check(for: error.operation, error.object)
+            throw error
+        }
         try environment.output.print(
             .object(("address", .string("\(peripheral)")), ("bonded", .bool(false))),
             "\(peripheral)  no longer paired"

@@ -14,6 +14,9 @@ struct CommandEnvironment: Sendable {
     /// What is remembered about peers; `nil`: nothing on disk, for simulated adapters.
     let store: PeerStore?
 
+    /// What kept files of the store from being read.
+    let unread: UnreadFiles
+
     /// Where results go.
     var output: Output
 
@@ -75,12 +78,17 @@ struct CommandEnvironment: Sendable {
             try await withAdapter(options, log, visitor) { adapter in
                 let choice = capture.map { adapter.captured(in: $0) } ?? adapter
                 // In a nested group: a simulated device must run until the command has disconnected.
-                let store = Self.store(options, log)
+                let unread = UnreadFiles()
+                let store = Self.store(options) { problem in
+                    unread.note(problem)
+                    log.warn(problem)
+                }
                 try await Central.with(choice, store: store, recovery: options.recovery) { central in
                     let environment = CommandEnvironment(
                         central: central,
                         adapter: choice,
                         store: options.isSimulated ? nil : store,
+                        unread: unread,
                         output: output,
                         log: log,
                         signals: signals,
@@ -102,9 +110,9 @@ struct CommandEnvironment: Sendable {
     }
 
     /// Where peers are remembered; what is wrong with the files is said like everything else.
-    private static func store(_ options: CommonOptions, _ log: Log) -> PeerStore? {
-        if let folder = options.simulation { return PeerStore(folder: "\(folder)/central", warning: log.warn) }
-        return options.isSimulated ? nil : .standard(warning: log.warn)
+    private static func store(_ options: CommonOptions, warning: @escaping PeerStore.Warning) -> PeerStore? {
+        if let folder = options.simulation { return PeerStore(folder: "\(folder)/central", warning: warning) }
+        return options.isSimulated ? nil : .standard(warning: warning)
     }
 
     /// Runs the closure, and meanwhile reports trouble with the adapter.
