@@ -46,6 +46,20 @@ import Testing
         #expect(names(events).contains("subscribed") && events[0]["profile"] as? String == profile)
     }
 
+    @Test(arguments: [
+        ([], "values: run it at a terminal, or with --passkey"),
+        (["--just-works"], "instead of --just-works, run it at a terminal, or with --passkey"),
+        (["--no-pairing"], "omit --no-pairing to let others pair"),
+    ])
+    func `what makes pairings authenticated is told without options that exclude each other`(
+        options: [String],
+        words: String
+    ) async throws {
+        let serve = ["serve", "--access", "authenticated"] + options
+        let run = try await CommandRun(serve, interruptedAt: "serving", in: .output).end()
+        #expect(run.complaint.contains(words), "\(run.complaint)")
+    }
+
     @Test func `people are told too`() async throws {
         let run = try CommandRun(["serve"])
         var lines: [String] = []

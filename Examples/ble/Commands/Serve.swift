@@ -68,7 +68,8 @@ struct Serve: Command {
     private let notices: [String]
     private let peripheral: LocalPeripheral
     private let declared: DeclaredAdvertisement
-    private let isUnanswered: Bool
+    /// What to tell somebody whose authenticated values nobody can come to use.
+    private let unanswered: String?
 
     init(_ arguments: Arguments) throws(UsageError) {
         _ = try arguments.parameters(Self.parameters)
@@ -95,7 +96,8 @@ struct Serve: Command {
         contents = served
         let (answers, asksSomebody) = try Self.answers(arguments)
         let services = served is ServedDatabase ? served.services : served.services.map { $0.asking(for: access) }
-        isUnanswered = !asksSomebody && services.contains { $0.needsAuthentication }
+        let isUnanswered = !asksSomebody && services.contains { $0.needsAuthentication }
+        unanswered = isUnanswered ? Self.wayToAuthenticate(arguments) : nil
         var peripheral = LocalPeripheral(
             name: name,
             appearance: try arguments.appearance() ?? served.appearance,
@@ -155,6 +157,17 @@ struct Serve: Command {
         }
     }
 
+    /// What keeps pairings from being authenticated, and what to do: an option that was given excludes the others.
+    private static func wayToAuthenticate(_ arguments: Arguments) -> String {
+        if arguments.has("no-pairing") {
+            return "every pairing is refused, so only centrals with an authenticated bond can use authenticated "
+                + "values: omit --no-pairing to let others pair"
+        }
+        let instead = arguments.has("just-works") ? "instead of --just-works, " : ""
+        return "no pairing can be authenticated here, so centrals can't use authenticated values: "
+            + "\(instead)run it at a terminal, or with --passkey"
+    }
+
     /// The peripheral, and what it advertises; reads the files for the first time.
     ///
     /// - Throws: a `BLEError` if one of the files can't be read, or contains no value.
@@ -168,12 +181,7 @@ struct Serve: Command {
     func run(in environment: CommandEnvironment) async throws {
         let adapter = environment.central.adapter
         for notice in notices { environment.log.say(notice) }
-        if isUnanswered {
-            environment.log.say(
-                "no pairing can be authenticated here, so centrals can't use authenticated values: run it at a "
-                    + "terminal, or with --passkey"
-            )
-        }
+        if let unanswered { environment.log.say(unanswered) }
         let (peripheral, living) = try begin()
         let (store, log) = (environment.store, environment.log)
         try await peripheral.run(on: environment.adapter, store: store, warning: log.warn) { server in
