@@ -66,6 +66,13 @@ import Testing
         #expect(run.complaint.contains("with `info`.") && !run.complaint.contains("ble info"), "\(run.complaint)")
     }
 
+    @Test func `a bond that was made and removed again is not offered for removal`() async throws {
+        let both = try await shell("pair", "unpair")
+        #expect(both.status == 0 && !both.complaint.contains("removes the bond"), "\(both.complaint)")
+        let one = try await shell("pair")
+        #expect(one.complaint.contains("`ble unpair \(Demo.values)` removes the bond"), "\(one.complaint)")
+    }
+
     @Test(arguments: ["\u{4}", "read \(Demo.readOnly) --text\n\u{4}"])
     func `Ctrl-D leaves the line of the prompt`(_ typed: String) async throws {
         let run = try await CommandRun(

@@ -23,13 +23,14 @@ extension CommandEnvironment {
                     let count = link.ignoredPDUs
                     if count > 0 { log.detail("ignored \(count) unexpected PDUs of the peripheral") }
                 }
-                let wasEncrypted = link.security.isEncrypted
+                let former = security == nil ? nil : link.peripheral.bond
                 if let level = security?.level {
                     try await link.secure(to: level, timeout: deadline?.remaining ?? .seconds(60))
                 }
                 let output = try await body(link)
-                if security != nil, !wasEncrypted, link.security.isEncrypted {
-                    log.say("paired with \(name.text); `ble unpair` removes the bond")
+                // Not if the bond that encrypts the link is an old one, or if the shell has removed it again.
+                if security != nil, let bond = link.peripheral.bond, bond != former {
+                    log.say("paired with \(name.text); `ble unpair \(bond.peer)` removes the bond")
                 }
                 return output
             }
