@@ -20,7 +20,7 @@ import Testing
             #expect(help.status == 0 && help.output == option.output && help.output.count > 3)
         }
         let wrong = try await CommandRun.run("help", "listen", simulated: false)
-        #expect(wrong.status == 2 && wrong.complaint.contains("'listen'"))
+        #expect(wrong.status == 2 && wrong.complaint.contains("'listen'; `ble help` lists them"))
         let all = try await CommandRun.run("help", simulated: false)
         for name in Self.commands { #expect(all.output.contains { $0.hasPrefix("  \(name)") }) }
     }

@@ -25,7 +25,7 @@ struct HelpCommand: Command {
             text = "\(Schema.document)"
         } else if let word = arguments.words.first {
             guard let command = commands.first(where: { $0.name == word }) else {
-                throw UsageError("there is no command '\(word)'")
+                throw UsageError("there is no command '\(word)'; `ble help` lists them")
             }
             text = Help.text(of: command, for: columns)
         } else {
