@@ -72,6 +72,15 @@ import Testing
 
     @Test func `a message that never ends is given up in time`() async throws {
         let run = try await CommandRun.run("transfer", Demo.trouble, Demo.mute, "--timeout", "1")
-        #expect(run.status == 1 && run.complaint.contains("timed out"))
+        #expect(run.status == 1 && run.complaint.contains("timed out") && !run.complaint.contains("--eom"))
+    }
+
+    @Test func `who waits for another end mark than the device sends is told of it`() async throws {
+        let transfer = ["transfer", Demo.transfer, Demo.message, "--eom", "END", "--timeout", "5", "--json"]
+        let run = try await CommandRun(transfer).end()
+        let error = try #require(try object(run.errors.last)["error"] as? [String: Any])
+        #expect(run.status == 1 && error["code"] as? String == "timedOut")
+        let words = "with --timeout. If the whole message has come, pass its end mark with --eom or --eom-at-end."
+        #expect((error["remedy"] as? String)?.hasSuffix(words) == true, "\(run.complaint)")
     }
 }

@@ -71,7 +71,7 @@ struct Transfer: Command {
         } catch {
             chunks.brokenOff()
             keep(chunks.octets, file, environment.log)
-            throw error
+            throw Self.withEndMark(error)
         }
         chunks.complete(message.count)
         let time = RealTimeline().wallTime
@@ -86,6 +86,15 @@ struct Transfer: Command {
             try environment.output.write(message)
         }
         try environment.output.print(.object(("received", .number(chunks.count)), ("dropped", .number(chunks.dropped))))
+    }
+
+    /// The error; if the time was over after something had come, also with what often keeps a message from ending.
+    private static func withEndMark(_ error: any Error) -> any Error {
+        guard var failure = error as? BLEError, failure.code == .timedOut, failure.received?.isEmpty == false else {
+            return error
+        }
+        failure.remedy += " If the whole message has come, pass its end mark with --eom or --eom-at-end."
+        return failure
     }
 
     /// Keeps what has been received of an incomplete message.
