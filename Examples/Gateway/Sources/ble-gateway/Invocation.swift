@@ -5,7 +5,18 @@ struct Invocation {
         var description: String
     }
 
+    /// What the program is called with.
+    static let usage = """
+        Usage: ble-gateway FILE                   run with the configuration in FILE
+               ble-gateway --check FILE           say whether FILE is right, and end
+               ble-gateway --simulated [FILE]     run with simulated sensors, without an adapter
+                           --interval N           let each of them send every N milliseconds; 1000 by default
+                           --counters N           simulate N counters more
+        Examples/Gateway/README.md describes the file.
+        """
+
     var file: String?
+    var isHelp = false
     var isSimulated = false
     var isCheck = false
     var interval = Duration.seconds(1)
@@ -15,6 +26,7 @@ struct Invocation {
         var words = words[...]
         while let word = words.popFirst() {
             switch word {
+            case "--help", "-h": isHelp = true
             case "--simulated": isSimulated = true
             case "--check": isCheck = true
             case "--interval":
@@ -24,12 +36,14 @@ struct Invocation {
                 throw Wrong(
                     description: "\(word): there is no such option. Usage: ble-gateway [--simulated] [--check] FILE"
                 )
-            default: file = word
+            case "": throw Wrong(description: "the name of the file is empty. Write the path of a configuration.")
+            default:
+                // Of several, the others would not be checked.
+                if let file { throw Wrong(description: "\(file) and \(word): pass one file at a time.") }
+                file = word
             }
         }
-        guard file != nil || isSimulated else {
-            throw Wrong(description: "Usage: ble-gateway [--simulated] [--check] FILE. See README.md for the file.")
-        }
+        guard file != nil || isSimulated && !isCheck || isHelp else { throw Wrong(description: Self.usage) }
     }
 
     private static func number(

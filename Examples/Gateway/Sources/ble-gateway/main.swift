@@ -3,6 +3,7 @@
 //   ble-gateway CONFIGURATION                  runs with the configuration in this file
 //   ble-gateway --check CONFIGURATION          says whether the file is right, and what it names can be read; and ends
 //   ble-gateway --simulated [CONFIGURATION]    runs with simulated sensors, without an adapter
+//   ble-gateway --help                         says the same
 //   --interval MILLISECONDS                    how often a simulated sensor sends; 1000 by default
 //   --counters NUMBER                          simulates so many counters more, "Counter 1" and so on
 //
@@ -35,6 +36,11 @@ do {
     invocation = try Invocation(Array(CommandLine.arguments.dropFirst()))
 } catch {
     fail("\(error)")
+}
+
+if invocation.isHelp {
+    print(Invocation.usage)
+    exit(0)
 }
 
 let (orders, control) = AsyncStream<Order>.makeStream(bufferingPolicy: .bufferingNewest(16))
