@@ -126,6 +126,17 @@ struct ConfigurationTests {
         #expect(error?.remedy.contains(remedy) == true, "\(error?.remedy ?? "")")
     }
 
+    @Test("refuses a field that is written twice, of which one would count for nothing")
+    func twice() throws {
+        let text = """
+            { "spool": { "folder": "/x" }, "peripherals": [{ "name": "a", "label": "\\"name\\":" }, { "name": "b" }],
+              "peripherals": [] }
+            """
+        let error = try #require(throws: ConfigurationError.self) { try read(text) }
+        #expect(error.cause == "one object has 'peripherals' twice, for the second time in line 2")
+        #expect(error.remedy == "Write each field once.")
+    }
+
     @Test("never traps on damaged text")
     func damaged() {
         let text = Array(#"{ "spool": { "folder": "/x", "megabytes": 7 }, "peripherals": [{ "name": "a" }] }"#.utf8)

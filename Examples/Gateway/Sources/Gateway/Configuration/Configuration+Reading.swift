@@ -47,6 +47,13 @@ extension Configuration {
                 remedy: "Correct it."
             )
         }
+        if let (name, line) = JSONValue.repeatedName(in: octets) {
+            throw ConfigurationError(
+                field: "",
+                cause: "one object has '\(name)' twice, for the second time in line \(line)",
+                remedy: "Write each field once."
+            )
+        }
         self = try ConfigurationFields.read(value, "") { fields throws(ConfigurationError) in try Configuration(&fields)
         }
     }
