@@ -126,6 +126,44 @@ struct ConfigurationTests {
         #expect(error?.remedy.contains(remedy) == true, "\(error?.remedy ?? "")")
     }
 
+    @Test(
+        "names what may be a misspelt field where one is missing",
+        arguments: [
+            (#"{ "spol": {} }"#, "spool: it is missing, but there is 'spol'."),
+            (#"{ "spool": { "Fodler": "/x" } }"#, "spool.folder: it is missing, but there is 'Fodler'."),
+            (#"{ "spool": { "folders": "/x" } }"#, "spool.folder: it is missing, but there is 'folders'."),
+            (
+                #"{ "spool": { "folder": "/x" }, "peripherals": [{ "adress": "C4:F2:17:1A:1D:BB" }] }"#,
+                "peripherals[0].address: it is missing, but there is 'adress'."
+            ),
+            (
+                #"{ "spool": { "folder": "/x" }, "peripherals": [{ "nsme": "a" }] }"#,
+                "peripherals[0].address: it is missing, but there is 'nsme'."
+            ),
+            (
+                #"{ "spool": { "folder": "/x" }, "peripherals": [{ "name": "a", "characteristics": [{ "uid": "2A6E" }] }] }"#,
+                "peripherals[0].characteristics[0].uuid: it is missing, but there is 'uid'."
+            ),
+            (#"{ "prefix": "a", "broker": {} }"#, "spool: it is missing. "),
+            (
+                #"{ "spool": { "folder": "/x" }, "peripherals": [{ "label": "a" }] }"#,
+                "peripherals[0].address: it is missing. "
+            ),
+        ]
+    )
+    func misspelt(_ text: String, _ words: String) throws {
+        let error = try #require(throws: ConfigurationError.self) { try read(text) }
+        #expect("\(error)".hasPrefix("configuration: \(words)"), "\(error)")
+    }
+
+    @Test("says of an empty string what to do", arguments: [#""prefix": """#, #""broker": { "host": "" }"#])
+    func emptyString(_ field: String) throws {
+        let error = try #require(throws: ConfigurationError.self) {
+            try read(#"{ "spool": { "folder": "/x" }, \#(field) }"#)
+        }
+        #expect(error.cause == "it is empty" && error.remedy == "Write a string, or leave the field out.")
+    }
+
     @Test("refuses a field that is written twice, of which one would count for nothing")
     func twice() throws {
         let text = """

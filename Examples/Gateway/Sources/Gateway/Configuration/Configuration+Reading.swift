@@ -79,11 +79,7 @@ extension Configuration {
     private init(_ fields: inout ConfigurationFields) throws(ConfigurationError) {
         let spool = try fields.object("spool") { fields throws(ConfigurationError) in try SpoolFolder(&fields) }
         guard let spool else {
-            throw ConfigurationError(
-                field: "spool",
-                cause: "it is missing",
-                remedy: #"Write { "folder": "/var/lib/ble-gateway/spool" }."#
-            )
+            throw fields.missing("spool", #"Write { "folder": "/var/lib/ble-gateway/spool" }."#)
         }
         self.init(spool: spool)
         broker = try fields.object("broker") { fields throws(ConfigurationError) in try Broker(&fields) } ?? Broker()
@@ -223,18 +219,15 @@ extension Configuration.Peripheral {
         guard (address == nil) != (name == nil) else {
             throw ConfigurationError(
                 field: fields.name("address"),
-                cause: address == nil ? "it is missing" : "there is a name as well",
+                cause: address == nil
+                    ? "it is missing\(fields.misspelt("address", "name"))" : "there is a name as well",
                 remedy: "Write the address of the peripheral, or the name that it advertises."
             )
         }
         label = try fields.topic("label", levels: 1) ?? Self.plain(address ?? name ?? "")
         subscriptions = try fields.objects("characteristics") { fields throws(ConfigurationError) in
             guard let uuid = try fields.uuid("uuid") else {
-                throw ConfigurationError(
-                    field: fields.name("uuid"),
-                    cause: "it is missing",
-                    remedy: #"Write a UUID: "2A6E"."#
-                )
+                throw fields.missing("uuid", #"Write a UUID: "2A6E"."#)
             }
             return Configuration.Subscription(characteristic: uuid, service: try fields.uuid("service"))
         }
@@ -286,7 +279,7 @@ extension ConfigurationFields {
     }
 
     fileprivate mutating func uuid(_ field: String) throws(ConfigurationError) -> BluetoothUUID? {
-        guard let text = try optionalString(field) else { return nil }
+        guard let text = try optionalString(field, #"Write a UUID: "2A6E"."#) else { return nil }
         return try Self.uuid(text, name(field))
     }
 

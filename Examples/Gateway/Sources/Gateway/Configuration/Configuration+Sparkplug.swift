@@ -4,11 +4,7 @@ extension Configuration.Sparkplug {
     /// - Parameter clientID: the gateway's name at the broker, which the node gets if it has no other.
     init(_ fields: inout ConfigurationFields, _ clientID: String) throws(ConfigurationError) {
         guard let group = try fields.topic("group", levels: 1) else {
-            throw ConfigurationError(
-                field: fields.name("group"),
-                cause: "it is missing",
-                remedy: "Write the group that the hosts know this gateway by."
-            )
+            throw fields.missing("group", "Write the group that the hosts know this gateway by.")
         }
         self.init(
             group: group,

@@ -26,13 +26,23 @@ struct ConfigurationFields: ~Copyable {
         ConfigurationError(field: name(field), cause: "it is \(value.kind)", remedy: remedy)
     }
 
-    private func missing(_ field: String, _ remedy: String) -> ConfigurationError {
-        ConfigurationError(field: name(field), cause: "it is missing", remedy: remedy)
+    func missing(_ field: String, _ remedy: String) -> ConfigurationError {
+        ConfigurationError(field: name(field), cause: "it is missing\(misspelt(field))", remedy: remedy)
     }
 
-    mutating func optionalString(_ field: String, _ remedy: String = "Write a string.") throws(ConfigurationError)
-        -> String?
-    {
+    /// Words about a field that may be meant for one of these: `, but there is 'adress'`. Empty if there is none.
+    func misspelt(_ fields: String...) -> String {
+        let known = known
+        let alike = members.keys.filter { key in
+            !known.contains(key) && fields.contains { key.lowercased().isAlmost($0.lowercased()) }
+        }
+        return alike.min().map { ", but there is '\($0)'" } ?? ""
+    }
+
+    mutating func optionalString(
+        _ field: String,
+        _ remedy: String = "Write a string, or leave the field out."
+    ) throws(ConfigurationError) -> String? {
         switch take(field) {
         case nil: return nil
         case .string(let text) where !text.isEmpty: return text
@@ -140,5 +150,22 @@ struct ConfigurationFields: ~Copyable {
             cause: "there is no such field",
             remedy: "The fields are: \(fields.known.joined(separator: ", "))."
         )
+    }
+}
+
+extension String {
+    /// Whether one wrong, missing, additional or moved letter makes the difference, or none.
+    fileprivate func isAlmost(_ other: String) -> Bool {
+        let (mine, others) = (Array(utf8), Array(other.utf8))
+        guard abs(mine.count - others.count) < 2 else { return false }
+        let start = zip(mine, others).prefix { $0 == $1 }.count
+        let (tail, otherTail) = (mine[start...], others[start...])
+        if tail.count != otherTail.count {
+            let (longer, shorter) = tail.count > otherTail.count ? (tail, otherTail) : (otherTail, tail)
+            return longer.dropFirst().elementsEqual(shorter)
+        }
+        if tail.dropFirst().elementsEqual(otherTail.dropFirst()) { return true }
+        return tail.prefix(2).elementsEqual(otherTail.prefix(2).reversed())
+            && tail.dropFirst(2).elementsEqual(otherTail.dropFirst(2))
     }
 }
