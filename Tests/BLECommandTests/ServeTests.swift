@@ -60,6 +60,18 @@ import Testing
         #expect(run.complaint.contains(words), "\(run.complaint)")
     }
 
+    @Test func `whoever ends it while a command runs for a central is not told to answer requests`() async throws {
+        try await withFolder { folder in
+            let file = folder.appending(path: "device.json")
+            // The command ends who runs it: the request is certainly open then.
+            let command = #"["sh", "-c", "kill -INT $PPID; sleep 60"]"#
+            let value = #"{"uuid": "2A6E", "properties": ["read"], "value": {"command": \#(command)}}"#
+            try Data(#"{"services": [{"uuid": "181A", "characteristics": [\#(value)]}]}"#.utf8).write(to: file)
+            let run = try await CommandRun.run("serve", "--database", file.path)
+            #expect(run.status == 130 && !run.complaint.contains("respond(_:)"), "\(run.complaint)")
+        }
+    }
+
     @Test func `people are told too`() async throws {
         let run = try CommandRun(["serve"])
         var lines: [String] = []

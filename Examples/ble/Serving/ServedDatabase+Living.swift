@@ -50,6 +50,10 @@ extension ServedDatabase {
         } catch let error as BLEError {
             request.reject(.unlikely)
             try diary.unavailable(id, error)
+        } catch {
+            // It ends while a command runs: a request that nobody answers would look like a mistake of this program.
+            request.reject(.unlikely)
+            throw error
         }
     }
 
