@@ -45,6 +45,10 @@ import Testing
         (characteristic(#""access": "secret""#), "access: 'secret' is not a level"),
         (characteristic(#""descriptors": [{"uuid": "2901", "value": {"count": 1}}]"#), "must be octets"),
         (characteristic(#""value": ""# + String(repeating: "00", count: 513) + #"""#), "it has 513 octets"),
+        (
+            "{\"services\": [{\"uuid\": \"180D\"}, {\"uuid\": \"180F\"}],\n \"services\": []}",
+            "one object has 'services' twice, for the second time in line 2; write it once"
+        ),
         (String(repeating: "[", count: 100_000), "this is not JSON"),
         (String(repeating: " ", count: 1 << 20) + "{}", "more than 1048576 octets"),
     ])

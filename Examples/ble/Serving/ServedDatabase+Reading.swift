@@ -26,6 +26,12 @@ extension ServedDatabase {
         }
         do {
             let file = try JSONDecoder().decode(DatabaseFile.self, from: Data(octets))
+            if let twice = RepeatedMember.first(in: octets) {
+                throw UsageError(
+                    "one object has '\(twice.name.harmless)' twice, for the second time in line \(twice.line); write it "
+                        + "once"
+                )
+            }
             try self.init(file, title: path, access: access)
         } catch let error as DecodingError {
             throw refusal(error.placedText)
