@@ -23,9 +23,9 @@ extension Configuration {
         try self.init(json: octets)
     }
 
-    private static func unreadable(_ file: String, _ number: Int32) -> ConfigurationError {
+    fileprivate static func unreadable(_ file: String, _ number: Int32, _ field: String = "") -> ConfigurationError {
         ConfigurationError(
-            field: "",
+            field: field,
             cause: "\(file) can't be read: \(String(cString: strerror(number)))",
             remedy: "Check the path, and that this program may read it."
         )
@@ -186,15 +186,25 @@ extension Configuration.Broker {
                 remedy: "Write the user, too."
             )
         }
-        guard let text = try? String(contentsOfFile: file, encoding: .utf8) else {
-            throw ConfigurationError(
-                field: field,
-                cause: "\(file) can't be read",
-                remedy: "Check the path, and that this program may read it."
-            )
+        func unfit(_ cause: String) -> ConfigurationError {
+            ConfigurationError(field: field, cause: "\(file) \(cause)", remedy: "Write the password into it, alone.")
         }
-        return text.trimmingCharacters(in: .newlines)
+        let content: [UInt8]?
+        do {
+            content = try DurableFile.read(file, limit: longestPassword + 1)
+        } catch {
+            throw Configuration.unreadable(file, error.number, field)
+        }
+        guard let octets = content else { throw Configuration.unreadable(file, ENOENT, field) }
+        guard octets.count <= longestPassword else { throw unfit("has more than \(longestPassword) octets") }
+        guard let text = String(validating: octets, as: UTF8.self) else { throw unfit("is not text in UTF-8") }
+        let password = text.trimmingCharacters(in: .newlines)
+        guard !password.isEmpty else { throw unfit("is empty") }
+        return password
     }
+
+    /// As MQTT limits it.
+    private static let longestPassword = 65_535
 }
 
 extension Configuration.SpoolFolder {
