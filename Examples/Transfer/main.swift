@@ -72,11 +72,13 @@ func simulate() async throws {
     print("This is a simulation. With a Bluetooth adapter: `swift run Transfer send` on one machine,")
     print("`swift run Transfer` on another one.")
     let air = SimulatedAir()
+    // In this order, so that the addresses are the same each time.
+    let (receiver, sender) = (air.adapter(), air.adapter())
     try await withThrowingTaskGroup { group in
-        group.addTask { try await send(on: .radio(air.adapter())) }
+        group.addTask { try await send(on: .radio(sender)) }
         defer { group.cancelAll() }
         // In a nested group: the sender runs until the receiver has disconnected.
-        try await signals.interrupt { try await receive(on: .radio(air.adapter())) }
+        try await signals.interrupt { try await receive(on: .radio(receiver)) }
     }
 }
 

@@ -38,6 +38,17 @@ import Testing
         }
     }
 
+    @Test func `what stands below Transfer is what it prints`() async throws {
+        let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..")
+        let text = try String(contentsOf: root.appending(path: "README.md"), encoding: .utf8)
+        let lines = text.split(separator: "\n").drop { !$0.hasPrefix("This is a simulation. ") }
+            .prefix { !$0.hasPrefix("```") }
+            .map(String.init)
+        let run = try await CommandRun(["--simulated"], simulated: false, of: "Transfer").end()
+        #expect(run.status == 0 && lines.count > 4)
+        for line in lines where line != "…" { #expect(run.output.contains(line), "\(line) in \(run.output)") }
+    }
+
     /// The line without what differs from run to run: signal strengths, values and times.
     static func constant(_ line: String) -> String {
         line.replacing(/-\d+ dBm/, with: "dBm").replacing(/"(value|text|time)":"[^"]*"/) { "\"\($0.output.1)\"" }
