@@ -1,4 +1,5 @@
 import BLEStreams
+import Foundation
 import Testing
 
 @testable import ble
