@@ -3,7 +3,7 @@ import Testing
 
 @Suite("The command line", .timeLimit(.minutes(10)))
 struct InvocationTests {
-    private func run(_ words: String...) async throws -> (status: Int32, program: RunningProgram) {
+    private func run(_ words: String...) async throws -> (status: Int32?, program: RunningProgram) {
         let gateway = try RunningProgram(gatewayProgram, words)
         return (await gateway.waitForEnd(), gateway)
     }
