@@ -7,7 +7,7 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct ScanBesideConnectsTests {
     /// More than have a turn on the radio at a time.
     private static let absent = (1...20 as ClosedRange<UInt64>).map { number in
-        BluetoothAddress(rawValue: 0xC0DE_0000_0000 + number, kind: .random)
+        BluetoothAddress(rawValue: 0xC0DE_0000_1000 + number, kind: .random)
     }
 
     @Test func `a scan goes on, and who is there is linked, while more sessions than turns wait for the absent`()
