@@ -39,10 +39,18 @@ extension PeerRecord {
         return allServed.first { $0.adapter == name } ?? allServed.first { $0.adapter == nil }
     }
 
-    /// Stores what it has configured at an adapter, in place of what was stored of that.
+    /// Stores what it has configured at an adapter, in place of what was stored of that. A record without an adapter,
+    /// which was that of all, is from then on the record of each other adapter that has a bond and no record.
     mutating func setServed(_ record: ServedRecord?, at adapter: BluetoothAddress?) {
         let name = adapter?.descriptionWithKind
-        let others = allServed.filter { $0.adapter != name && $0.adapter != nil }
+        var others = allServed.filter { $0.adapter != name && $0.adapter != nil }
+        if adapter != nil, var former = allServed.first(where: { $0.adapter == nil }) {
+            for bond in bonds ?? [] where bond.adapter != name {
+                if others.contains(where: { $0.adapter == bond.adapter }) { continue }
+                former.adapter = bond.adapter
+                others.append(former)
+            }
+        }
         allServed = [record].compactMap { $0 } + others
     }
 }

@@ -9,6 +9,7 @@ import Testing
 /// What is stored of a central's subscriptions, from one bond to the next.
 @Suite struct ServedRecordTests {
     private static let central = BluetoothAddress(rawValue: 0xC4F2_171A_1DBB, kind: .random)
+    private static let other = BluetoothAddress(rawValue: 0x0102_0304_0506, kind: .public)
     private static var served: ServedRecord {
         ServedRecord(
             databaseHash: Data(repeating: 7, count: 16),
@@ -29,6 +30,24 @@ import Testing
         let store = Self.store()
         store.remember(.planted(2, with: Self.central))
         #expect(store.record(of: Self.central).served == Self.served)
+    }
+
+    @Test func `a record of an older file goes on for each adapter with a bond until that one stores its own`() {
+        let (first, second) = (Bond.planted(1, with: Self.central), Bond(peer: Self.central, adapter: Self.other))
+        var record = PeerRecord()
+        record.served = Self.served
+        record.bonds = [BondRecord(first), BondRecord(second)]
+        #expect(record.served(at: first.adapter) == Self.served && record.served(at: Self.other) == Self.served)
+        var own = Self.served
+        own.adapter = first.adapter.descriptionWithKind
+        own.configurations = []
+        record.setServed(own, at: first.adapter)
+        #expect(record.served(at: first.adapter) == own)
+        #expect(record.served(at: Self.other)?.configurations == Self.served.configurations)
+        // Nothing was configured at an adapter without a bond, and nothing comes back where all was switched off.
+        #expect(record.served(at: Self.central) == nil)
+        record.setServed(nil, at: Self.other)
+        #expect(record.served(at: Self.other) == nil && record.allServed == [own])
     }
 
     @Test func `they end with the bond, so that nobody without one is served with them`() {
