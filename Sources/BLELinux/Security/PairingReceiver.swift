@@ -48,7 +48,7 @@ final class PairingReceiver: Sendable {
         var note: LeftoverNote?
         /// The set-up of bluetoothd and the kernel; a bluetoothd that starts meanwhile must be set up too.
         var gettingReady = OneAtATime()
-        /// The question to the kernel who is connected, after a loss of events.
+        /// The question to the kernel who is connected, at the beginning and after a loss of events.
         var looking = OneAtATime()
         var isOver = false
     }

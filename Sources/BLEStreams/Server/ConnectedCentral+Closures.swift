@@ -41,7 +41,7 @@ extension ConnectedCentral {
         mutating func forget(_ handle: UInt16) { kept[handle] = nil }
     }
 
-    /// Answers a read with the value of which the program has answered the previous part; returns whether there is one.
+    /// Answers a read of a later part from the value to which the previous part belongs; returns whether that is kept.
     func continueReading(_ read: ATTServer.PendingRead, _ answer: PendingAnswer) -> Bool {
         let now = bearer.timeline.now
         let value = state.withLock { $0.longReads.value(at: read.handle, offset: read.offset, now: now) }

@@ -32,7 +32,8 @@ extension PeripheralServer {
         case write(PeripheralServer.WriteRequest)
         /// A write without response that was ignored, with what one with response would have been answered.
         case lostWrite(ConnectedCentral, ATTError)
-        /// A write without response that the characteristic's closure has refused, or had no room for.
+        /// A write without response that the characteristic's closure has refused or taken too long for, or for which
+        /// too many others waited.
         case refusedWrite(ConnectedCentral, isFlood: Bool)
 
         /// The central that caused it.

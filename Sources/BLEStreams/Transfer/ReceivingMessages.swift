@@ -35,8 +35,8 @@ extension PeripheralServer {
     /// for answers writes no faster than the stream is iterated. An incomplete message is dropped when its central
     /// leaves. If a message grows too long, or chunks were lost, that central's link is dropped and the program is
     /// warned, since the message boundaries are lost. Chunks are lost if they arrive faster than the stream is
-    /// iterated, and if they are written without response before the central knows that the services were replaced, or
-    /// are then refused by the characteristic's closure.
+    /// iterated. Chunks without response are also lost if they are written before the central knows that the services
+    /// were replaced, and if the characteristic's closure refuses them or takes longer than 20 s.
     ///
     /// Iterate it in one loop for as long as messages may come. A message that is under way when an iteration ends is
     /// lost, as is one behind another in the same chunk; if its central writes in a later iteration, that central's
@@ -134,7 +134,7 @@ private enum Fault {
     case dropped
     /// A chunk without response was ignored, for this reason.
     case ignored(ATTError)
-    /// The characteristic's closure has refused a chunk without response.
+    /// The characteristic's closure has refused a chunk without response, or has taken too long for it.
     case refused
     /// An earlier iteration ended in the middle of a message.
     case interrupted
@@ -254,7 +254,7 @@ extension BLEError {
                 (
                     "the characteristic's closure refused a chunk that it wrote without response, so its link was "
                         + "dropped",
-                    "Accept each chunk in the closure, or let centrals write with response."
+                    "Accept each chunk in the closure within 20 s, or let centrals write with response."
                 )
             case .interrupted:
                 (
