@@ -268,7 +268,8 @@ public struct ScanRequest: Hashable, Sendable {
     /// Whether the scan requests scan responses.
     public var isActive: Bool
 
-    /// Whether every advertisement is reported, or each device only now and then.
+    /// Whether every advertisement is reported, or each device only now and then. A radio may report every one all the
+    /// same.
     public var reportsDuplicates: Bool
 
     /// Makes a request; without arguments an active scan for everything.
