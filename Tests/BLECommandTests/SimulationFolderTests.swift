@@ -47,6 +47,25 @@ import Testing
         }
     }
 
+    @Test func `a file of the store that is refused does not count as one without a bond`() async throws {
+        try await withFolder { parent in
+            let folder = parent.appending(path: "devices")
+            #expect(try await run("pair", Demo.values, "--just-works", in: folder).status == 0)
+            let (store, file) = (folder.appending(path: "central").path, parent.appending(path: "bonds.json").path)
+            let names = try FileManager.default.contentsOfDirectory(atPath: store).filter { $0.hasSuffix(".json") }
+            try #require(!names.isEmpty)
+            for name in names { try #require(chmod("\(store)/\(name)", 0o644) == 0) }
+            let read = try await run("bonds", in: folder)
+            #expect(read.status == 0 && read.output.count == 1, "others could read it: \(read.complaint)")
+            for name in names { try #require(chmod("\(store)/\(name)", 0o660) == 0) }
+            let list = try await run("bonds", in: folder)
+            #expect(list.status == 1 && !list.complaint.contains("there are no bonds"), "\(list.complaint)")
+            #expect(list.complaint.contains("not all bonds could be read"), "\(list.complaint)")
+            let export = try await run("bonds", "export", file, in: folder)
+            #expect(export.status == 1 && !FileManager.default.fileExists(atPath: file), "\(export.complaint)")
+        }
+    }
+
     @Test func `written values last, and only in the folder`() async throws {
         try await withFolder { folder in
             let written = try await run("write", Demo.values, Demo.short, "c0ffee", in: folder)

@@ -9,10 +9,8 @@ final class UnreadFiles: Sendable {
 
     /// Takes a warning of the store.
     func note(_ warning: BLEError) {
-        // A file that was read all the same, or was set aside, has no number of the system.
-        let isUnread =
-            ["open", "list"].contains(warning.operation)
-            || warning.operation == "read" && warning.systemError != nil
+        // Of a file that was read all the same, or was set aside, the store says what it found when it examined it.
+        let isUnread = ["open", "list", "read", "protect", "set aside"].contains(warning.operation)
         guard isUnread, warning.code == .systemFailure else { return }
         problem.withLock { $0 = $0 ?? warning }
     }

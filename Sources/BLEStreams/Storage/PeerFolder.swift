@@ -90,7 +90,8 @@ struct PeerFolder: Sendable {
 
     // MARK: - Reading
 
-    /// The record in a peer's file, and a notice for the program, if any.
+    /// The record in a peer's file, and a notice for the program, if any. Its operation is `examine`, so that it differs
+    /// from the error of a file that could not be read.
     typealias Reading = (record: PeerRecord, notice: BLEError?)
 
     /// The record of a peer; empty if there is no file, or if it was damaged and has been set aside.
@@ -121,7 +122,7 @@ struct PeerFolder: Sendable {
         if case .readable(let reading) = try usableState(of: peer, in: folder) { return reading }
         let place = try folder.setAside(name(peer))
         let notice = BLEError.store(
-            "read",
+            "examine",
             "\(folder.path)/\(name(peer))",
             cause: "it is damaged; it was set aside as \(place), and its content is determined again",
             remedy: "If there was a bond with \(peer), remove it on that device, and pair again."
@@ -154,7 +155,7 @@ struct PeerFolder: Sendable {
         }
         guard contents.wasReadable else { return .readable((file.record, nil)) }
         let notice = BLEError.store(
-            "read",
+            "examine",
             "\(folder.path)/\(name(peer))",
             cause: "other users could read it until now",
             remedy: "If one of them may have read the keys in it, unpair from \(peer), and pair again."
