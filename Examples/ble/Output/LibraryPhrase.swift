@@ -10,8 +10,8 @@ enum LibraryPhrase: CaseIterable {
     // As a peripheral.
     case setPairing, withoutPairing, serveLater, serveAgain, disconnectCentral, disconnectPacedCentral
     // A link and a session.
-    case checkHandle, discover, connectAgain, resetSession, resetTheSession, connectSession, sessionReconnects
-    case exclusiveUse, checkPeer, moreTime, orMoreTime
+    case checkHandle, discover, connectAgain, resetSession, resetTheSession, connectSession, runSession
+    case sessionReconnects, exclusiveUse, checkPeer, moreTime, orMoreTime
     // The adapter.
     case blockNoExecutor, adapterIsOn, powerOn, powerOff, reset, cycleOrRecover, cycle, otherAdapter
     case interruptForPrivacy, privacyOff, joinAdapters, simulatedRadio
@@ -63,6 +63,7 @@ enum LibraryPhrase: CaseIterable {
         case .resetSession: "Call `Session.reset()` to begin again."
         case .resetTheSession: "Reset the session."
         case .connectSession: "Call `Session.connect()` to continue."
+        case .runSession: "Call `Session.run()` in another task."
         case .sessionReconnects: "the session reconnects while its policy has attempts left"
         case .exclusiveUse: "the command, or the closure of Link.exclusively(_:),"
         case .checkPeer: "Check that the peer is"

@@ -49,6 +49,7 @@ extension BLEError {
         case .connectAgain: "Wait: the gateway connects again by itself"
         case .resetSession, .resetTheSession: "Wait: the gateway begins again by itself."
         case .connectSession: "Send the command `connect`."
+        case .runSession: "Start the gateway again."
         case .exclusiveUse: "the command that uses the peripheral"
         case .sessionReconnects: "the gateway connects again by itself"
         case .checkPeer: "Check that the peripheral is"
