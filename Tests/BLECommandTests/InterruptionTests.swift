@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import Interruption
 import Testing
@@ -48,12 +49,21 @@ import Testing
     @Test func `work that ends by the signal's notice before it is cancelled is interrupted, and has not failed`()
         async throws
     {
-        let signals = TerminationSignals()
-        signals.received(SIGTERM)
-        // Which of the two comes first is for the threads to decide.
-        for _ in 0..<200 {
-            await #expect(throws: Interrupted.self) { try await signals.interrupt { throw CancellationError() } }
+        let (noticed, notice) = AsyncStream<Void>.makeStream()
+        let hasEnded = DispatchSemaphore(value: 0)
+        // Called between the notice and the cancellation.
+        let signals = TerminationSignals(onInterrupt: {
+            notice.finish()
+            hasEnded.wait()
+        })
+        await #expect(throws: Interrupted.self) {
+            try await signals.interrupt {
+                DispatchQueue.global().async { signals.received(SIGINT) }
+                for await _ in noticed {}
+                throw CancellationError()
+            }
         }
+        hasEnded.signal()
         // No other work is under way that would take the notice away.
         var octet: UInt8 = 0
         #expect(read(TerminationSignals.notice, &octet, 1) == 1)
