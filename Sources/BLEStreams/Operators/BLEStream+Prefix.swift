@@ -70,15 +70,16 @@ extension BLEStream {
             var signal: Cursor<Other>? = other.open(waker)
             // The signal's error, thrown behind what waits.
             var failure: (any Error)?
-            // What the signal had of a message when both were stopped.
-            var partAtStop = UnfinishedParts()
+            // Once both were stopped: what the signal had of a message. It is closed later: an error that stops this
+            // stream may yet be dropped.
+            var partAtStop: UnfinishedParts?
             func closeSignal() {
                 signal?.close()
                 signal = nil
             }
             func signalParts(_ scope: UnfinishedScope) -> UnfinishedParts {
                 if let failure { return UnfinishedParts((failure as? BLEError)?.allReceivedParts ?? []) }
-                return signal?.unfinished(scope) ?? partAtStop
+                return partAtStop ?? signal?.unfinished(scope) ?? UnfinishedParts()
             }
             func pollUpstream() throws -> Polled<Element> {
                 do { return try upstream.poll() } catch {
@@ -100,7 +101,7 @@ extension BLEStream {
             return Cursor(
                 poll: {
                     // The signal is polled first: it must also end an upstream that always has an element.
-                    signals: while failure == nil, let poll = signal?.poll {
+                    signals: while failure == nil, partAtStop == nil, let poll = signal?.poll {
                         do {
                             switch try poll() {
                             case .element:
@@ -126,8 +127,10 @@ extension BLEStream {
                 used: upstream.used,
                 place: upstream.place,
                 stop: {
-                    if let signal { partAtStop = signal.unfinished(.lost) }
-                    closeSignal()
+                    if failure == nil, partAtStop == nil, let signal {
+                        partAtStop = signal.unfinished(.lost)
+                        signal.stop()
+                    }
                     upstream.stop()
                 },
                 close: {

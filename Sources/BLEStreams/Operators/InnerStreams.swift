@@ -8,8 +8,9 @@ final class InnerStreams<Element: Sendable, Output: Sendable> {
     private var isUpstreamOver = false
     /// Whether the inner streams were stopped.
     private var isStopped = false
-    /// The inner streams that have failed, closed with the others; and the first error, thrown behind what waits.
-    private var failed: [Cursor<Output>] = []
+    /// The inner streams that have failed, or have ended because they were stopped, closed with the others; and the
+    /// first error, thrown behind what waits.
+    private var left: [Cursor<Output>] = []
     private var failure = FirstFailure()
 
     init(_ upstream: Cursor<Element>, width: Int, open: @escaping (Element) throws -> Cursor<Output>) {
@@ -74,11 +75,16 @@ final class InnerStreams<Element: Sendable, Output: Sendable> {
                 case .end:
                     // One that was stopped may end in the middle of a message. What another one has left at its end,
                     // such as a prefix, belongs to no error, and any number of them may come.
-                    if isStopped { failure.add(cursor.unfinished(.lost)) }
-                    cursor.close()
+                    // Who closes all knows whether anybody gets the error.
+                    if isStopped {
+                        failure.add(cursor.unfinished(.lost))
+                        left.append(cursor)
+                    } else {
+                        cursor.close()
+                    }
                 }
             } catch {
-                failed.append(cursor)
+                left.append(cursor)
                 fail(with: error)
             }
         }
@@ -91,11 +97,7 @@ final class InnerStreams<Element: Sendable, Output: Sendable> {
         let isFirst = failure.error == nil
         failure.add(error)
         guard isFirst else { return }
-        if !isUpstreamOver {
-            isUpstreamOver = true
-            upstream.stop()
-            failure.add(upstream.unfinished(.lost))
-        }
+        stopUpstream()
         stopInner()
     }
 
@@ -114,8 +116,16 @@ final class InnerStreams<Element: Sendable, Output: Sendable> {
 
     /// Opens no more: elements that wait for their inner stream are dropped.
     func stop() {
-        endUpstream()
+        stopUpstream()
         stopInner()
+    }
+
+    /// It isn't polled any more, and is closed when all is: an error that stops this one may yet be dropped.
+    private func stopUpstream() {
+        guard !isUpstreamOver else { return }
+        isUpstreamOver = true
+        upstream.stop()
+        failure.add(upstream.unfinished(.lost))
     }
 
     private func stopInner() {
@@ -132,7 +142,7 @@ final class InnerStreams<Element: Sendable, Output: Sendable> {
     func close() {
         isUpstreamOver = true
         upstream.close()
-        for cursor in inner + failed { cursor.close() }
-        (inner, failed) = ([], [])
+        for cursor in inner + left { cursor.close() }
+        (inner, left) = ([], [])
     }
 }

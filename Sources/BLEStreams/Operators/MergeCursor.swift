@@ -4,11 +4,12 @@ import Synchronization
 /// One iteration of many streams at once. Each wakes the consumer by its number, so only those with news are polled.
 final class MergeCursor<Value: Sendable, Element: Sendable> {
     private var upstreams: [Cursor<Value>?]
-    /// The streams that have failed, closed with the others; and the error of the first one, thrown behind what waits.
-    private var failed: [Cursor<Value>] = []
+    /// The streams that have failed, or have ended because they were stopped, closed with the others; and the error of
+    /// the first one, thrown behind what waits.
+    private var left: [Cursor<Value>] = []
     private var failure = FirstFailure()
     private let element: (Int, Value) -> Element
-    private var left: Int
+    private var openCount: Int
     private var isStopped = false
     private let news: MergeNews
     /// The streams that may have something, in the order of polling; each at most once.
@@ -38,7 +39,7 @@ final class MergeCursor<Value: Sendable, Element: Sendable> {
         self.element = element
         let news = MergeNews(count: streams.count, waker)
         self.news = news
-        left = streams.count
+        openCount = streams.count
         isReady = streams.map { _ in false }
         upstreams = streams.enumerated().map { number, stream in
             stream.open(Waker(for: waker) { news.add(number) })
@@ -51,7 +52,7 @@ final class MergeCursor<Value: Sendable, Element: Sendable> {
             for number in news.take() { ask(number) }
             guard let number = ready.popFirst() else {
                 if let failure = failure.thrown { throw failure }
-                return left == 0 ? .end : .pending
+                return openCount == 0 ? .end : .pending
             }
             isReady[number] = false
             guard let upstream = upstreams[number] else { continue }
@@ -67,15 +68,19 @@ final class MergeCursor<Value: Sendable, Element: Sendable> {
                 case .pending: break
                 case .end:
                     // One that was stopped may end in the middle of a message. What another one has left at its end,
-                    // such as a prefix, belongs to no error.
-                    if isStopped { failure.add(upstream.unfinished(.lost)) }
-                    upstream.close()
+                    // such as a prefix, belongs to no error. Who closes all knows whether anybody gets the error.
+                    if isStopped {
+                        failure.add(upstream.unfinished(.lost))
+                        left.append(upstream)
+                    } else {
+                        upstream.close()
+                    }
                     upstreams[number] = nil
-                    left -= 1
+                    openCount -= 1
                 }
             } catch {
                 upstreams[number] = nil
-                left -= 1
+                openCount -= 1
                 fail(upstream, with: error)
             }
         }
@@ -84,7 +89,7 @@ final class MergeCursor<Value: Sendable, Element: Sendable> {
     /// The others receive no more, and what they have comes before the error.
     private func fail(_ upstream: Cursor<Value>, with error: any Error) {
         // Closed when all is: who closes all knows whether anybody gets the error.
-        failed.append(upstream)
+        left.append(upstream)
         upstream.stop()
         let isFirst = failure.error == nil
         failure.add(error)
@@ -115,8 +120,8 @@ final class MergeCursor<Value: Sendable, Element: Sendable> {
 
     private func close() {
         for upstream in upstreams { upstream?.close() }
-        for upstream in failed { upstream.close() }
-        (upstreams, failed) = ([], [])
+        for upstream in left { upstream.close() }
+        (upstreams, left) = ([], [])
         ready = Ring()
     }
 }

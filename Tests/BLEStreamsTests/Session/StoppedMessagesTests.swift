@@ -1,0 +1,80 @@
+import BLESimulator
+import BLEStreams
+import Testing
+
+/// Messages of a planned subscription that the failure of another stream stops in the middle, and that `retry` gives up
+/// with it.
+extension SuccessiveMessagesTests {
+    /// How the messages and the failing stream come together.
+    enum Meeting: CaseIterable {
+        case merged
+        case mergedTwice
+        case inner
+        case upstreamOfInner
+
+        func meet(_ lines: BLEStream<String>, _ failing: BLEStream<String>, _ bench: Bench) -> BLEStream<String> {
+            switch self {
+            case .merged: return lines.merge(with: failing)
+            case .mergedTwice: return lines.merge(with: BLEStream<String> { _ in {} }).merge(with: failing)
+            case .inner:
+                return BLEStream([true, false], timeline: bench.time).flatMap(merging: 2) { $0 ? lines : failing }
+            case .upstreamOfInner:
+                return lines.flatMap { BLEStream([$0], timeline: bench.time) }.merge(with: failing)
+            }
+        }
+    }
+
+    /// Lines whose rest the subscription doesn't keep for the next stream.
+    private static func unkeptLines(_ session: Session) -> BLEStream<String> {
+        session.notifications(of: Bench.notifying).onEach { _ in }.assembled(until: .delimiter("\n")).map(text)
+    }
+
+    /// Fails so many seconds after it has begun, but only once.
+    private static func failingOnce(after seconds: Int, _ bench: Bench) -> BLEStream<String> {
+        let hasFailed = Flag()
+        return BLEStream.interval(.seconds(seconds), timeline: bench.time).compactMap { _ -> String? in
+            guard !hasFailed.isSet else { return nil }
+            hasFailed.set()
+            throw Stage.failure
+        }
+    }
+
+    @Test(arguments: Meeting.allCases)
+    func `of a message that another stream's failure interrupts, the rest is no message behind retry`(
+        meeting: Meeting
+    ) async throws {
+        try await Self.run(bursts: [["one\nhal"], ["f\ntwo\n"]]) { bench, session in
+            try await session.ready()
+            let both = meeting.meet(Self.unkeptLines(session), Self.failingOnce(after: 5, bench), bench)
+            let taken = try await both.retry(.constant(.seconds(1))).timeout(.seconds(60)).collect(2)
+            #expect(taken == ["one", "two"])
+        }
+    }
+
+    @Test(arguments: Meeting.allCases)
+    func `beside others, too, the rest is no message behind retry`(meeting: Meeting) async throws {
+        try await Self.run(bursts: [[], ["one\nhal"], ["f\ntwo\n"]]) { bench, session in
+            try await session.ready()
+            try await withThrowingTaskGroup(of: [String].self) { group in
+                group.addTask { try await Self.lines(session).collect(3) }
+                let both = meeting.meet(Self.lines(session), Self.failingOnce(after: 15, bench), bench)
+                let taken = try await both.retry(.constant(.seconds(1))).timeout(.seconds(60)).collect(2)
+                #expect(taken == ["one", "two"])
+                let whole = try await group.next()
+                #expect(whole == ["one", "half", "two"])
+            }
+        }
+    }
+
+    @Test func `the rest of a message that is stopped is no signal behind retry`() async throws {
+        try await Self.run(bursts: [["hal"], ["f\ntwo\n"]]) { bench, session in
+            try await session.ready()
+            let rest = Self.unkeptLines(session).filter { $0 == "f" }
+            let ticks = BLEStream.interval(.seconds(1), timeline: bench.time).map { "\($0)" }.take(until: rest)
+            let both = ticks.merge(with: Self.failingOnce(after: 5, bench)).retry(.constant(.seconds(1)))
+            // The rest comes in the tenth second.
+            let taken = try await both.timeout(.seconds(5)).collect(15)
+            #expect(taken.suffix(5) == ["6", "7", "8", "9", "10"] || taken.suffix(5) == ["5", "6", "7", "8", "9"])
+        }
+    }
+}
