@@ -14,8 +14,8 @@ extension BLEStream {
     /// are the sum of the consumers' buffers; the upstream has its own.
     ///
     /// - Parameters:
-    ///   - replay: how many of the latest elements a later consumer gets immediately; they are forgotten when the
-    ///     upstream ends.
+    ///   - replay: how many of the latest elements a later consumer gets immediately, with the gaps between and behind
+    ///     them; they are forgotten when the upstream ends.
     ///   - buffer: what happens to elements that arrive faster than one consumer takes them.
     /// - End: with the upstream, for each consumer after the content of its buffer. A later consumer starts it again.
     /// - Throw: an error of the upstream reaches every consumer, after the content of its buffer. If there are several

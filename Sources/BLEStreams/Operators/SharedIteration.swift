@@ -14,14 +14,27 @@ final class SharedIteration<Element: Sendable>: Sendable {
 
     private struct Consumers {
         var all: [Consumer] = []
-        /// The latest elements, as many as are replayed.
-        var last = Ring<Element>()
+        /// The latest elements, as many as are replayed, each with the gap before it.
+        var last = Ring<(gap: StreamGap?, element: Element)>()
+        /// The gap behind them.
+        var gap: StreamGap?
         /// Whether the upstream has ended or the last consumer has left; then nobody can join.
         var isOver = false
         /// Whether the upstream has thrown an error; then it is polled no more.
         var hasFailed = false
         /// Whether the consumer that has left last dropped its error.
         var dropsError = false
+
+        /// Gives a consumer the latest elements, and the gaps between and behind them; returns whether to wake it.
+        func replay(to mailbox: Mailbox<Element>) -> Bool {
+            var mustWake = false
+            for (number, entry) in last.elements.enumerated() {
+                if number > 0, let gap = entry.gap { mustWake = mailbox.put(gap) || mustWake }
+                mustWake = mailbox.put(contentsOf: CollectionOfOne(entry.element)).mustWake || mustWake
+            }
+            if let gap { mustWake = mailbox.put(gap) || mustWake }
+            return mustWake
+        }
     }
 
     private struct Upstream {
@@ -57,13 +70,13 @@ final class SharedIteration<Element: Sendable>: Sendable {
 
     /// Adds a consumer, with the replayed elements; `false` if it is too late.
     func add(_ mailbox: Mailbox<Element>, _ waker: Waker) -> Bool {
-        let replayed: Mailbox<Element>.Put? = consumers.withLock { consumers in
+        let mustWake: Bool? = consumers.withLock { consumers in
             guard !consumers.isOver else { return nil }
             consumers.all.append(Consumer(mailbox: mailbox, waker: waker))
-            return mailbox.put(contentsOf: consumers.last.elements)
+            return consumers.replay(to: mailbox)
         }
-        if replayed?.mustWake == true { mailbox.wake() }
-        return replayed != nil
+        if mustWake == true { mailbox.wake() }
+        return mustWake != nil
     }
 
     /// Removes a consumer; with the last one, closes the upstream.
@@ -135,7 +148,7 @@ final class SharedIteration<Element: Sendable>: Sendable {
         do {
             switch try cursor.poll() {
             case .element(let element): handOut(element)
-            case .gap(let gap): for consumer in consumers.withLock({ $0.all }) { consumer.mailbox.pass(gap) }
+            case .gap(let gap): handOut(gap)
             case .pending: return false
             case .end:
                 upstream.close()
@@ -160,13 +173,22 @@ final class SharedIteration<Element: Sendable>: Sendable {
     }
 
     private func handOut(_ element: Element) {
-        let (all, _) = consumers.withLock { consumers -> ([Consumer], Element?) in
+        let (all, _) = consumers.withLock { consumers -> ([Consumer], (gap: StreamGap?, element: Element)?) in
             guard replay > 0 else { return (consumers.all, nil) }
-            consumers.last.append(element)
+            consumers.last.append((consumers.gap.take(), element))
             // The oldest one is destroyed outside the lock.
             return (consumers.all, consumers.last.count > replay ? consumers.last.popFirst() : nil)
         }
         for consumer in all { consumer.mailbox.send(element) }
+    }
+
+    private func handOut(_ gap: StreamGap) {
+        let all = consumers.withLock { consumers in
+            // Who comes later misses nothing before the first element that is replayed.
+            if !consumers.last.isEmpty { consumers.gap = consumers.gap?.merged(with: gap) ?? gap }
+            return consumers.all
+        }
+        for consumer in all { consumer.mailbox.pass(gap) }
     }
 
     /// The error, with parts that several consumers get.
@@ -183,6 +205,7 @@ final class SharedIteration<Element: Sendable>: Sendable {
             consumers.isOver = true
             consumers.hasFailed = failing
             consumers.last = Ring()
+            consumers.gap = nil
             return old
         }
         // The replayed elements are destroyed outside the lock.

@@ -71,6 +71,31 @@ import Testing
         #expect(seen.outputs == ["-abcd-e|", "----(bcd)-e|"])
     }
 
+    @Test(arguments: [
+        ("-ab~c--d|", 2, ["-abGc--d|", "-----(bGc)-d|"]),
+        ("-ab~c--d|", 1, ["-abGc--d|", "-----c-d|"]),
+        ("-ab~---d|", 1, ["-abG---d|", "-----(bG)-d|"]),
+        ("~--a---d|", 1, ["G--a---d|", "-----a-d|"]),
+    ])
+    func `who comes later sees the gaps between and behind what is replayed`(
+        diagram: String,
+        replay: Int,
+        outputs: [String]
+    ) async throws {
+        let seen = try await watch([(1, 9), (6, 9)]) { stage in
+            stage.source(diagram).share(replay: replay).withGaps().map { $0.value ?? "G" }
+        }
+        #expect(seen.outputs == outputs)
+    }
+
+    @Test func `chunks from before and behind a lost link that are replayed are no message together`() async throws {
+        let seen = try await watch([(1, 9), (6, 9)]) { stage in
+            stage.source("-[x;][ab]~[c;]--[d;]|").map { Array($0.utf8) }.share(replay: 2)
+                .assembled(until: .delimiter(";")).map { String(decoding: $0, as: UTF8.self) }
+        }
+        #expect(seen.outputs == ["-x--c--d|", "-----c-d|"])
+    }
+
     @Test func `an error reaches every consumer`() async throws {
         let seen = try await watch([(1, 9), (3, 9)]) { $0.source("-a-b#").share() }
         #expect(seen.outputs == ["-a-b#", "---b#"])
