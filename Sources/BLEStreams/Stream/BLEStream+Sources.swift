@@ -66,9 +66,12 @@ extension BLEStream {
     /// The first call of `next()` opens the source. It can be iterated once, and costs an executor hop for each
     /// element, unlike iterating the `BLEStream` itself.
     ///
-    /// It throws what the `BLEStream` throws, and `CancellationError` when its task is cancelled. After a `break` the
-    /// source is closed as soon as nothing holds the stream: immediately if the stream is made in the `for` statement,
-    /// at the end of a variable's lifetime if it is kept in one.
+    /// It throws what the `BLEStream` throws, and `CancellationError` when its task is cancelled while it waits. In a
+    /// task that was cancelled between two elements, that type ends the loop without an error, unlike a `BLEStream`:
+    /// `try Task.checkCancellation()` behind the loop tells this from the end. Both close the source at once.
+    ///
+    /// After a `break` the source is closed as soon as nothing holds the stream: immediately if the stream is made in
+    /// the `for` statement, at the end of a variable's lifetime if it is kept in one.
     public func asyncThrowingStream() -> AsyncThrowingStream<Element, any Error> {
         let pump = Pump(open: open)
         return AsyncThrowingStream { try await pump.next() }

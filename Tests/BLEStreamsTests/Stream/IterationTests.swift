@@ -114,6 +114,29 @@ import Testing
         #expect(closed.all.count == 1)
     }
 
+    @Test func `a plain AsyncThrowingStream in a task cancelled between elements ends without an error, and closes`()
+        async throws
+    {
+        let closed = Recorder<Void>()
+        let plain = BLEStream<Int> { feed in
+            feed.send(contentsOf: 1...3)
+            return { closed.add(()) }
+        }.asyncThrowingStream()
+        let seen = try await withThrowingTaskGroup(of: [Int].self) { group in
+            group.addTask {
+                var seen: [Int] = []
+                for try await number in plain {
+                    seen.append(number)
+                    withUnsafeCurrentTask { $0?.cancel() }
+                }
+                return seen
+            }
+            return try await group.next()
+        }
+        #expect(seen == [1])
+        #expect(closed.all.count == 1)
+    }
+
     @Test func `a plain AsyncThrowingStream that is left closes the source`() async throws {
         let closed = Recorder<Void>()
         let stream = BLEStream<Int> { feed in
