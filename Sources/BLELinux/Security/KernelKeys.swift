@@ -19,6 +19,8 @@ final class KernelKeys: Sendable {
         var peers: Set<BluetoothAddress>?
         /// The peers with which the kernel has since made a bond's keys, for any program.
         var bonded: Set<BluetoothAddress> = []
+        /// Those among them that it had when bluetoothd was last found not to run.
+        var bondedAlone: Set<BluetoothAddress> = []
         /// The peers among these whose bonds are authenticated.
         var authenticated: Set<BluetoothAddress> = []
         /// The levels of the keys that the kernel certainly has.
@@ -32,6 +34,17 @@ final class KernelKeys: Sendable {
         /// How often the adapter had been removed when something was last forgotten for that.
         var removals = 0
         var observation: RadioActivity?
+
+        /// A bluetoothd that has started since has replaced the list, and may be gone when the next one is loaded.
+        mutating func found(_ bluetoothd: Bluetoothd.Presence) {
+            switch bluetoothd {
+            case .absent: bondedAlone = bonded
+            case .here:
+                bonded.subtract(bondedAlone)
+                (peers, bondedAlone) = (nil, [])
+            case .unknown: break
+            }
+        }
     }
 
     private let management: ManagementSocket?
@@ -76,6 +89,7 @@ final class KernelKeys: Sendable {
             state.removals = now
             state.peers = nil
             state.bonded = []
+            state.bondedAlone = []
             state.authenticated = []
             state.levels = [:]
             state.contested = []
@@ -88,6 +102,7 @@ final class KernelKeys: Sendable {
         state.withLock { state in
             state.reported.take(key)
             state.bonded.insert(peer)
+            state.bondedAlone.remove(peer)
             state.levels[peer] = Bond.EncryptionKey(key).level
             state.contested.remove(peer)
             if Bond.EncryptionKey(key).isAuthenticated {
@@ -126,6 +141,7 @@ final class KernelKeys: Sendable {
         let claim = state.withLock { state in
             state.peers?.remove(peer)
             state.bonded.remove(peer)
+            state.bondedAlone.remove(peer)
             state.authenticated.remove(peer)
             state.levels[peer] = nil
             state.contested.remove(peer)
@@ -192,10 +208,12 @@ final class KernelKeys: Sendable {
         guard let management else { return result(.success(())) }
         let (loaded, bonded, reported) = state.withLock { state in
             state.authenticated.formUnion(bonds.filter(\.isAuthenticated).map(\.peer))
+            // A list that can be read shows it by itself.
+            if current == nil { state.found(bluetoothd) }
             return (state.peers, state.bonded, state.reported)
         }
         let current = current.map { reported.completing($0, after: count).withoutFormerKeys(of: bonds) }
-        // What was loaded before bluetoothd started is gone.
+        // What was loaded before bluetoothd started is gone, or may be.
         let lasting = bluetoothd == .absent || current != nil ? loaded : nil
         let areLoaded = peers.isSubset(of: bonded.union(lasting ?? [])) && (lasting != nil || !peers.isEmpty)
         let contested = current.map { $0.contested(by: KernelKeyList(bonds)) } ?? []

@@ -1,0 +1,73 @@
+import BLEProtocol
+import BLERadio
+import Testing
+
+@testable import BLELinux
+
+/// Keys that a bluetoothd has removed from the kernel with a list of its own; seen by a program that may not read the
+/// kernel's list, on a kernel in memory.
+@Suite(.timeLimit(.minutes(10))) struct UnseenKeysTests {
+    private let run = FakeRun(kernel: FakeKernel { $0.peers[.example] = FakePeer(address: .example) })
+
+    /// An adapter that nobody else has: claims are of the whole machine.
+    private let name = "hci\(UInt64.random(in: 1000 ... .max))"
+
+    private var kernel: FakeKernel { run.kernel }
+
+    /// How many lists the kernel was given.
+    private var lists: Int? { kernel.with { $0.adapters[kernel.central]?.keyLists } }
+
+    private func bond(of radio: LinuxRadio) throws -> Bond {
+        let adapter = try #require(radio.adapterInfo.address)
+        let value = try #require(SecretKey(octets: Array(1...16)))
+        let key = Bond.EncryptionKey(kind: 2, initiator: 0, size: 16, diversifier: 0, random: 0, value: value)
+        return Bond(peer: .example, adapter: adapter, encryptionKeys: [key], identityKey: nil)
+    }
+
+    /// Gives the kernel a bond, as each link does. Returns whether it has it, as far as is known.
+    private func load(_ bond: Bond, beside bluetoothd: Bluetoothd.Presence, into radio: LinuxRadio) async throws -> Bool
+    {
+        try await run.answer("loading") { [name] answer in
+            radio.loop.enqueue {
+                radio.keys.load([bond], on: name, current: nil, bluetoothd: bluetoothd) { outcome in
+                    if case .success = outcome { answer(true) } else { answer(false) }
+                }
+            }
+        }
+    }
+
+    /// The kernel tells of a key of a new bond.
+    private func tellKey() async {
+        kernel.with { state in
+            let key: [UInt8] = [2, 0, 16] + [UInt8](repeating: 0, count: 10) + Array(1...16)
+            state.tell(kernel.central, 0x0A, [1] + ManagementAddress(.example).octets + key)
+        }
+        await kernel.idle()
+    }
+
+    @Test func `what was given before a bluetoothd came is given again when that was stopped`() async throws {
+        let radio = try run.radio()
+        let bond = try bond(of: radio)
+        #expect(try await load(bond, beside: .absent, into: radio))
+        #expect(lists == 1)
+        // The error says to stop it.
+        #expect(try await load(bond, beside: .here, into: radio) == false)
+        #expect(!radio.keys.isKnown(.example))
+        #expect(try await load(bond, beside: .absent, into: radio))
+        #expect(lists == 2)
+    }
+
+    @Test func `a bond that was made before a bluetoothd came counts no more, and one made beside it does`()
+        async throws
+    {
+        let radio = try run.radio()
+        let bond = try bond(of: radio)
+        await tellKey()
+        #expect(try await load(bond, beside: .absent, into: radio))
+        #expect(lists == 0)
+        #expect(try await load(bond, beside: .here, into: radio) == false)
+        await tellKey()
+        #expect(try await load(bond, beside: .here, into: radio))
+        #expect(lists == 0)
+    }
+}
