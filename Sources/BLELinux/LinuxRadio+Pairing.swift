@@ -181,6 +181,8 @@ extension LinuxRadio {
                         sink.finish(.success(true))
                     }
                 case .failure(let failure) where failure.status == .notPaired:
+                    // Another program's list may have removed it: it must not count as there, nor be given again.
+                    keys.remove(peer)
                     sink.finish(.success(false))
                 case .failure(let failure):
                     sink.finish(.failure(failure.error(operation: "unpair", object: object, adapter: adapter)))

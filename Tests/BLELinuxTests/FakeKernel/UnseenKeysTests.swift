@@ -70,4 +70,13 @@ import Testing
         #expect(try await load(bond, beside: .here, into: radio))
         #expect(lists == 0)
     }
+
+    /// Otherwise pairing again would only try to encrypt, and the next list would have the key once more.
+    @Test func `a bond that is removed is forgotten, though the kernel no longer has it`() async throws {
+        let radio = try run.radio()
+        #expect(try await load(try bond(of: radio), beside: .absent, into: radio))
+        #expect(radio.keys.isKnown(.example))
+        let hadKey: Bool = try await run.result("unpairing") { radio.unpair(.example, result: $0) }
+        #expect(!hadKey && !radio.keys.isKnown(.example))
+    }
 }
