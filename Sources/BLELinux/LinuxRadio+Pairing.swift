@@ -58,11 +58,16 @@ extension LinuxRadio {
         let sink = EventSink(result)
         let object = "on \(adapter.name)"
         loop.enqueue { [self] in
-            guard let management else {
+            guard let management, let pairingSettings else {
                 let operation = "make out-of-band data"
                 return sink.finish(.failure(adapter.missingAdministration(for: operation, object: object)))
             }
-            let exchange = OutOfBandExchange(management: management, adapter: adapter, leftovers: leftovers)
+            let exchange = OutOfBandExchange(
+                management: management,
+                adapter: adapter,
+                leftovers: leftovers,
+                settings: pairingSettings
+            )
             exchange.make { sink.finish($0) }
         }
         return RadioActivity { sink.close() }

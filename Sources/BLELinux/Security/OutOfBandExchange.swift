@@ -6,12 +6,19 @@ struct OutOfBandExchange: Sendable {
     let management: ManagementSocket
     let adapter: LinuxAdapter
     let leftovers: Leftovers
+    /// Pairings need LE Secure Connections too: whoever ends last switches them off.
+    let settings: PairingSettings
 
     private static let operation = "make out-of-band data"
 
     /// Makes data, on the loop's thread. Without LE Secure Connections the kernel makes none, so they are switched on
     /// for it, and that is noted until they are off again.
     func make(_ result: @escaping @Sendable (Result<OutOfBandData, BLEError>) -> Void) {
+        settings.retain()
+        begin { [settings] outcome in settings.release { result(outcome) } }
+    }
+
+    private func begin(_ result: @escaping @Sendable (Result<OutOfBandData, BLEError>) -> Void) {
         management.submit(ManagementReadInformation()) { [self] answer in
             switch answer {
             case .failure(let failure): result(.failure(error(failure)))
@@ -22,13 +29,14 @@ struct OutOfBandExchange: Sendable {
                 guard missing.contains(.secureConnections) else { return read(result) }
                 let note = adapter.facts.flatMap { leftovers.note(KernelThing(.secureConnections, 0, of: $0)) }
                 PairingSwitch.secureConnections.set(true, management) { failure in
+                    guard failure?.status != nil else {
+                        settings.keep(.secureConnections, note)
+                        return read(result)
+                    }
                     // The kernel has refused: there is nothing to put back.
-                    if failure?.status != nil { note?.forget() }
+                    note?.forget()
                     read { outcome in
-                        PairingSwitch.secureConnections.set(false, management) { failure in
-                            note?.forget(unless: failure)
-                            result(outcome)
-                        }
+                        PairingSwitch.secureConnections.set(false, management) { _ in result(outcome) }
                     }
                 }
             }

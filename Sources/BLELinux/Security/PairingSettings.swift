@@ -47,16 +47,21 @@ final class PairingSettings: Sendable {
         self.facts = facts
     }
 
-    /// Switches on what is off, and keeps it on until ``release()``, which must be called whatever the answer.
+    /// Switches on what is off, and keeps it on until ``release(then:)``, which must be called whatever the answer.
     func hold(_ answer: @escaping Answer) {
+        retain()
+        guard let facts = facts() else { return prepare(answer) }
+        leftovers.clear(of: facts, through: management) { [self] in prepare(answer) }
+    }
+
+    /// Leaves on what is on for pairings, until ``release(then:)``; switches nothing on itself.
+    func retain() {
         let isFirst = state.withLock { state in
             state.holders += 1
-            if state.holders == 1 { state.repairs = 0 }
+            if state.holders == 1 { (state.repairs, state.needed) = (0, []) }
             return state.holders == 1
         }
         if isFirst { observe() }
-        guard let facts = facts() else { return prepare(answer) }
-        leftovers.clear(of: facts, through: management) { [self] in prepare(answer) }
     }
 
     /// Switches on what has been switched off meanwhile, for a pairing that already holds the settings.
@@ -71,8 +76,10 @@ final class PairingSettings: Sendable {
         }
     }
 
-    /// Switches off what was off before, once no pairing holds it any more.
-    func release() {
+    /// Switches off what was off before, once nobody holds it any more.
+    ///
+    /// - Parameter done: called when the kernel has answered, or immediately if there is nothing to switch off.
+    func release(then done: @escaping @Sendable () -> Void = {}) {
         let (observation, switchedOn) = state.withLock { state in
             state.holders -= 1
             guard state.holders == 0 else {
@@ -82,7 +89,9 @@ final class PairingSettings: Sendable {
             return (state.observation, state.switchedOn)
         }
         observation?.cancel()
-        for (setting, note) in switchedOn { switchOff(setting, note) }
+        for (setting, note) in switchedOn.dropLast() { switchOff(setting, note) }
+        guard let (setting, note) = switchedOn.last else { return done() }
+        switchOff(setting, note, then: done)
     }
 
     /// Switches the settings on one after another.
@@ -97,8 +106,8 @@ final class PairingSettings: Sendable {
         }
     }
 
-    /// A setting was switched on, even if it is no longer needed.
-    private func keep(_ setting: PairingSwitch, _ note: LeftoverNote?) {
+    /// A setting was switched on, even if it is no longer needed: it is switched off behind the last holder.
+    func keep(_ setting: PairingSwitch, _ note: LeftoverNote?) {
         let isNeeded = state.withLock { state in
             guard state.holders > 0 else { return false }
             if !state.switchedOn.contains(where: { $0.setting == setting }) { state.switchedOn.append((setting, note)) }
@@ -107,8 +116,15 @@ final class PairingSettings: Sendable {
         if !isNeeded { switchOff(setting, note) }
     }
 
-    private func switchOff(_ setting: PairingSwitch, _ note: LeftoverNote?) {
-        setting.set(false, management) { failure in note?.forget(unless: failure) }
+    private func switchOff(
+        _ setting: PairingSwitch,
+        _ note: LeftoverNote?,
+        then done: @escaping @Sendable () -> Void = {}
+    ) {
+        setting.set(false, management) { failure in
+            note?.forget(unless: failure)
+            done()
+        }
     }
 
     // MARK: - What other programs do

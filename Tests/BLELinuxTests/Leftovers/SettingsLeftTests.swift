@@ -41,19 +41,23 @@ import Testing
         }
     }
 
-    /// Holds the settings of a pairing, until it sets the first one; tells whether they are set.
-    private func holdSettings() async throws -> (settings: PairingSettings, held: Events<Bool>) {
-        let settings = PairingSettings(
-            management: kernel.management,
-            leftovers: leftovers,
-            timeline: kernel.timeline
-        ) { [facts] in
+    private func makeSettings() -> PairingSettings {
+        PairingSettings(management: kernel.management, leftovers: leftovers, timeline: kernel.timeline) { [facts] in
             facts
         }
-        let held = Events<Bool> { [kernel] yield in
+    }
+
+    private func hold(_ settings: PairingSettings) -> Events<Bool> {
+        Events { [kernel] yield in
             kernel.loop.enqueue { settings.hold { yield($0 == nil) } }
             return RadioActivity {}
         }
+    }
+
+    /// Holds the settings of a pairing, until it sets the first one; tells whether they are set.
+    private func holdSettings() async throws -> (settings: PairingSettings, held: Events<Bool>) {
+        let settings = makeSettings()
+        let held = hold(settings)
         try await answerInformation([.powered, .secureConnections])
         return (settings, held)
     }
@@ -138,13 +142,23 @@ import Testing
         #expect(left.isEmpty)
     }
 
-    /// Makes out-of-band data, on an adapter whose Secure Connections are off; tells whether there is some.
-    private func makeOutOfBandData() async throws -> Events<Bool> {
-        let exchange = OutOfBandExchange(management: kernel.management, adapter: adapter, leftovers: leftovers)
-        let made = Events<Bool> { [kernel] yield in
+    /// Begins to make out-of-band data; tells whether there is some.
+    private func beginData(beside settings: PairingSettings) -> Events<Bool> {
+        let exchange = OutOfBandExchange(
+            management: kernel.management,
+            adapter: adapter,
+            leftovers: leftovers,
+            settings: settings
+        )
+        return Events { [kernel] yield in
             kernel.loop.enqueue { exchange.make { yield($0.failure == nil) } }
             return RadioActivity {}
         }
+    }
+
+    /// Makes out-of-band data, on an adapter whose Secure Connections are off; tells whether there is some.
+    private func makeOutOfBandData(beside settings: PairingSettings? = nil) async throws -> Events<Bool> {
+        let made = beginData(beside: settings ?? makeSettings())
         try await answerInformation([.powered, .bondable])
         return made
     }
@@ -168,6 +182,48 @@ import Testing
         #expect(try await kernel.answer(.permissionDenied)?.opcode == .setSecureConnections)
         #expect(try await kernel.answer(.notSupported)?.opcode == ManagementReadLocalOutOfBandData.opcode)
         #expect(try await kernel.answer(.permissionDenied)?.opcode == .setSecureConnections)
+        #expect(await made.next() == false)
+        try await settle()
+        #expect(left.isEmpty)
+    }
+
+    @Test func `Secure Connections stay on for a pairing that begins while data is made with them`() async throws {
+        let settings = makeSettings()
+        let made = try await makeOutOfBandData(beside: settings)
+        #expect(try await kernel.answer(with: Self.none)?.opcode == .setSecureConnections)
+        #expect(await kernel.next()?.opcode == ManagementReadLocalOutOfBandData.opcode)
+        let held = hold(settings)
+        await kernel.loop.turn()
+        try kernel.answer(to: ManagementReadLocalOutOfBandData.opcode, .notSupported)
+        try await answerInformation([.powered, .bondable, .secureConnections])
+        #expect(await held.next() == true)
+        // What comes next in any case.
+        kernel.management.submit(ManagementReadInformation()) { _ in }
+        let next = try await kernel.answer(with: KernelDouble.information([.powered]))
+        try #require(next?.opcode == .readInformation)
+        #expect(await made.next() == false)
+        settings.release()
+        let command = try await kernel.answer(with: Self.none)
+        #expect(command?.opcode == .setSecureConnections && command?.parameters == [0])
+        try await settle()
+        #expect(left.isEmpty)
+    }
+
+    @Test func `Secure Connections of a pairing that ends stay on until the data is made with them`() async throws {
+        let settings = makeSettings()
+        let held = hold(settings)
+        try await answerInformation([.powered, .bondable])
+        #expect(try await kernel.answer(with: Self.none)?.opcode == .setSecureConnections)
+        #expect(await held.next() == true)
+        let made = beginData(beside: settings)
+        #expect(await kernel.next()?.opcode == .readInformation)
+        settings.release()
+        let information = KernelDouble.information([.powered, .bondable, .secureConnections])
+        try kernel.answer(to: .readInformation, .success, with: information)
+        let reading = try await kernel.answer(.notSupported)
+        try #require(reading?.opcode == ManagementReadLocalOutOfBandData.opcode)
+        let command = try await kernel.answer(with: Self.none)
+        #expect(command?.opcode == .setSecureConnections && command?.parameters == [0])
         #expect(await made.next() == false)
         try await settle()
         #expect(left.isEmpty)
