@@ -10,6 +10,9 @@ internal import Synchronization
 /// ``LinuxRadio/expectPairing(with:as:)``. If bluetoothd runs, that is the capability of its agent, or none without an
 /// agent: then nothing is asked, and the level is not reached. Source: kernel, `net/bluetooth/smp.c`,
 /// `smp_conn_security`.
+///
+/// Out-of-band data alone reaches no level here: without a capability to ask, the kernel refuses the pairing for an
+/// authenticated level, whatever data it has. Source: kernel, `net/bluetooth/smp.c`, `smp_cmd_pairing_rsp`.
 final class PairingAnew: Sendable {
     typealias Outcome = Result<Bond?, BLEError>
 
@@ -28,6 +31,8 @@ final class PairingAnew: Sendable {
     private let peer: BluetoothAddress
     private let surroundings: PairingSurroundings
     private let engagement: PairingEngagement
+    /// Whether out-of-band data is all that the program has for it.
+    private let hasDataAlone: Bool
     private let failure: @Sendable (ManagementFailure) -> BLEError
     private let sink: EventSink<Outcome>
     private let demand: @Sendable () throws(BLEError) -> Void
@@ -58,11 +63,13 @@ final class PairingAnew: Sendable {
         self.sink = sink
         self.demand = demand
         engagement = PairingEngagement(with: peer, in: surroundings, asking: interview)
+        hasDataAlone = interview.outOfBand != nil && interview.capability == .noInputNoOutput
         state = Mutex(State(keys: GatheredKeys(of: peer)))
     }
 
     /// Starts, on the loop's thread.
     func begin() {
+        if hasDataAlone { return finish(.failure(.outOfBandDataTooLate(with: peer))) }
         engagement.begin { [weak self] event in
             self?.received(event)
         } lost: { [weak self] in

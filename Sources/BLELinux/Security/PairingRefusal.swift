@@ -151,6 +151,16 @@ extension BLEError {
         )
     }
 
+    /// Out-of-band data is used only in the pairing of a link that is not encrypted.
+    static func outOfBandDataTooLate(with peer: BluetoothAddress) -> BLEError {
+        pairingEnded(
+            "with \(peer)",
+            cause: "on a link that is already encrypted, Linux doesn't pair with out-of-band data alone",
+            remedy: "Remove the bond on both devices, here with Peripheral.unpair(), then connect and pair again with "
+                + "the data; or pass answers that can enter a passkey or compare numbers."
+        )
+    }
+
     /// bluetoothd has its own bond with the peer, and accepts no new pairing without one of its own commands; or it has
     /// asked another program. It asks the newest of its agents, whichever program pairs.
     ///

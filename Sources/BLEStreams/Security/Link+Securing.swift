@@ -18,8 +18,9 @@ extension Link {
     ///
     /// On a link that is already encrypted, Linux asks a person only as announced before the link was made, with
     /// `withLink(pairing:)`, ``Peripheral/allowPairing(_:)`` or for the ``Central``; and not while bluetoothd runs,
-    /// whose agent is used then. Pairing requires the capability `CAP_NET_ADMIN`. Cancellation ends it, unless others
-    /// wait for it too. Source: Core Specification, Vol 3, Part C, 10.3.
+    /// whose agent is used then. Out-of-band data alone can't improve the keys of such a link. Pairing requires the
+    /// capability `CAP_NET_ADMIN`. Cancellation ends it, unless others wait for it too. Source: Core Specification, Vol
+    /// 3, Part C, 10.3.
     ///
     /// - Parameters:
     ///   - level: the required level.

@@ -77,4 +77,27 @@ import Testing
         // It has no agent to ask, since there is no bus.
         #expect(try await failure(of: pairing).cause.contains("it has no agent"))
     }
+
+    @Test func `out-of-band data alone is too late, and the peripheral isn't blamed for it`() async throws {
+        let data = try #require(OutOfBandData(octets: [17, 0x22] + (0..<16) + [17, 0x23] + (0..<16)))
+        let pairing = Events<Outcome> { [kernel] yield in
+            let pairing = PairingAnew(
+                with: .example,
+                in: kernel.pairingSurroundings(),
+                asking: PairingInterview(.noInputNoOutput, outOfBand: data) { _, _ in },
+                failure: { BLEError(.systemFailure, operation: "test", cause: "\($0)") },
+                sink: EventSink(yield)
+            ) {}
+            kernel.loop.enqueue { pairing.begin() }
+            return RadioActivity { pairing.cancel() }
+        }
+        await kernel.loop.turn()
+        // What comes next if nothing is set for a pairing.
+        kernel.management.submit(ManagementReadLocalOutOfBandData()) { _ in }
+        try #require(await kernel.next()?.opcode == ManagementReadLocalOutOfBandData.opcode)
+        let outcome = try #require(await pairing.next())
+        let error = try #require(#expect(throws: BLEError.self) { try outcome.get() })
+        #expect(error.code == .securityFailed && error.pairingFailure == nil && error.isFinal)
+        #expect(error.cause.contains("out-of-band") && error.remedy.contains("Peripheral.unpair()"))
+    }
 }
