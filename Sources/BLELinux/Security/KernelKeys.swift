@@ -23,6 +23,8 @@ final class KernelKeys: Sendable {
         var bondedAlone: Set<BluetoothAddress> = []
         /// The peers among these whose bonds are authenticated.
         var authenticated: Set<BluetoothAddress> = []
+        /// The keys of the bonds that counted as loaded at the last load, unless the kernel has reported others since.
+        var given: [BluetoothAddress: [Bond.EncryptionKey]] = [:]
         /// The levels of the keys that the kernel certainly has.
         var levels: [BluetoothAddress: LinkSecurity.Level] = [:]
         /// The peers for which the kernel has keys that differ from this program's and were left there.
@@ -41,8 +43,26 @@ final class KernelKeys: Sendable {
             case .absent: bondedAlone = bonded
             case .here:
                 bonded.subtract(bondedAlone)
-                (peers, bondedAlone) = (nil, [])
+                (peers, bondedAlone, given) = (nil, [], [:])
             case .unknown: break
+            }
+        }
+
+        /// Bonds that were replaced since the last load, by this program or another one that shares the store, take the
+        /// place of their former keys: the kernel doesn't have these bonds.
+        mutating func noticeReplaced(_ bonds: [Bond]) -> [Bond] {
+            bonds.map { bond in
+                var bond = bond
+                if let former = given[bond.peer] {
+                    guard !former.contains(where: bond.encryptionKeys.contains) else { return bond }
+                    bond.formerKeys += former
+                }
+                if !bond.formerKeys.isEmpty {
+                    peers?.remove(bond.peer)
+                    bonded.remove(bond.peer)
+                    given[bond.peer] = nil
+                }
+                return bond
             }
         }
     }
@@ -90,6 +110,7 @@ final class KernelKeys: Sendable {
             state.peers = nil
             state.bonded = []
             state.bondedAlone = []
+            state.given = [:]
             state.authenticated = []
             state.levels = [:]
             state.contested = []
@@ -103,6 +124,7 @@ final class KernelKeys: Sendable {
             state.reported.take(key)
             state.bonded.insert(peer)
             state.bondedAlone.remove(peer)
+            state.given[peer] = nil
             state.levels[peer] = Bond.EncryptionKey(key).level
             state.contested.remove(peer)
             if Bond.EncryptionKey(key).isAuthenticated {
@@ -130,7 +152,10 @@ final class KernelKeys: Sendable {
 
     private func note(_ bonds: [Bond], areThere: Bool) {
         state.withLock { state in
-            for bond in bonds { state.levels[bond.peer] = areThere ? bond.level : nil }
+            for bond in bonds {
+                state.levels[bond.peer] = areThere ? bond.level : nil
+                state.given[bond.peer] = areThere ? bond.encryptionKeys : nil
+            }
         }
     }
 
@@ -142,6 +167,7 @@ final class KernelKeys: Sendable {
             state.peers?.remove(peer)
             state.bonded.remove(peer)
             state.bondedAlone.remove(peer)
+            state.given[peer] = nil
             state.authenticated.remove(peer)
             state.levels[peer] = nil
             state.contested.remove(peer)
@@ -196,7 +222,7 @@ final class KernelKeys: Sendable {
     ///
     /// - Parameter count: ``reportCount`` from before the kernel's list was read.
     func load(
-        _ bonds: [Bond],
+        _ stored: [Bond],
         on adapter: String,
         current: KernelKeyList?,
         readAfter count: Int = 0,
@@ -204,13 +230,13 @@ final class KernelKeys: Sendable {
         of kernel: Kernel = .ofThisMachine,
         _ result: @escaping @Sendable (Result<Void, KeyObstacle>) -> Void
     ) {
-        let peers = Set(bonds.map(\.peer))
         guard let management else { return result(.success(())) }
-        let (loaded, bonded, reported) = state.withLock { state in
-            state.authenticated.formUnion(bonds.filter(\.isAuthenticated).map(\.peer))
+        let peers = Set(stored.map(\.peer))
+        let (bonds, loaded, bonded, reported) = state.withLock { state in
+            state.authenticated.formUnion(stored.filter(\.isAuthenticated).map(\.peer))
             // A list that can be read shows it by itself.
             if current == nil { state.found(bluetoothd) }
-            return (state.peers, state.bonded, state.reported)
+            return (state.noticeReplaced(stored), state.peers, state.bonded, state.reported)
         }
         let current = current.map { reported.completing($0, after: count).withoutFormerKeys(of: bonds) }
         // What was loaded before bluetoothd started is gone, or may be.

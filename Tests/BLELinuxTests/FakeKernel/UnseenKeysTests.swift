@@ -17,9 +17,10 @@ import Testing
     /// How many lists the kernel was given.
     private var lists: Int? { kernel.with { $0.adapters[kernel.central]?.keyLists } }
 
-    private func bond(of radio: LinuxRadio) throws -> Bond {
+    /// - Parameter first: the first octet of its key; that of the key which the kernel tells of is 1.
+    private func bond(of radio: LinuxRadio, first: UInt8 = 1) throws -> Bond {
         let adapter = try #require(radio.adapterInfo.address)
-        let value = try #require(SecretKey(octets: Array(1...16)))
+        let value = try #require(SecretKey(octets: Array(first..<first + 16)))
         let key = Bond.EncryptionKey(kind: 2, initiator: 0, size: 16, diversifier: 0, random: 0, value: value)
         return Bond(peer: .example, adapter: adapter, encryptionKeys: [key], identityKey: nil)
     }
@@ -78,5 +79,28 @@ import Testing
         #expect(radio.keys.isKnown(.example))
         let hadKey: Bool = try await run.result("unpairing") { radio.unpair(.example, result: $0) }
         #expect(!hadKey && !radio.keys.isKnown(.example))
+    }
+
+    /// As by an import in another program, which may not set the kernel's list.
+    @Test(arguments: [false, true])
+    func `a bond that was replaced in the store is given in place of its former keys`(_ wasMade: Bool) async throws {
+        let radio = try run.radio()
+        if wasMade { await tellKey() }
+        for _ in 1...2 { #expect(try await load(try bond(of: radio), beside: .absent, into: radio)) }
+        let before = lists
+        #expect(before == (wasMade ? 0 : 1))
+        let new = try bond(of: radio, first: 2)
+        for _ in 1...2 { #expect(try await load(new, beside: .absent, into: radio)) }
+        #expect(lists == before.map { $0 + 1 })
+    }
+
+    /// As by this program, before the bond that it has made was loaded.
+    @Test func `a bond is given in place of one that was made here`() async throws {
+        let radio = try run.radio()
+        await tellKey()
+        var new = try bond(of: radio, first: 2)
+        new.formerKeys = try bond(of: radio).encryptionKeys
+        #expect(try await load(new, beside: .absent, into: radio))
+        #expect(lists == 1)
     }
 }
