@@ -134,12 +134,11 @@ final class SecurityRaise: Sendable {
         unattended({ radio.unpair(bond.peer, result: $0) }, answer: { [self] _ in finish(.failure(failure)) })
     }
 
-    /// The radio may have paired without encrypting, if it had the keys before.
+    /// The radio may have paired without encrypting, if it had the keys before: of another program, or of a bond that
+    /// was adopted since the link was made. They may not suffice.
     private func afterPairing() {
         guard !over.hasEnded else { return }
-        guard link.security.isEncrypted else {
-            return link.encrypt { [self] outcome in finish(outcome) }
-        }
+        guard link.security.isEncrypted else { return encrypt() }
         finish(.success(()))
     }
 

@@ -79,6 +79,23 @@ import Testing
         }
     }
 
+    @Test func `a bond that is adopted while the link is up is used, and improved if it doesn't suffice`() async throws
+    {
+        try await SecurityOnDemandTests.withVault { bench in
+            try await bench.peripheral.withLink { link in try await link.pair() }
+            let bonds = bench.central.bonds
+            bench.centralAdapter.forgetBonds()
+            let central = try await Central.open(.radio(bench.centralAdapter), store: PeerStore.inMemory())
+            try await central.peripheral(bench.peripheralAdapter.address).withLink { link in
+                bench.peripheralAdapter.settings.pairing = .showsPasskey(Self.passkey)
+                try await central.adopt(bonds)
+                try await link.secure(to: .authenticated, answers: .passkey(Self.passkey))
+                #expect(link.security.level == .secureConnections)
+            }
+            #expect(central.bonds.map(\.isAuthenticated) == [true])
+        }
+    }
+
     @Test func `a bond is not replaced by a weaker one`() async throws {
         try await SecurityOnDemandTests.withVault { bench in
             let store = PeerStore.inMemory()
