@@ -17,7 +17,7 @@ extension Fleet {
         let suffix: @Sendable (Session.Value, Int) -> Session.Value = { $0.suffix(of: $1) }
         return BLEStream(subject, timeline: central.core.timeline, buffer: .standard, suffix: suffix) {
             (mailbox: Mailbox<Session.Value>, _: ConsumerPlace?) -> () -> Void in
-            let rest = FleetRest(of: mailbox)
+            let rest = SessionValuesRest(of: mailbox)
             let close = self.watch(
                 FleetWatcher(
                     start: { session in session.addConsumer(mailbox, rest) },

@@ -42,7 +42,7 @@ extension Session {
                 return {}
             }
             // One buffer for all: streams of their own would be taken from in turns, whatever came first.
-            let rest = FleetRest(of: mailbox)
+            let rest = SessionValuesRest(of: mailbox)
             let close = session.addConsumer(mailbox, rest) { mailbox.finish(throwing: $0) }
             return {
                 close()
@@ -56,7 +56,7 @@ extension Session {
     /// - Parameter finish: the values have ended; `nil` for a consumer that outlives a failure of the session.
     func addConsumer(
         _ mailbox: Mailbox<Session.Value>,
-        _ rest: FleetRest,
+        _ rest: SessionValuesRest,
         finish: (@Sendable ((any Error)?) -> Void)? = nil
     ) -> @Sendable () -> Void {
         let closers = plan.distinctSubscriptions.map { subscription in

@@ -1,8 +1,8 @@
 import BLEProtocol
 import Synchronization
 
-/// What a consumer of all values of a fleet or a session leaves behind, for each subscription of each session.
-final class FleetRest: Sendable {
+/// What a consumer of all values of a session, or of all sessions of a fleet, leaves behind, for each subscription.
+final class SessionValuesRest: Sendable {
     typealias Rest = Mailbox<CharacteristicValue>.Rest
 
     private struct Origin: Hashable {
@@ -60,7 +60,7 @@ extension SessionConsumer {
         _ mailbox: Mailbox<Session.Value>,
         of session: Session,
         _ subscription: Session.Subscription,
-        _ rest: FleetRest,
+        _ rest: SessionValuesRest,
         finish: (@Sendable ((any Error)?) -> Void)? = nil
     ) {
         let id = ObjectIdentifier(session)
