@@ -20,7 +20,7 @@ struct BondRecord: Codable, Equatable, Sendable {
     var identityKey: Data?
 
     init(_ bond: Bond) {
-        adapter = "\(bond.adapter)/\(bond.adapter.kind.rawValue)"
+        adapter = bond.adapter.descriptionWithKind
         encryptionKeys = bond.encryptionKeys.map { key in
             Key(
                 kind: key.kind,

@@ -25,7 +25,7 @@ extension PeerStore {
     /// wait in vain. One that has lost its bond gets values that it ignores, or switches off. Each value is still held
     /// to the security that its characteristic requires. ``forgetBonds(with:)`` does end them.
     package func remember(_ bond: Bond) {
-        let adapter = "\(bond.adapter)/\(bond.adapter.kind.rawValue)"
+        let adapter = bond.adapter.descriptionWithKind
         update(bond.peer, isLasting: true) { record in
             record.bonds = (record.bonds ?? []).filter { $0.adapter != adapter } + [BondRecord(bond)]
         }
