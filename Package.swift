@@ -59,7 +59,7 @@ let package = Package(
         .target(name: "Interruption", dependencies: ["BLEStreams"], path: "Examples/Interruption"),
         .executableTarget(
             name: "UpdateTiming",
-            dependencies: ["BLEDevices", "BLEStreams", "BLESimulator"],
+            dependencies: ["BLEDevices", "BLEStreams", "BLESimulator", "ConsoleOutput"],
             path: "Examples/UpdateTiming"
         ),
         .executableTarget(

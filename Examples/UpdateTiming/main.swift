@@ -1,10 +1,14 @@
 // How long a 256 kB update takes on different kinds of links, in virtual time, and how fast it could be at best.
 //
 //   swift run UpdateTiming
+//
+// It takes no arguments.
 
 import BLEDevices
 import BLESimulator
 import BLEStreams
+import ConsoleOutput
+import Glibc
 
 let size = 256_000
 let image = try FirmwareImage((0..<size).map { UInt8(truncatingIfNeeded: $0 &* 31) })
@@ -61,6 +65,10 @@ let links: [(name: String, timing: LinkTiming)] = [
         LinkTiming(connectionInterval: .milliseconds(15), packetsPerEvent: 4, dataLength: 27)
     ),
 ]
+if let wrong = CommandLine.arguments.dropFirst().first {
+    printError("There is no argument '\(wrong)': UpdateTiming takes none.")
+    exit(2)
+}
 print("An update of \(size) octets, in virtual time; the share is of the ceiling at the same MTU.")
 for (name, timing) in links {
     print("\n\(name)")

@@ -61,7 +61,7 @@ import Testing
 
     @Test(arguments: [
         ("HeartRate", []), ("Sensor", []), ("Transfer", []), ("Transfer", ["send"]), ("Fleet", []),
-        ("Programs", ["logger"]),
+        ("Programs", ["logger"]), ("UpdateTiming", []),
     ])
     func `a mistyped option is refused, and starts nothing`(_ name: String, _ words: [String]) async throws {
         let run = try await CommandRun(words + ["--simulatd"], simulated: false, of: name).end()
