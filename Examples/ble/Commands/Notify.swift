@@ -61,6 +61,9 @@ struct Notify: Command {
             } else {
                 try await listenOnce(to: peripherals, links, in: environment)
             }
+        } catch var error as BLEError where !reconnects && error.remedy.contains(LibraryPhrase.connectAgain.text) {
+            error.remedy += " `ble notify --reconnect` connects again by itself."
+            throw error
         } catch let error as BLEError where error.code == .timedOut {
             // A device that was never reached hasn't sent too few values.
             try checkReached(peripherals, links)
