@@ -49,6 +49,7 @@ import Testing
             "{\"services\": [{\"uuid\": \"180D\"}, {\"uuid\": \"180F\"}],\n \"services\": []}",
             "one object has 'services' twice, for the second time in line 2; write it once"
         ),
+        (#"{"services": [], "\u0073ervices": []}"#, #"one object has '\u0073ervices' twice"#),
         (String(repeating: "[", count: 100_000), "this is not JSON"),
         (String(repeating: " ", count: 1 << 20) + "{}", "more than 1048576 octets"),
     ])

@@ -1,5 +1,9 @@
-/// A member that one object of a JSON text has twice. The decoder takes one of the two, and says nothing of the other.
+import FoundationEssentials
+
+/// A member that one object of a JSON text has twice: the one search for `ble`, and for `Examples/Gateway`. The decoder
+/// takes one of the two, and says nothing of the other.
 struct RepeatedMember {
+    /// The name, as the second one is written.
     let name: String
     /// The line of the second one.
     let line: Int
@@ -8,8 +12,8 @@ struct RepeatedMember {
     ///
     /// - Parameter octets: a text that the decoder accepts.
     static func first(in octets: [UInt8]) -> RepeatedMember? {
-        // The names of each list and object that is open; a list has none.
-        var names: [Set<ArraySlice<UInt8>>] = []
+        // The names of each list and object that is open; a list has none. They are compared as the decoder does.
+        var names: [Set<String>] = []
         var (start, string, isEscaped): (Int?, ArraySlice<UInt8>, Bool) = (nil, [], false)
         for (index, octet) in octets.enumerated() {
             if let first = start {
@@ -27,12 +31,22 @@ struct RepeatedMember {
             case UInt8(ascii: "]"), UInt8(ascii: "}"): _ = names.popLast()
             // Outside strings, it stands behind a name only.
             case UInt8(ascii: ":") where !names.isEmpty:
-                guard !names[names.count - 1].insert(string).inserted else { continue }
+                guard !names[names.count - 1].insert(unescaped(string)).inserted else { continue }
                 let line = octets[..<index].count { $0 == UInt8(ascii: "\n") } + 1
                 return RepeatedMember(name: String(decoding: string, as: UTF8.self), line: line)
             default: break
             }
         }
         return nil
+    }
+
+    /// A string, as the decoder reads it: `\u0061` is `a`.
+    private static func unescaped(_ string: ArraySlice<UInt8>) -> String {
+        let written = String(decoding: string, as: UTF8.self)
+        guard string.contains(UInt8(ascii: "\\")) else { return written }
+        var literal = [UInt8(ascii: "\"")]
+        literal += string
+        literal.append(UInt8(ascii: "\""))
+        return (try? JSONDecoder().decode(String.self, from: Data(literal))) ?? written
     }
 }

@@ -173,6 +173,10 @@ struct ConfigurationTests {
         let error = try #require(throws: ConfigurationError.self) { try read(text) }
         #expect(error.cause == "one object has 'peripherals' twice, for the second time in line 2")
         #expect(error.remedy == "Write each field once.")
+        let escaped = try #require(throws: ConfigurationError.self) {
+            try read(#"{ "spool": { "folder": "/x" }, "prefix": "a", "pr\u0065fix": "b" }"#)
+        }
+        #expect(escaped.cause == #"one object has 'pr\u0065fix' twice, for the second time in line 1"#)
     }
 
     @Test("never traps on damaged text")

@@ -47,10 +47,10 @@ extension Configuration {
                 remedy: "Correct it."
             )
         }
-        if let (name, line) = JSONValue.repeatedName(in: octets) {
+        if let twice = RepeatedMember.first(in: octets) {
             throw ConfigurationError(
                 field: "",
-                cause: "one object has '\(name)' twice, for the second time in line \(line)",
+                cause: "one object has '\(twice.name)' twice, for the second time in line \(twice.line)",
                 remedy: "Write each field once."
             )
         }

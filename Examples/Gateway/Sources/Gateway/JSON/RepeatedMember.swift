@@ -1,0 +1,1 @@
+../../../../ble/Serving/RepeatedMember.swift
