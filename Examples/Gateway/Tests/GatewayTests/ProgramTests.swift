@@ -142,6 +142,23 @@ struct ProgramTests {
         #expect(await gateway.end(SIGTERM) == 0)
     }
 
+    @Test("tells alone of a pairing with a simulated sensor that fails, and names no call of the library")
+    func simulatedPairing() async throws {
+        let (broker, folder) = (try await Broker(), try temporaryFolder("gateway"))
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        try "624813".write(toFile: "\(folder)/passkey", atomically: false, encoding: .utf8)
+        #expect(chmod("\(folder)/passkey", 0o600) == 0)
+        let pairing = #""pairing": { "passkeyFile": "\#(folder)/passkey" }"#
+        let paired = #"{ "name": "Thermometer", "characteristics": [{ "uuid": "2A6E" }], \#(pairing) }"#
+        try configuration(broker, folder, more: ", \"peripherals\": [\(paired)]")
+            .write(toFile: "\(folder)/gateway.json", atomically: true, encoding: .utf8)
+        let gateway = try start(folder, 50)
+        try await gateway.wait { $0.hasPrefix("Thermometer: ") && $0.contains("pair") }
+        #expect(await gateway.end(SIGTERM) == 0)
+        let lines = gateway.lines
+        #expect(!lines.contains { $0.contains("LocalPeripheral") || $0.hasPrefix("blestreams: ") }, "\(lines)")
+    }
+
     @Test("refuses a wrong file, and names the field")
     func checking() async throws {
         let folder = try temporaryFolder("gateway")

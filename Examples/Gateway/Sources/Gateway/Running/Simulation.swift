@@ -63,6 +63,9 @@ public struct SimulatedSensors: Sendable {
         }
     }
 
+    /// What the sensors themselves say, for whoever programs one: the gateway tells of the same in its own words.
+    private static let silence: PeerStore.Warning = { _ in }
+
     private func sensor(_ number: UInt64) -> SimulatedAdapter {
         air.adapter(address: BluetoothAddress(rawValue: 0xC000_0000_0000 + number, kind: .random))
     }
@@ -71,7 +74,7 @@ public struct SimulatedSensors: Sendable {
         let sensor = LocalPeripheral(name: "Thermometer") {
             LocalService(.environmentalSensing) { LocalCharacteristic(.temperature, [.read, .notify], value: 20) }
         }
-        try await sensor.run(on: .radio(self.sensor(0x0001))) { server in
+        try await sensor.run(on: .radio(self.sensor(0x0001)), warning: Self.silence) { server in
             for step in 0... {
                 try await Task.sleep(for: interval)
                 try await server.notify(20 + Double(step % 20) / 10, of: .temperature)
@@ -85,7 +88,7 @@ public struct SimulatedSensors: Sendable {
                 LocalCharacteristic(BluetoothUUID.Characteristics.heartRateMeasurement, [.notify])
             }
         }
-        try await sensor.run(on: .radio(self.sensor(0x0002))) { server in
+        try await sensor.run(on: .radio(self.sensor(0x0002)), warning: Self.silence) { server in
             for beat in 0... {
                 try await Task.sleep(for: interval)
                 try await server.notify(
@@ -102,7 +105,7 @@ public struct SimulatedSensors: Sendable {
         let sensor = LocalPeripheral(name: name, advertising: [service]) {
             LocalService(service) { LocalCharacteristic(number, [.read, .notify, .write], value: .stored([])) }
         }
-        try await sensor.run(on: .radio(adapter)) { server in
+        try await sensor.run(on: .radio(adapter), warning: Self.silence) { server in
             var count: UInt32 = 0
             while true {
                 try await Task.sleep(for: interval)
