@@ -20,8 +20,15 @@ func fail(_ message: String) -> Never {
     exit(1)
 }
 
+/// Reads a configuration, and says what is wrong with it that is no reason to refuse it.
+func configuration(in file: String) throws -> Configuration {
+    let configuration = try Configuration(file: file)
+    for caution in configuration.cautions { say("\(caution)") }
+    return configuration
+}
+
 func configuration(_ invocation: Invocation) throws -> Configuration {
-    if let file = invocation.file { return try Configuration(file: file) }
+    if let file = invocation.file { return try configuration(in: file) }
     let folder = NSTemporaryDirectory() + "/ble-gateway-spool"
     say("Without a configuration: the broker is localhost:1883, and the spool is in \(folder).")
     return SimulatedSensors.configuration(spool: folder)
@@ -53,9 +60,9 @@ let signals = Signals { number in
     }
     do {
         guard let file = invocation.file else { return say("There is no file to read again.") }
-        let configuration = try Configuration(file: file)
-        try configuration.checkFiles()
-        control.yield(.reload(configuration))
+        let new = try configuration(in: file)
+        try new.checkFiles()
+        control.yield(.reload(new))
     } catch {
         say("\(error) The old configuration stays in force.")
     }

@@ -169,6 +169,22 @@ struct ProgramTests {
         try await gateway.wait { $0.contains("configuration: spool: it is missing") }
     }
 
+    @Test("says that others may read the password, and takes the file all the same")
+    func exposedPassword() async throws {
+        let folder = try temporaryFolder("gateway")
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let (file, password) = ("\(folder)/gateway.json", "\(folder)/password")
+        try "secret".write(toFile: password, atomically: false, encoding: .utf8)
+        #expect(chmod(password, 0o444) == 0)
+        let broker = #"{ "user": "u", "passwordFile": "\#(password)" }"#
+        try #"{ "broker": \#(broker), "spool": { "folder": "\#(folder)/spool" } }"#
+            .write(toFile: file, atomically: true, encoding: .utf8)
+        let gateway = try RunningProgram(gatewayProgram, ["--check", file])
+        #expect(await gateway.waitForEnd() == 0)
+        try await gateway.wait { $0.contains("configuration: broker.passwordFile: \(password) may be used by") }
+        try await gateway.wait { $0.contains("is right") }
+    }
+
     @Test("checks that the files it names can be read, before it is too late")
     func checkingFiles() async throws {
         let folder = try temporaryFolder("gateway")

@@ -82,7 +82,12 @@ extension Configuration {
             throw fields.missing("spool", #"Write { "folder": "/var/lib/ble-gateway/spool" }."#)
         }
         self.init(spool: spool)
-        broker = try fields.object("broker") { fields throws(ConfigurationError) in try Broker(&fields) } ?? Broker()
+        var cautions: [ConfigurationError] = []
+        let broker = try fields.object("broker") { fields throws(ConfigurationError) in
+            try Broker(&fields, &cautions)
+        }
+        if let broker { self.broker = broker }
+        self.cautions = cautions
         prefix = try fields.topic("prefix") ?? prefix
         adapters = try fields.strings("adapters", #"Write a list of names: [ "hci0" ]."#)
         peripherals = try fields.objects("peripherals") { fields throws(ConfigurationError) in try Peripheral(&fields) }
@@ -98,7 +103,7 @@ extension Configuration {
         homeAssistantPrefix = try fields.object("homeAssistant") { fields throws(ConfigurationError) in
             try fields.topic("prefix") ?? "homeassistant"
         }
-        let node = broker.clientID
+        let node = self.broker.clientID
         sparkplug = try fields.object("sparkplug") { fields throws(ConfigurationError) in try Sparkplug(&fields, node) }
         leases = try fields.object("leases") { fields throws(ConfigurationError) in try Sharing(&fields) }
         campaigns = try fields.object("campaigns") { fields throws(ConfigurationError) in try Campaigns(&fields) }
@@ -147,7 +152,10 @@ extension Configuration {
 }
 
 extension Configuration.Broker {
-    fileprivate init(_ fields: inout ConfigurationFields) throws(ConfigurationError) {
+    fileprivate init(
+        _ fields: inout ConfigurationFields,
+        _ cautions: inout [ConfigurationError]
+    ) throws(ConfigurationError) {
         host = try fields.optionalString("host") ?? host
         clientID = try fields.optionalString("clientID") ?? clientID
         user = try fields.optionalString("user")
@@ -171,7 +179,10 @@ extension Configuration.Broker {
             }
             (authorities, certificate, key) = security
         }
-        if let file { password = try Self.password(in: file, fields.name("passwordFile"), user) }
+        guard let file else { return }
+        password = try Self.password(in: file, fields.name("passwordFile"), user)
+        // Not refused: containers pass secrets so, unless they are told otherwise.
+        if let problem = SecretFile.exposure(of: file, fields.name("passwordFile")) { cautions.append(problem) }
     }
 
     private static func password(
@@ -191,20 +202,24 @@ extension Configuration.Broker {
         }
         let content: [UInt8]?
         do {
-            content = try DurableFile.read(file, limit: longestPassword + 1)
+            content = try DurableFile.read(file, limit: longestPassword + longestLineEnd + 1)
         } catch {
             throw Configuration.unreadable(file, error.number, field)
         }
         guard let octets = content else { throw Configuration.unreadable(file, ENOENT, field) }
-        guard octets.count <= longestPassword else { throw unfit("has more than \(longestPassword) octets") }
+        let excess = "has more than \(longestPassword) octets"
+        guard octets.count <= longestPassword + longestLineEnd else { throw unfit(excess) }
         guard let text = String(validating: octets, as: UTF8.self) else { throw unfit("is not text in UTF-8") }
         let password = text.trimmingCharacters(in: .newlines)
         guard !password.isEmpty else { throw unfit("is empty") }
+        guard password.utf8.count <= longestPassword else { throw unfit(excess) }
         return password
     }
 
     /// As MQTT limits it.
     private static let longestPassword = 65_535
+    /// CR LF.
+    private static let longestLineEnd = 2
 }
 
 extension Configuration.SpoolFolder {

@@ -117,4 +117,6 @@ public struct Configuration: Hashable, Sendable {
     public var leases: Sharing?
     /// Whether and how this gateway takes part in update campaigns; only with leases.
     public var campaigns: Campaigns?
+    /// What was wrong with the file, but no reason to refuse it.
+    public var cautions: [ConfigurationError] = []
 }

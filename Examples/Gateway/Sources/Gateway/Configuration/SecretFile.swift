@@ -20,18 +20,29 @@ enum SecretFile {
         guard facts.st_mode & S_IFMT == S_IFREG else {
             throw ConfigurationError(field: field, cause: "\(path) is not a file", remedy: "Check the path.")
         }
-        // The group may read it: systemd passes a service its credentials so.
-        guard facts.st_mode & 0o027 == 0 else {
-            throw ConfigurationError(
-                field: field,
-                cause: "\(path) may be used by everybody, or changed by others than its owner",
-                remedy: "Run `chmod 600 '\(path)'`, and choose another secret if somebody may have read this one."
-            )
-        }
+        if let problem = exposure(of: path, facts, field) { throw problem }
         var octets = [UInt8](repeating: 0, count: 256)
         let count = octets.withUnsafeMutableBytes { read(file, $0.baseAddress, $0.count) }
         guard count >= 0 else { throw unreadable(path, field, errno) }
         return String(decoding: octets.prefix(count), as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+
+    /// What to say of a file that others may read or change; `nil`: nobody but its owner and group may.
+    static func exposure(of path: String, _ field: String) -> ConfigurationError? {
+        var facts = stat()
+        guard stat(path, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG else { return nil }
+        return exposure(of: path, facts, field)
+    }
+
+    private static func exposure(of path: String, _ facts: stat, _ field: String) -> ConfigurationError? {
+        // The group may read it: systemd passes a service its credentials so.
+        guard facts.st_mode & 0o027 != 0 else { return nil }
+        return ConfigurationError(
+            field: field,
+            cause: "\(path) may be used by everybody, or changed by others than its owner",
+            remedy: "Run `chmod 600 '\(path)'`, or give the secret of a container `mode=0400`; and choose another "
+                + "secret if somebody may have read this one."
+        )
     }
 
     private static func unreadable(_ path: String, _ field: String, _ number: Int32) -> ConfigurationError {
