@@ -68,11 +68,11 @@ struct Bonds: Command {
         case .list:
             let bonds = central.bonds
             try show(bonds, in: environment)
-            try environment.unread.check(for: "list bonds")
+            try await environment.unread.check(for: "list bonds")
             if bonds.isEmpty { environment.log.say("there are no bonds; `ble pair ADDRESS` makes one") }
         case .export(let file):
             let bonds = central.bonds
-            try environment.unread.check(for: "export bonds", "to \(file)")
+            try await environment.unread.check(for: "export bonds", "to \(file)")
             try Bond.export(bonds, to: file)
             let keys = bonds.count == 1 ? "1 bond" : "\(bonds.count) bonds"
             environment.log.say("the keys of \(keys) are in \(file); anyone who has it can use them")

@@ -14,7 +14,7 @@ struct CommandEnvironment: Sendable {
     /// What is remembered about peers; `nil`: nothing on disk, for simulated adapters.
     let store: PeerStore?
 
-    /// What kept files of the store from being read.
+    /// What keeps files of the store from being read.
     let unread: UnreadFiles
 
     /// Where results go.
@@ -78,7 +78,7 @@ struct CommandEnvironment: Sendable {
             try await withAdapter(options, log, visitor) { adapter in
                 let choice = capture.map { adapter.captured(in: $0) } ?? adapter
                 // In a nested group: a simulated device must run until the command has disconnected.
-                let unread = UnreadFiles()
+                let unread = UnreadFiles(warning: log.warn) { Self.store(options, warning: $0) }
                 let store = Self.store(options) { problem in
                     unread.note(problem)
                     log.warn(problem)
