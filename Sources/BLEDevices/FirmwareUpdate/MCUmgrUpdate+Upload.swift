@@ -5,8 +5,14 @@ import BLEStreams
 extension MCUmgrUpdate {
     /// Sends the image, from the octet that the device names.
     ///
+    /// - Parameter farthest: the most octets that the device ever had, on whichever link.
     /// - Returns: whether the image has arrived as it was sent, as far as the device can tell.
-    func upload(_ exchange: MCUmgrExchange, _ window: Int, _ context: CommandContext) async throws -> Bool {
+    func upload(
+        _ exchange: MCUmgrExchange,
+        _ window: Int,
+        _ farthest: inout Int,
+        _ context: CommandContext
+    ) async throws -> Bool {
         var isRight = true
         var upload = MCUmgrUpload(size: image.bytes.count, window: window)
         var persistence = Persistence(options.retry, on: context.timeline)
@@ -34,7 +40,11 @@ extension MCUmgrUpdate {
             }
             if upload.farthest > before {
                 persistence.succeeded()
-                context.achieved()
+                // What a device that has restarted gets once more is no progress.
+                if upload.farthest > farthest {
+                    farthest = upload.farthest
+                    context.achieved()
+                }
                 context.progress(upload.confirmed, of: upload.size)
             }
             if upload.needsPause {

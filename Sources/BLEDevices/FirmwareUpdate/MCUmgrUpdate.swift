@@ -63,8 +63,10 @@ struct MCUmgrUpdate: Sendable {
     func run(in context: CommandContext) async throws {
         guard let hash = image.bootHash, image.isForMCUboot else { throw BLEError.noImageForMCUboot(context) }
         do {
-            var arrival = Arrival.none
-            var outcome = try await context.resuming(resume) { try await install(hash, &arrival, in: context) }
+            var (arrival, farthest) = (Arrival.none, 0)
+            var outcome = try await context.resuming(resume) {
+                try await install(hash, &arrival, &farthest, in: context)
+            }
             var resets = 1
             while outcome == .mayRestart, context.hasNextLink {
                 context.begin("restart")
@@ -112,9 +114,12 @@ struct MCUmgrUpdate: Sendable {
     }
 
     /// Uploads and marks the image, and resets the device, as far as that is still to be done.
+    ///
+    /// - Parameter farthest: the most octets that the device ever had, on whichever link.
     private func install(
         _ hash: [UInt8],
         _ arrival: inout Arrival,
+        _ farthest: inout Int,
         in context: CommandContext
     ) async throws -> Outcome {
         context.begin("prepare")
@@ -130,7 +135,7 @@ struct MCUmgrUpdate: Sendable {
         if arrival == .untold || !slots.contains(where: { $0.hash == hash }) {
             let window = try await negotiate(exchange, context)
             arrival = .untold
-            arrival = try await upload(exchange, window, context) ? .complete : .damaged
+            arrival = try await upload(exchange, window, &farthest, context) ? .complete : .damaged
             if arrival == .damaged { throw try await discard(hash, exchange, context) }
             context.begin("verify")
             slots = try await exchange.slots()

@@ -60,8 +60,10 @@ struct PlainUpdate: Sendable {
     private var size: Int { image.bytes.count }
 
     func run(in context: CommandContext) async throws {
+        // The most octets that the device ever had, on whichever link.
+        var farthest = 0
         do {
-            try await context.resuming(resume) { try await transfer(in: context) }
+            try await context.resuming(resume) { try await transfer(&farthest, in: context) }
         } catch let error as BLEError where error.code != .disconnected && error.code != .invalidArgument {
             // The device need not keep an image that will never be complete. Best effort: the first error is the one
             // thrown.
@@ -70,7 +72,7 @@ struct PlainUpdate: Sendable {
         }
     }
 
-    private func transfer(in context: CommandContext) async throws {
+    private func transfer(_ farthest: inout Int, in context: CommandContext) async throws {
         context.begin("prepare")
         var status = try await readStatus(in: context)
         try check(status, in: context)
@@ -79,7 +81,7 @@ struct PlainUpdate: Sendable {
         if status.state != .receiving || !isNamed(in: status) {
             status = try await announce(after: status, in: context)
         }
-        try await send(status, in: context)
+        try await send(status, &farthest, in: context)
         context.unsubscribe(from: profile.status)
     }
 
@@ -103,11 +105,23 @@ struct PlainUpdate: Sendable {
         return writer.bytes
     }
 
-    private func send(_ first: PlainUpdateStatus, in context: CommandContext) async throws {
+    private func send(
+        _ first: PlainUpdateStatus,
+        _ farthest: inout Int,
+        in context: CommandContext
+    ) async throws {
         try refuseFailure(first, context)
         var upload = try faults(in: context) { () throws(PlainUpload.Fault) in try PlainUpload(size: size, first) }
         let kind = try await writeKind(in: context)
         context.begin("upload", total: size, completed: upload.confirmed)
+        // What a device that has restarted gets once more is no progress.
+        func note() {
+            guard upload.confirmed > farthest else { return }
+            farthest = upload.confirmed
+            context.achieved()
+        }
+        // The device may have got it on the last link, which was lost before it said so.
+        note()
         var isComplete = first.state == .complete
         while !isComplete {
             var news: [PlainUpdateStatus] = []
@@ -125,7 +139,7 @@ struct PlainUpdate: Sendable {
                 let before = upload.confirmed
                 try faults(in: context) { () throws(PlainUpload.Fault) in try upload.take(status) }
                 if upload.confirmed > before {
-                    context.achieved()
+                    note()
                     context.progress(upload.confirmed, of: size)
                 }
                 isComplete = status.state == .complete && upload.confirmed == size
