@@ -15,6 +15,8 @@ struct ReportedRecords {
 
     /// The most octets kept: more than all 65,536 records of a Record Access Control Point have.
     private static let limit = 16 << 20
+    /// The most gaps kept, of a device whose numbers are times and leave one behind each record.
+    private static let gapLimit = 65_536
     /// What a record takes up beside its octets.
     private static let overhead = 64
 
@@ -23,8 +25,11 @@ struct ReportedRecords {
     /// Whether the first record is not kept until the second one comes.
     private let isImpatient: Bool
     private var order = Order.unknown
-    /// The lowest number of a report in ascending order.
+    /// The lowest number of a report in ascending order, and the highest one so far.
     private var first: Int?
+    private var highest = Int.min
+    /// The numbers between them that have not come, in ascending order.
+    private var gaps: [ClosedRange<Int>] = []
     private var kept: [DeviceRecord] = []
     private var size = 0
 
@@ -40,8 +45,12 @@ struct ReportedRecords {
         if let last, record.number <= last { return false }
         switch order {
         case .ascending:
-            guard let first, record.number < first else { return true }
-            throw BLEError.tooLate(record.number, behind: first, after: last, context)
+            if record.number > highest {
+                pass(to: record.number)
+            } else if let later = later(than: record.number) {
+                throw BLEError.tooLate(record.number, behind: later, after: last, context)
+            }
+            return true
         case .unknown:
             if let former = kept.first {
                 if record.number == former.number { return false }
@@ -50,7 +59,9 @@ struct ReportedRecords {
                 order = .ascending
             }
             if order == .ascending {
-                first = kept.first?.number ?? record.number
+                let lowest = kept.first?.number ?? record.number
+                (first, highest) = (lowest, lowest)
+                pass(to: record.number)
                 return true
             }
         case .other: break
@@ -59,6 +70,24 @@ struct ReportedRecords {
         guard size <= Self.limit else { throw BLEError.tooMany(kept.count, context) }
         kept.append(record)
         return false
+    }
+
+    /// Notes the next record of a report in ascending order.
+    private mutating func pass(to number: Int) {
+        guard number > highest else { return }
+        if highest + 1 < number, gaps.count < Self.gapLimit { gaps.append(highest + 1...number - 1) }
+        highest = number
+    }
+
+    /// A later record that has come already; `nil` if this one has come, too.
+    private func later(than number: Int) -> Int? {
+        if let first, number < first { return first }
+        var (low, high) = (0, gaps.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if gaps[middle].upperBound < number { low = middle + 1 } else { high = middle }
+        }
+        return low < gaps.count && gaps[low].contains(number) ? gaps[low].upperBound + 1 : nil
     }
 
     /// Removes and returns the records kept, in ascending order.

@@ -93,6 +93,21 @@ import Testing
         }
     }
 
+    @Test(arguments: [[1, 2, 6, 5, 7], [0, 2, 6, 6, 0, 4, 7], [0, 6, 5, 4]])
+    func `a record that was passed over and comes behind a later one is told, not left out`(
+        numbers: [Int]
+    ) async throws {
+        try await onQueue { queue in
+            let stored = Recorder<Int>()
+            let flow = SynchronizationFlow(over: UnorderedTransport(numbers: numbers), after: nil) {
+                stored.add($0.number)
+            }
+            let error = await bleError { try await queue.run(flow) }
+            #expect(error?.code == .protocolViolation && error?.cause.contains("behind record 6") == true)
+            #expect(stored.all.last == 6 && stored.all == stored.all.sorted())
+        }
+    }
+
     @Test func `a report that is too large to be kept is told, and nothing of it is stored`() async throws {
         try await onQueue { queue in
             let stored = Recorder<Int>()
