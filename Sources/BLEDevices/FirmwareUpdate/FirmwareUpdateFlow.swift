@@ -85,7 +85,8 @@ public struct FirmwareUpdateFlow: Command {
     ///   - image: the firmware.
     ///   - method: how the device receives it.
     ///   - resume: how often in a row, without progress, and after what pause to reconnect when the link is lost.
-    ///   - patience: how long a device with the plain protocol may stay silent.
+    ///   - patience: how long a device with the plain protocol may tell nothing new: a status that only repeats the one
+    ///     before does not count.
     public init(
         _ image: FirmwareImage,
         over method: Method = .automatic,

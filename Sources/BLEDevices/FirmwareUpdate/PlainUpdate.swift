@@ -54,7 +54,7 @@ struct PlainUpdate: Sendable {
     let model: UInt16?
     let kind: Link.WriteKind?
     let resume: RetryPolicy
-    /// How long a device may stay silent.
+    /// How long a device may tell nothing new.
     let patience: Duration
 
     private var size: Int { image.bytes.count }
@@ -88,8 +88,9 @@ struct PlainUpdate: Sendable {
     /// Tells the device what it is to receive; returns the status with which it answers.
     private func announce(after last: PlainUpdateStatus, in context: CommandContext) async throws -> PlainUpdateStatus {
         try await context.write(announcement(last), to: profile.control)
+        let end = context.timeline.now + patience
         while true {
-            var status = try await nextStatus(in: context)
+            var status = try await nextStatus(before: end, in: context)
             // The failure of an earlier attempt with this image, told late, or that of this one: the device knows.
             if status == last, status.state == .failed { status = try await readStatus(in: context) }
             if isOurs(status), status.state != .idle { return status }
@@ -123,6 +124,8 @@ struct PlainUpdate: Sendable {
         // The device may have got it on the last link, which was lost before it said so.
         note()
         var isComplete = first.state == .complete
+        // A status that tells nothing new does not prolong the wait.
+        var end = context.timeline.now + patience
         while !isComplete {
             var news: [PlainUpdateStatus] = []
             if let range = upload.next(context.maximumWriteLength) {
@@ -130,9 +133,10 @@ struct PlainUpdate: Sendable {
                 while let event = context.available() {
                     if let status = try status(of: event, context) { news.append(status) }
                 }
+                end = context.timeline.now + patience
             } else {
                 if upload.confirmed == size { context.begin("verify") }
-                news.append(try await nextStatus(in: context))
+                news.append(try await nextStatus(before: end, in: context))
             }
             for status in news {
                 try refuseFailure(status, context)
@@ -141,8 +145,9 @@ struct PlainUpdate: Sendable {
                 if upload.confirmed > before {
                     note()
                     context.progress(upload.confirmed, of: size)
+                    end = context.timeline.now + patience
                 }
-                isComplete = status.state == .complete && upload.confirmed == size
+                if status.state == .complete, upload.confirmed == size { isComplete = true }
             }
         }
     }
@@ -160,13 +165,19 @@ struct PlainUpdate: Sendable {
     }
 
     /// The next status of this image; those of another one do not prolong the wait.
-    private func nextStatus(in context: CommandContext) async throws -> PlainUpdateStatus {
-        let end = context.timeline.now + patience
-        while true {
-            let (value, source) = try await context.value(timeout: max(.zero, end - context.timeline.now))
-            guard source == profile.status.reference else { continue }
-            let status = try decode(value, context)
-            if isOurs(status) { return status }
+    private func nextStatus(before end: Duration, in context: CommandContext) async throws -> PlainUpdateStatus {
+        do {
+            while true {
+                let (value, source) = try await context.value(timeout: max(.zero, end - context.timeline.now))
+                guard source == profile.status.reference else { continue }
+                let status = try decode(value, context)
+                if isOurs(status) { return status }
+            }
+        } catch var error as BLEError where error.code == .timedOut {
+            // The last wait was shorter, and the device may have repeated what it has said before.
+            error.cause = "the device has told nothing new within \(patience)"
+            error.elapsed = patience
+            throw error
         }
     }
 

@@ -72,6 +72,39 @@ import Testing
         }
     }
 
+    @Test func `a device that only repeats its status is given up`() async throws {
+        let (device, image) = (UpdateDevice(), try UpdateDevice.firmware())
+        let (key, told) = (FirmwareUpdateFlow.PlainProfile.standard.status, Recorder<PlainUpdateStatus>())
+        let serve: @Sendable (PeripheralServer, Bench) async throws -> Void = { server, bench in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try await device.live(server, bench) }
+                group.addTask {
+                    for try await change in server.subscriptions(of: key) where change.isSubscribed {
+                        for _ in 0..<300 {
+                            try await bench.time.sleep(for: .seconds(1))
+                            let status = device.plain.status
+                            guard status.state == .receiving else { break }
+                            told.add(status)
+                            _ = try? await server.notify(status.encoded, of: key, to: change.central)
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+        }
+        try await Bench.run(description: device.description, serve: serve) { bench in
+            // The device never gets the rest of its window.
+            bench.air.faults.add(.swallow(.writeCommands).skipping(5))
+            try await bench.peripheral.withQueue { queue in
+                let flow = FirmwareUpdateFlow(image, over: .plain(), patience: .seconds(20))
+                let error = await bleError { try await queue.connecting().run(flow) }
+                #expect(error?.code == .timedOut && error?.cause.contains("nothing new") == true)
+                try await queue.connecting().run(.block("look") { try await $0.expectNoSubscriptions() })
+            }
+        }
+        #expect((2...22).contains(told.all.count), "it has waited for \(told.all.count) statuses")
+    }
+
     @Test func `an image that was spoilt on its way is sent again, to a device that still says so`() async throws {
         let (device, image) = (UpdateDevice(), try UpdateDevice.firmware(5000))
         try await Self.run(device, notifying: nil) { bench in
