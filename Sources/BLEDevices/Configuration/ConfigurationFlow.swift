@@ -42,6 +42,8 @@ public struct ConfigurationFlow: Command {
         let device = context.peripheral.address
         let owed = unrestored[device] ?? []
         var begun = owed
+        // Whether the device has taken the setting begun last.
+        var isTaken = true
         do {
             let present = try await read(in: context)
             let former = present.map { setting in
@@ -52,7 +54,10 @@ public struct ConfigurationFlow: Command {
             for (done, index) in changes.enumerated() {
                 // A failed write may have taken effect nevertheless.
                 if !owed.contains(former[index]) { begun.append(former[index]) }
-                try await write(settings[index], in: context)
+                isTaken = false
+                try await context.write(settings[index].value, to: settings[index].characteristic)
+                isTaken = true
+                try await verify(settings[index], in: context)
                 context.progress(done + 1, of: changes.count)
             }
             unrestored[device] = nil
@@ -62,10 +67,13 @@ public struct ConfigurationFlow: Command {
             context.begin("roll back", total: begun.count)
             let lost = await rollBack(begun, in: context)
             unrestored[device] = lost.isEmpty ? nil : lost
-            // The setting begun last need not have changed: the device may refuse its old value as it refused the new
-            // one.
-            let names = lost.filter { $0 != begun.last || owed.contains($0) }.map { "\($0.characteristic)" }
-            guard !names.isEmpty, var error = error as? BLEError else { throw error }
+            guard var error = error as? BLEError else { throw error }
+            // A setting that was refused has not changed: the device may refuse its old value as it refused the new
+            // one. Without an answer, nobody knows.
+            let isRefused = !isTaken && error.code != .disconnected && error.code != .timedOut
+            let changed = isRefused ? lost.filter { $0 != begun.last || owed.contains($0) } : lost
+            let names = changed.map { "\($0.characteristic)" }
+            guard !names.isEmpty else { throw error }
             error.cause += "; its previous value could not be restored: \(names.joined(separator: ", "))"
             throw error
         }
@@ -82,8 +90,7 @@ public struct ConfigurationFlow: Command {
         return present
     }
 
-    private func write(_ setting: Setting, in context: CommandContext) async throws {
-        try await context.write(setting.value, to: setting.characteristic)
+    private func verify(_ setting: Setting, in context: CommandContext) async throws {
         let value = try await context.read(setting.characteristic)
         guard Array(value) == setting.value else { throw mismatch(setting, value, context) }
     }

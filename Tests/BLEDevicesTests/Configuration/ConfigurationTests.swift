@@ -1,0 +1,55 @@
+import BLEDevices
+import BLESimulator
+import BLEStreams
+import Testing
+
+@testable import BLEStreamsTests
+
+@Suite(.timeLimit(.minutes(10))) struct ConfigurationTests {
+    private static let setting = RecordDevice.setting
+
+    private static func wish(_ place: Int, _ value: UInt8) -> ConfigurationFlow.Setting {
+        ConfigurationFlow.Setting(setting[place], [value])
+    }
+
+    /// Runs a body with a link that is up, on which the device's characteristics are known.
+    private func onQueue(_ body: @escaping @Sendable (Bench, CommandQueue) async throws -> Void) async throws {
+        try await Bench.run(description: RecordDevice.description) { bench in
+            try await bench.peripheral.withQueue { queue in
+                let queue = queue.connecting()
+                _ = try await FlowTests().values(queue)
+                bench.air.clearTrace()
+                try await body(bench, queue)
+            }
+        }
+    }
+
+    /// Loses the link instead of a write of this octet.
+    private static func loss(_ octet: UInt8) -> Fault {
+        .dropLink(insteadOf: .where { $0.count == 4 && $0[0] == 0x12 && $0[3] == octet })
+    }
+
+    @Test func `a setting that the device has taken before the link was lost is told`() async throws {
+        try await onQueue { bench, queue in
+            // The answer to the write.
+            bench.air.faults.add(.dropLink(insteadOf: .where { $0 == [0x13] }))
+            let error = await bleError { try await queue.run(ConfigurationFlow([Self.wish(0, 1)])) }
+            #expect(error?.code == .disconnected)
+            #expect(error?.cause.contains("could not be restored: \(Self.setting[0].reference)") == true)
+            #expect(try await FlowTests().values(queue) == [[1], [0], [0], [0]])
+        }
+    }
+
+    @Test func `a setting that the device has changed to another value is told if it can't be restored`() async throws {
+        try await onQueue { bench, queue in
+            bench.air.faults.add(.replace(.where { $0 == [0x0B, 2] }) { _ in [0x0B, 9] })
+            bench.air.faults.add(Self.loss(0))
+            let error = await bleError {
+                try await queue.run(ConfigurationFlow([Self.wish(0, 1), Self.wish(1, 2)]))
+            }
+            #expect(error?.code == .verificationFailed)
+            let names = Self.setting[..<2].map { "\($0.reference)" }.joined(separator: ", ")
+            #expect(error?.cause.contains("could not be restored: \(names)") == true)
+        }
+    }
+}
