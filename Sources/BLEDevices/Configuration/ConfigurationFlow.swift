@@ -33,7 +33,8 @@ public struct ConfigurationFlow: Command {
     /// The previous values that could not be restored, in the order in which they were replaced.
     private let unrestored = FlowMemory<[Setting]>()
 
-    /// Describes a configuration; the settings are written in the order given.
+    /// Describes a configuration; the settings are written in the order given. A characteristic may be set twice, as
+    /// one that unlocks the others and locks them again.
     public init(_ settings: [Setting]) { self.settings = settings }
 
     /// - Returns: the settings that had another value before, with that value.
@@ -49,11 +50,12 @@ public struct ConfigurationFlow: Command {
             let former = present.map { setting in
                 owed.first { $0.characteristic == setting.characteristic } ?? setting
             }
-            let changes = settings.indices.filter { settings[$0].value != present[$0].value }
+            let changes = self.changes(from: present)
             context.begin("write", total: changes.count)
-            for (done, index) in changes.enumerated() {
+            for (done, (index, before)) in changes.enumerated() {
+                let undo = before ?? former[index]
                 // A failed write may have taken effect nevertheless.
-                if !owed.contains(former[index]) { begun.append(former[index]) }
+                if !owed.contains(undo) { begun.append(undo) }
                 isTaken = false
                 try await context.write(settings[index].value, to: settings[index].characteristic)
                 isTaken = true
@@ -61,7 +63,10 @@ public struct ConfigurationFlow: Command {
                 context.progress(done + 1, of: changes.count)
             }
             unrestored[device] = nil
-            return settings.indices.filter { settings[$0].value != former[$0].value }.map { former[$0] }
+            let last = settings.indices.filter { index in
+                !settings[(index + 1)...].contains { $0.characteristic == settings[index].characteristic }
+            }
+            return last.filter { settings[$0].value != former[$0].value }.map { former[$0] }
         } catch {
             if begun.isEmpty { throw error }
             context.begin("roll back", total: begun.count)
@@ -77,6 +82,18 @@ public struct ConfigurationFlow: Command {
             error.cause += "; its previous value could not be restored: \(names.joined(separator: ", "))"
             throw error
         }
+    }
+
+    /// The settings to write, by their places; with the one before if an earlier one of the same characteristic has
+    /// then set that.
+    private func changes(from present: [Setting]) -> [(place: Int, before: Setting?)] {
+        var latest: [CharacteristicReference: Setting] = [:]
+        var changes: [(place: Int, before: Setting?)] = []
+        for (place, setting) in settings.enumerated() {
+            let before = latest.updateValue(setting, forKey: setting.characteristic)
+            if setting != before ?? present[place] { changes.append((place: place, before: before)) }
+        }
+        return changes
     }
 
     /// The settings as the device has them now.

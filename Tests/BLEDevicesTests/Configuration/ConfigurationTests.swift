@@ -40,6 +40,29 @@ import Testing
         }
     }
 
+    /// Unlocks, sets something, and locks again.
+    private static let locked = [Self.wish(0, 1), Self.wish(1, 5), Self.wish(0, 0)]
+
+    @Test func `a characteristic that is set twice has its last value at the end`() async throws {
+        try await onQueue { bench, queue in
+            let former = try await queue.run(ConfigurationFlow(Self.locked))
+            #expect(former == [Self.wish(1, 0)])
+            #expect(bench.writes == [[1], [5], [0]])
+            #expect(try await FlowTests().values(queue) == [[0], [5], [0], [0]])
+        }
+    }
+
+    @Test func `a characteristic that is set twice is restored step by step`() async throws {
+        try await onQueue { bench, queue in
+            bench.air.faults.add(.replace(.where { $0 == [0x0B, 7] }) { _ in [0x0B, 9] })
+            let error = await bleError { try await queue.run(ConfigurationFlow(Self.locked + [Self.wish(2, 7)])) }
+            #expect(error?.code == .verificationFailed)
+            // Back: it is unlocked again for what it protects.
+            #expect(bench.writes == [[1], [5], [0], [7], [0], [1], [0], [0]])
+            #expect(try await FlowTests().values(queue) == [[0], [0], [0], [0]])
+        }
+    }
+
     @Test func `a setting that the device has changed to another value is told if it can't be restored`() async throws {
         try await onQueue { bench, queue in
             bench.air.faults.add(.replace(.where { $0 == [0x0B, 2] }) { _ in [0x0B, 9] })
