@@ -51,12 +51,24 @@ package struct MCUmgrFailure: Error, Hashable, Sendable {
         switch (group, code) {
         case (1, 9): .taken
         case (1, 28): .pending
+        // Source: mcumgr, and Zephyr 3.1, `img_mgmt.c`.
+        case (nil, 2), (nil, 5): reason == Self.noSlot ? .taken : nil
         default: nil
         }
     }
 
     /// Whether the image does not fit into the device.
-    package var isTooLarge: Bool { group == 1 && (code == 30 || code == 31) || group == nil && code == 2 }
+    package var isTooLarge: Bool {
+        switch (group, code) {
+        case (1, 30), (1, 31): true
+        // By the same reason, some devices tell that no slot is free, with other codes.
+        case (nil, 3): reason == Self.noSlot
+        default: false
+        }
+    }
+
+    /// The reason of devices with the original protocol, whose codes have several meanings.
+    private static let noSlot = "no slot"
 
     /// Whether the device rejects this image in principle.
     package var isWrongImage: Bool { group == 1 && [22, 23, 25, 27, 29].contains(code) }

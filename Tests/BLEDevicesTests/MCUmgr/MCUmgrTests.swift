@@ -128,6 +128,18 @@ import Testing
         #expect(MCUmgrFailure(.map(["err": .map(["group": .integer(1), "rc": .integer(0)])])) == nil)
         #expect(MCUmgrFailure(group: 70, code: 3).description == "group 70, code 3")
     }
+
+    @Test func `an image is not called too large by a code of the original protocol that tells no such thing`() {
+        // By `img_mgmt.c` of mcumgr and of Zephyr: the code alone says neither.
+        let bare = MCUmgrFailure(code: 2)
+        #expect(!bare.isTooLarge && bare.slotInUse == nil && !bare.isPassing)
+        for code in [2, 5] {
+            let taken = MCUmgrFailure(code: code, reason: "no slot")
+            #expect(!taken.isTooLarge && taken.slotInUse == .taken && !taken.isPassing)
+        }
+        let large = MCUmgrFailure(code: 3, reason: "no slot")
+        #expect(large.isTooLarge && large.slotInUse == nil)
+    }
 }
 
 @Suite struct MCUbootImageTests {
