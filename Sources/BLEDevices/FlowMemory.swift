@@ -14,7 +14,7 @@ final class FlowMemory<Value: Sendable>: Sendable {
         get { values.withLock { $0[device] } }
         set {
             values.withLock { values in
-                if values.count >= Self.limit, values[device] == nil { values = [:] }
+                if newValue != nil, values.count >= Self.limit, values[device] == nil { values = [:] }
                 values[device] = newValue
             }
         }
