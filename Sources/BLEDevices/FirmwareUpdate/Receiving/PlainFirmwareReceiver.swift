@@ -13,7 +13,8 @@ import Synchronization
 /// }
 /// ```
 ///
-/// It keeps the image in memory; ``image`` holds it once it is complete and its hash is correct.
+/// It keeps the image in memory; ``image`` holds it once it is complete and its hash is correct. Of several connected
+/// centrals, it takes the image of the one that has announced it last, and refuses what the others send.
 public final class PlainFirmwareReceiver: Sendable {
     private struct State {
         var status: PlainUpdateStatus
@@ -22,6 +23,8 @@ public final class PlainFirmwareReceiver: Sendable {
         var octets: [UInt8] = []
         var image: [UInt8]?
         var granted = 0
+        /// Whose image it is: what others send meanwhile is no part of it.
+        weak var sender: ConnectedCentral?
     }
 
     private let profile: FirmwareUpdateFlow.PlainProfile
@@ -70,13 +73,18 @@ public final class PlainFirmwareReceiver: Sendable {
             }
             group.addTask {
                 for try await write in server.writes(to: self.profile.control) {
-                    let isTaken = self.command(write.value)
+                    let isTaken = self.command(write.value, by: write.central, of: server)
                     if isTaken { write.accept() } else { write.reject(.valueNotAllowed) }
                     if isTaken { try await self.tell(server, write.central) }
                 }
             }
             group.addTask {
-                for try await write in server.writes(to: self.profile.data) where write.acceptInTime() {
+                for try await write in server.writes(to: self.profile.data) {
+                    guard self.isSender(write.central, of: server) else {
+                        write.reject(.valueNotAllowed)
+                        continue
+                    }
+                    guard write.acceptInTime() else { continue }
                     if self.take(write.value) { try await self.tell(server, write.central) }
                 }
             }
@@ -92,15 +100,29 @@ public final class PlainFirmwareReceiver: Sendable {
         }
     }
 
-    /// Whether the octets are a command.
-    private func command(_ octets: [UInt8]) -> Bool {
+    /// Whether a central sends the image: the one that has announced it or, when that one has left, the next one that
+    /// goes on with it.
+    private func isSender(_ central: ConnectedCentral, of server: PeripheralServer) -> Bool {
+        state.withLock { state in
+            if let sender = state.sender {
+                if sender === central { return true }
+                if server.centrals.contains(sender) { return false }
+            }
+            state.sender = central
+            return true
+        }
+    }
+
+    /// Whether the octets are a command that this central may give.
+    private func command(_ octets: [UInt8], by central: ConnectedCentral, of server: PeripheralServer) -> Bool {
         var reader = ByteReader(octets)
         switch reader.uint8() {
         case 1:
             guard let size = reader.uint32(), let model = reader.uint16(), let hash = reader.bytes(32), reader.isAtEnd
             else { return false }
-            begin(Int(size), model, Array(hash))
+            begin(Int(size), model, Array(hash), central)
         case 2 where reader.isAtEnd:
+            guard isSender(central, of: server) else { return false }
             state.withLock { state in
                 if state.status.state == .receiving { state.status.state = .idle }
                 state.octets = []
@@ -110,8 +132,9 @@ public final class PlainFirmwareReceiver: Sendable {
         return true
     }
 
-    private func begin(_ size: Int, _ model: UInt16, _ hash: [UInt8]) {
+    private func begin(_ size: Int, _ model: UInt16, _ hash: [UInt8], _ central: ConnectedCentral) {
         state.withLock { state in
+            state.sender = central
             state.status.image = Array(hash.prefix(4))
             state.status.failure = .none
             (state.size, state.hash, state.octets) = (size, hash, [])
