@@ -37,6 +37,8 @@ public struct PlainRecordTransport: RecordTransport {
         in context: CommandContext,
         _ take: (DeviceRecord) async throws -> Void
     ) async throws {
+        // The greatest number marks the end: none follows the one before it.
+        if let last, last >= Int(UInt32.max) - 1 { return }
         let first = UInt32(clamping: last.map { $0 + 1 } ?? 0)
         let request = Self.command(1, first)
         try await context.subscribe(to: records)

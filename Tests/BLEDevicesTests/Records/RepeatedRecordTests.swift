@@ -48,6 +48,15 @@ import Testing
         }
     }
 
+    @Test(arguments: [Int(UInt32.max) - 1, Int(UInt32.max), .max])
+    func `where no number follows the last one, nothing is requested`(last: Int) async throws {
+        try await onQueue { bench, queue in
+            let transport = PlainRecordTransport(control: RecordDevice.control, records: RecordDevice.records)
+            let count = try await queue.run(SynchronizationFlow(over: transport, after: last) { _ in })
+            #expect(count == 0 && bench.writes.isEmpty)
+        }
+    }
+
     @Test func `records that come again before each new one don't end the flow`() async throws {
         try await onQueue { _, queue in
             let stored = Recorder<Int>()
