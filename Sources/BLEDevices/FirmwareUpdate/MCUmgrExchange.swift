@@ -14,8 +14,8 @@ final class MCUmgrExchange {
     private var reassembler = MCUmgrReassembler()
     private var answers: [MCUmgrMessage] = []
     private var lastSequence: UInt8 = 0
-    /// The headers of the answers to the latest requests, by their sequence numbers.
-    private var answerable: [UInt8: MCUmgrMessage.Header] = [:]
+    /// The commands of the latest requests, by their sequence numbers.
+    private var asked: [UInt8: MCUmgrMessage.Command] = [:]
 
     /// The most octets of one write.
     private let longestWrite: Int
@@ -59,9 +59,7 @@ final class MCUmgrExchange {
     {
         lastSequence &+= 1
         let message = MCUmgrMessage(operation, command, sequence: lastSequence, body: body)
-        answerable[lastSequence] = operation.response.map {
-            MCUmgrMessage.Header($0, command, sequence: message.sequence)
-        }
+        asked[lastSequence] = command
         var rest = message.encoded[...]
         while !rest.isEmpty {
             let part = rest.prefix(longestWrite)
@@ -137,7 +135,11 @@ final class MCUmgrExchange {
         while answers.isEmpty {
             let (value, source) = try await context.value(timeout: max(.zero, end - context.timeline.now))
             guard source == Self.characteristic.reference else { continue }
-            for message in reassembler.append(value, beginning: { answerable[$0.sequence] == $0 }) {
+            // Some devices answer what is written as if it were read.
+            let messages = reassembler.append(value) {
+                $0.operation.response == nil && asked[$0.sequence] == $0.command
+            }
+            for message in messages {
                 switch message {
                 case .success(let message): answers.append(message)
                 case .failure(let error):

@@ -156,8 +156,8 @@ extension BLEError {
         pairingEnded(
             "with \(peer)",
             cause: "on a link that is already encrypted, Linux doesn't pair with out-of-band data alone",
-            remedy: "Pass answers that can enter a passkey or compare numbers; or remove the bond on both devices, here "
-                + "with Peripheral.unpair(), then connect and pair again with the data."
+            remedy: "Pass answers that can enter a passkey or compare numbers; or remove the bond on both devices, "
+                + "here with Peripheral.unpair(), then connect and pair again with the data."
         )
     }
 

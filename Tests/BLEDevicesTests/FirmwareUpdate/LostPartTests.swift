@@ -14,7 +14,8 @@ import Testing
     private static func serve(
         _ server: PeripheralServer,
         _ image: FirmwareImage,
-        _ images: Recorder<[UInt8]>
+        _ images: Recorder<[UInt8]>,
+        answering kind: MCUmgrMessage.Operation? = nil
     ) async throws {
         let characteristic = service.characteristics[0].uuid
         var reassembler = MCUmgrReassembler()
@@ -22,7 +23,7 @@ import Testing
         for try await write in server.writes(to: characteristic) {
             guard write.acceptInTime() else { continue }
             for case .success(let request) in reassembler.append(write.value) {
-                guard let operation = request.operation.response else { continue }
+                guard let operation = kind ?? request.operation.response else { continue }
                 if request.command == .imageUpload, request.body["off"]?.integer == octets.count {
                     octets += request.body["data"]?.bytes ?? []
                     if octets.count == image.bytes.count { images.add(octets) }
@@ -60,6 +61,22 @@ import Testing
         try await Bench.run(description: device, settings: narrow, serve: serve) { bench in
             try await bench.peripheral.withQueue { queue in
                 bench.air.faults.add(.swallow(.notifications).skipping(place).times(1))
+                let options = FirmwareUpdateFlow.MCUmgrOptions(mode: .upload)
+                try await queue.connecting().run(FirmwareUpdateFlow(image, over: .mcumgr(options)))
+            }
+        }
+        #expect(images.all == [image.bytes])
+    }
+
+    @Test func `an answer that calls itself one to a read is taken, whatever was asked for`() async throws {
+        let image = try UpdateDevice.firmware(2000)
+        let images = Recorder<[UInt8]>()
+        let device = LocalPeripheral(name: "Reader") { Self.service }
+        let serve: @Sendable (PeripheralServer, Bench) async throws -> Void = { server, _ in
+            try await Self.serve(server, image, images, answering: .readResponse)
+        }
+        try await Bench.run(description: device, serve: serve) { bench in
+            try await bench.peripheral.withQueue { queue in
                 let options = FirmwareUpdateFlow.MCUmgrOptions(mode: .upload)
                 try await queue.connecting().run(FirmwareUpdateFlow(image, over: .mcumgr(options)))
             }
