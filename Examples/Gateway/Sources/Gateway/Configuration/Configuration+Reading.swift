@@ -23,7 +23,8 @@ extension Configuration {
         try self.init(json: octets)
     }
 
-    fileprivate static func unreadable(_ file: String, _ number: Int32, _ field: String = "") -> ConfigurationError {
+    /// A file that can't be read: the configuration itself, or one that a field of it names.
+    static func unreadable(_ file: String, _ number: Int32, _ field: String = "") -> ConfigurationError {
         ConfigurationError(
             field: field,
             cause: "\(file) can't be read: \(String(cString: strerror(number)))",

@@ -13,17 +13,17 @@ enum SecretFile {
     static func text(in path: String, _ field: String) throws(ConfigurationError) -> String {
         // A pipe that nobody writes to is not waited for.
         let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard file >= 0 else { throw unreadable(path, field, errno) }
+        guard file >= 0 else { throw Configuration.unreadable(path, errno, field) }
         defer { close(file) }
         var facts = stat()
-        guard fstat(file, &facts) == 0 else { throw unreadable(path, field, errno) }
+        guard fstat(file, &facts) == 0 else { throw Configuration.unreadable(path, errno, field) }
         guard facts.st_mode & S_IFMT == S_IFREG else {
             throw ConfigurationError(field: field, cause: "\(path) is not a file", remedy: "Check the path.")
         }
         if let problem = exposure(of: path, facts, field) { throw problem }
         var octets = [UInt8](repeating: 0, count: 256)
         let count = octets.withUnsafeMutableBytes { read(file, $0.baseAddress, $0.count) }
-        guard count >= 0 else { throw unreadable(path, field, errno) }
+        guard count >= 0 else { throw Configuration.unreadable(path, errno, field) }
         return String(decoding: octets.prefix(count), as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
@@ -42,14 +42,6 @@ enum SecretFile {
             cause: "\(path) may be used by everybody, or changed by others than its owner",
             remedy: "Run `chmod 600 '\(path)'`, or give the secret of a container `mode=0400`; and choose another "
                 + "secret if somebody may have read this one."
-        )
-    }
-
-    private static func unreadable(_ path: String, _ field: String, _ number: Int32) -> ConfigurationError {
-        ConfigurationError(
-            field: field,
-            cause: "\(path) can't be read: \(String(cString: strerror(number)))",
-            remedy: "Check the path, and that this program may read it."
         )
     }
 }
