@@ -24,8 +24,21 @@ import Testing
 
     @Test(arguments: [[], ["--secure", "encrypted"]])
     func `notify counts what the kernel had no room for, once, and shows its place`(_ options: [String]) async throws {
+        let security = LinkSecurity(isEncrypted: true, isAuthenticated: false, keySize: 16)
+        let rest = try await Self.linesAfterLoss(options, on: OneLinkRadio(security: security))
+        let gap = try object(rest.first)["gap"] as? [String: Any]
+        #expect(rest.count == 3 && gap?["dropped"] as? Int == 7, "\(rest)")
+        #expect(rest.last == #"{"received":2,"dropped":7}"#, "\(rest)")
+    }
+
+    @Test func `notify counts it on links that are made again and again, too`() async throws {
+        let rest = try await Self.linesAfterLoss(["--reconnect"], on: OneLinkRadio())
+        #expect(rest.last == #"{"received":2,"dropped":7}"#, "\(rest)")
+    }
+
+    /// What `notify` prints behind the first of two values, if the kernel had no room for seven between them.
+    private static func linesAfterLoss(_ options: [String], on radio: OneLinkRadio) async throws -> [String] {
         let (lines, writing) = try Self.lines()
-        let radio = OneLinkRadio(security: LinkSecurity(isEncrypted: true, isAuthenticated: false, keySize: 16))
         radio.link.subscribed([[0x1B, 3, 0, 1]])
         let words = ["\(Demo.heartRate)/random", "A001", "--count", "2"] + options
         let notify = try Notify(Arguments(parsing: words, options: Notify.options))
@@ -38,33 +51,9 @@ import Testing
             radio.link.drop(7)
             radio.link.bring([[0x1B, 3, 0, 2]])
             try await printing
-            let rest = await lines.rest()
             #expect(try object(first)["value"] as? String == "01")
-            let gap = try object(rest.first)["gap"] as? [String: Any]
-            #expect(rest.count == 3 && gap?["dropped"] as? Int == 7, "\(rest)")
-            #expect(rest.last == #"{"received":2,"dropped":7}"#, "\(rest)")
         }
-    }
-
-    @Test func `notify counts it on links that are made again and again, too`() async throws {
-        let (lines, writing) = try Self.lines()
-        let radio = OneLinkRadio()
-        radio.link.subscribed([[0x1B, 3, 0, 1]])
-        let words = ["\(Demo.heartRate)/random", "A001", "--count", "2", "--reconnect"]
-        let notify = try Notify(Arguments(parsing: words, options: Notify.options))
-        try await withEnvironment(on: .radio(radio), printingTo: Output(isJSON: true, to: writing)) { environment in
-            async let printing: Void = {
-                defer { close(writing) }
-                try await notify.run(in: environment)
-            }()
-            let first = await lines.next()
-            radio.link.drop(7)
-            radio.link.bring([[0x1B, 3, 0, 2]])
-            try await printing
-            let rest = await lines.rest()
-            #expect(try object(first)["value"] as? String == "01")
-            #expect(rest.last == #"{"received":2,"dropped":7}"#, "\(rest)")
-        }
+        return await lines.rest()
     }
 
     @Test func `transfer counts what may have been chunks, and isn't known to have been`() async throws {
