@@ -67,8 +67,8 @@ extension PeripheralServer {
                         // A chunk that was refused because it waited for too long is the central's to write again.
                         guard write.acceptInTime() else { break }
                         if let fault = assemblies.take(waiting) { self.giveUp(on: write.central, fault, name) }
-                    case .element(.broken(let central, let fault)):
-                        assemblies.giveUp(central)
+                    case .element(.broken(let central, let fault, let allowance)):
+                        assemblies.giveUp(central, beside: allowance)
                         self.giveUp(on: central, fault, name)
                     case .gap(let gap): return .gap(gap)
                     case .pending: return .pending
@@ -99,7 +99,7 @@ extension PeripheralServer {
             let broken = Mutex<Set<Int>>([])
             let lose: @Sendable (ConnectedCentral, Fault) -> Void = { central, fault in
                 let isFirst = broken.withLock { $0.insert(central.id).inserted }
-                if isFirst { mailbox.send(.broken(central, fault)) }
+                if isFirst { mailbox.send(.broken(central, fault, allowance)) }
                 mailbox.lost(1)
             }
             return self.watch(name, finish: { mailbox.finish(throwing: $0) }) { event in
@@ -124,8 +124,8 @@ extension PeripheralServer {
 
 private enum Incoming: Sendable {
     case write(Waiting<PeripheralServer.WriteRequest>)
-    /// A chunk of this central was lost here.
-    case broken(ConnectedCentral, Fault)
+    /// A chunk of this central was lost here; its chunks and those of others wait in the allowance.
+    case broken(ConnectedCentral, Fault, Allowance)
 }
 
 /// Why a central's messages can't be assembled.
@@ -178,7 +178,7 @@ private struct Assemblies {
                 ready.insert(PeripheralServer.CentralMessage(central: central, octets: octets), at: 0)
             }
         } catch {
-            giveUp(central)
+            giveUp(central, beside: chunk.place.allowance)
             return .tooLong(maximumSize)
         }
         underWay[central.id] = assembly
@@ -186,7 +186,8 @@ private struct Assemblies {
     }
 
     /// Takes no more chunks of a central.
-    mutating func giveUp(_ central: ConnectedCentral) {
+    mutating func giveUp(_ central: ConnectedCentral, beside waiting: Allowance) {
+        removeThoseThatLeft(beside: waiting)
         underWay[central.id] = nil
         givenUp[central.id] = central
     }
@@ -201,7 +202,7 @@ private struct Assemblies {
         while true {
             switch try? chunks.poll() {
             case .element(.write(let waiting)): if !waiting.element.awaitsAnswer { interrupt(waiting.element.central) }
-            case .element(.broken(let central, _)): interrupt(central)
+            case .element(.broken(let central, _, _)): interrupt(central)
             case .gap: break
             case .pending, .end, nil: return
             }
@@ -216,9 +217,15 @@ private struct Assemblies {
         central.state.withLock { _ = $0.interruptedMessages.insert(name) }
     }
 
-    /// Begins with a central's first chunk; centrals that have left are removed, but for those of which more chunks are
-    /// to come: without what came before, the rest of a message would be taken for a whole one.
+    /// Begins with a central's first chunk.
     private mutating func begin(_ central: ConnectedCentral, beside waiting: Allowance) -> Assembly {
+        removeThoseThatLeft(beside: waiting)
+        return Assembly(central: central, assembler: MessageAssembler(mark, maximumSize: maximumSize))
+    }
+
+    /// Removes the centrals that have left, but for those of which more chunks are to come: without what came before,
+    /// the rest of a message would be taken for a whole one.
+    private mutating func removeThoseThatLeft(beside waiting: Allowance) {
         let calls = calls
         func mayCome(from central: ConnectedCentral) -> Bool {
             // A chunk waits for a closure first, and then for the iteration.
@@ -226,7 +233,6 @@ private struct Assemblies {
         }
         underWay = underWay.filter { mayCome(from: $0.value.central) }
         givenUp = givenUp.filter { mayCome(from: $0.value) }
-        return Assembly(central: central, assembler: MessageAssembler(mark, maximumSize: maximumSize))
     }
 }
 

@@ -54,4 +54,39 @@ import Testing
         #expect(taken.all == [[0]])
         #expect(warnings.all.contains { $0.operation == "messages" && $0.cause.contains("closure refused") })
     }
+
+    /// A central on one of its links, for as long as anybody else keeps it.
+    private struct Visit: Sendable {
+        weak var central: ConnectedCentral?
+    }
+
+    @Test func `centrals that lose their links for a chunk that the closure refuses are not kept`() async throws {
+        let visits = Recorder<Visit>()
+        let judging = LocalPeripheral(name: "Judge") {
+            LocalService(MessageBench.service) {
+                LocalCharacteristic(
+                    MessageBench.inbound,
+                    [.read, .writeWithoutResponse],
+                    value: .stored([]),
+                    write: { _, central in
+                        visits.add(Visit(central: central))
+                        throw ATTError.valueNotAllowed
+                    }
+                )
+            }
+        }
+        try await Bench.run(description: judging) { server, _ in
+            for try await _ in server.messages(to: MessageBench.inbound) {}
+        } _: { bench in
+            for _ in 0..<8 {
+                try await bench.peripheral.withLink { link in
+                    try await link.write([1, 1], to: MessageBench.inbound, .withoutResponse)
+                    try await bench.time.sleep(for: .seconds(10))
+                }
+            }
+            // The last one goes with the next one.
+            #expect(visits.all.count == 8)
+            #expect(visits.all.filter { $0.central != nil }.count <= 2)
+        }
+    }
 }
