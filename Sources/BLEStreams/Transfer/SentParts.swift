@@ -18,8 +18,6 @@ final class SentParts: Sendable {
 
         fileprivate let state = Mutex(State())
 
-        func contains(_ handle: UInt16) -> Bool { state.withLock { $0.types[handle] != nil } }
-
         /// The handles of the parts that a message for a characteristic may follow: at its own handle, and where
         /// another characteristic is now, or none. What was there has moved, perhaps to this handle, and the peripheral
         /// may put both together.
