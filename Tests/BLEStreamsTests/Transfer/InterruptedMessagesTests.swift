@@ -168,16 +168,7 @@ import Testing
     @Test func `a message that a closure still judges when its central has left is whole too`() async throws {
         let taken = Recorder<[UInt8]>()
         let times = Recorder<VirtualTime>()
-        let judging = LocalPeripheral(name: "Judge") {
-            LocalService(MessageBench.service) {
-                LocalCharacteristic(
-                    MessageBench.inbound,
-                    [.read, .writeWithoutResponse],
-                    value: .stored([]),
-                    write: { _, _ in try await times.all[0].sleep(for: .seconds(3)) }
-                )
-            }
-        }
+        let judging = MessageBench.judging { _, _ in try await times.all[0].sleep(for: .seconds(3)) }
         try await Bench.run(description: judging, centrals: 2) { server, bench in
             times.add(bench.time)
             for try await message in server.messages(to: MessageBench.inbound) { taken.add(message.octets) }

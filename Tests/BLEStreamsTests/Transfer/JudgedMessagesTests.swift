@@ -18,21 +18,12 @@ import Testing
     ) async throws {
         let (taken, warnings) = (Recorder<[UInt8]>(), Recorder<BLEError>())
         let times = Recorder<VirtualTime>()
-        let judging = LocalPeripheral(name: "Judge") {
-            LocalService(MessageBench.service) {
-                LocalCharacteristic(
-                    MessageBench.inbound,
-                    [.read, .writeWithoutResponse],
-                    value: .stored([]),
-                    write: { value, _ in
-                        guard value == [2, 2] else { return }
-                        switch refusal {
-                        case .code: throw ATTError.valueNotAllowed
-                        case .error: throw Broken()
-                        case .delay: try await times.all[0].sleep(for: .seconds(3600))
-                        }
-                    }
-                )
+        let judging = MessageBench.judging { value, _ in
+            guard value == [2, 2] else { return }
+            switch refusal {
+            case .code: throw ATTError.valueNotAllowed
+            case .error: throw Broken()
+            case .delay: try await times.all[0].sleep(for: .seconds(3600))
             }
         }
         try await Bench.run(description: judging, warnings: warnings) { server, bench in
@@ -62,18 +53,9 @@ import Testing
 
     @Test func `centrals that lose their links for a chunk that the closure refuses are not kept`() async throws {
         let visits = Recorder<Visit>()
-        let judging = LocalPeripheral(name: "Judge") {
-            LocalService(MessageBench.service) {
-                LocalCharacteristic(
-                    MessageBench.inbound,
-                    [.read, .writeWithoutResponse],
-                    value: .stored([]),
-                    write: { _, central in
-                        visits.add(Visit(central: central))
-                        throw ATTError.valueNotAllowed
-                    }
-                )
-            }
+        let judging = MessageBench.judging { _, central in
+            visits.add(Visit(central: central))
+            throw ATTError.valueNotAllowed
         }
         try await Bench.run(description: judging) { server, _ in
             for try await _ in server.messages(to: MessageBench.inbound) {}

@@ -21,6 +21,17 @@ struct MessageBench {
         }
     }
 
+    /// A peripheral that takes messages whose chunks, written without response, a closure checks.
+    static func judging(
+        _ judge: @escaping @Sendable ([UInt8], ConnectedCentral) async throws -> Void
+    ) -> LocalPeripheral {
+        LocalPeripheral(name: "Judge") {
+            LocalService(service) {
+                LocalCharacteristic(inbound, [.read, .writeWithoutResponse], value: .stored([]), write: judge)
+            }
+        }
+    }
+
     /// Runs a body with a link of this MTU, 23 to 517, and the server at its other end.
     static func run(mtu: Int = 517, _ body: @escaping @Sendable (MessageBench) async throws -> Void) async throws {
         try await VirtualTime.run { time in
