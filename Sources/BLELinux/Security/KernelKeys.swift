@@ -19,7 +19,8 @@ final class KernelKeys: Sendable {
         var peers: Set<BluetoothAddress>?
         /// The peers with which the kernel has since made a bond's keys, for any program.
         var bonded: Set<BluetoothAddress> = []
-        /// Those among them that it had when bluetoothd was last found not to run.
+        /// Those among them that it had when bluetoothd was last found not to run, or that it has made since: a
+        /// bluetoothd that starts removes their keys.
         var bondedAlone: Set<BluetoothAddress> = []
         /// The peers among these whose bonds are authenticated.
         var authenticated: Set<BluetoothAddress> = []
@@ -33,6 +34,8 @@ final class KernelKeys: Sendable {
         var reported = ReportedKeys()
         /// Tells other programs that the list belongs to this one.
         var claim: KeyClaim?
+        /// Whether bluetoothd was last found not to run.
+        var isAlone = false
         /// How often the adapter had been removed when something was last forgotten for that.
         var removals = 0
         var observation: RadioActivity?
@@ -40,10 +43,10 @@ final class KernelKeys: Sendable {
         /// A bluetoothd that has started since has replaced the list, and may be gone when the next one is loaded.
         mutating func found(_ bluetoothd: Bluetoothd.Presence) {
             switch bluetoothd {
-            case .absent: bondedAlone = bonded
+            case .absent: (bondedAlone, isAlone) = (bonded, true)
             case .here:
                 bonded.subtract(bondedAlone)
-                (peers, bondedAlone, given) = (nil, [], [:])
+                (peers, bondedAlone, given, isAlone) = (nil, [], [:], false)
             case .unknown: break
             }
         }
@@ -123,7 +126,7 @@ final class KernelKeys: Sendable {
         state.withLock { state in
             state.reported.take(key)
             state.bonded.insert(peer)
-            state.bondedAlone.remove(peer)
+            if state.isAlone { state.bondedAlone.insert(peer) } else { state.bondedAlone.remove(peer) }
             state.given[peer] = nil
             state.levels[peer] = Bond.EncryptionKey(key).level
             state.contested.remove(peer)

@@ -72,6 +72,18 @@ import Testing
         #expect(lists == 0)
     }
 
+    /// The keys are loaded before each pairing, and bluetoothd is looked for then.
+    @Test func `a bond that was made since bluetoothd was found not to run goes with one that comes`() async throws {
+        let radio = try run.radio()
+        let bond = try bond(of: radio)
+        #expect(try await load(bond, beside: .absent, into: radio))
+        await tellKey()
+        #expect(try await load(bond, beside: .here, into: radio) == false)
+        #expect(!radio.keys.isKnown(.example))
+        #expect(try await load(bond, beside: .absent, into: radio))
+        #expect(lists == 2)
+    }
+
     /// Otherwise pairing again would only try to encrypt, and the next list would have the key once more.
     @Test func `a bond that is removed is forgotten, though the kernel no longer has it`() async throws {
         let radio = try run.radio()
