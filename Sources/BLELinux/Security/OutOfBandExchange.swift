@@ -29,15 +29,9 @@ struct OutOfBandExchange: Sendable {
                 guard missing.contains(.secureConnections) else { return read(result) }
                 let note = adapter.facts.flatMap { leftovers.note(KernelThing(.secureConnections, 0, of: $0)) }
                 PairingSwitch.secureConnections.set(true, management) { failure in
-                    guard failure?.status != nil else {
-                        settings.keep(.secureConnections, note)
-                        return read(result)
-                    }
-                    // The kernel has refused: there is nothing to put back.
-                    note?.forget()
-                    read { outcome in
-                        PairingSwitch.secureConnections.set(false, management) { _ in result(outcome) }
-                    }
+                    // If the kernel has refused, there is nothing to put back: a pairing may switch them on meanwhile.
+                    if failure?.status == nil { settings.keep(.secureConnections, note) } else { note?.forget() }
+                    read(result)
                 }
             }
         }
