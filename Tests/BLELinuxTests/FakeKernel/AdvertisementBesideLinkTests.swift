@@ -11,23 +11,32 @@ import Testing
 
     private var kernel: FakeKernel { run.kernel }
 
-    @Test(arguments: [true, false])
-    func `it fails only for as long as the link lasts, and names the peer`(isCentral: Bool) async throws {
-        let number = kernel.peripheral
-        let radio = try run.radio(number)
+    /// Makes a link; from then on the kernel gives the next command of one kind this answer.
+    private func makeLink(isCentral: Bool, answering opcode: UInt16, with answer: ManagementStatus) async {
         kernel.with { state in
-            let link = FakeLink(adapter: number, peer: .example, handle: 64, isCentral: isCentral, far: nil)
+            let link = FakeLink(adapter: kernel.peripheral, peer: .example, handle: 64, isCentral: isCentral, far: nil)
             state.leave(link)
             state.tellConnected(link)
-            state.adapters[number]?.answers[0x54] = .invalidParameters
+            state.adapters[kernel.peripheral]?.answers[opcode] = answer
         }
         await kernel.idle()
-        var failure: BLEError?
+    }
+
+    /// The error of an advertisement that must fail.
+    private func error(advertising radio: LinuxRadio) async throws -> BLEError? {
         do {
             try await run.advertise(radio).cancel()
         } catch let error as BLEError {
-            failure = error
+            return error
         }
+        return nil
+    }
+
+    @Test(arguments: [true, false])
+    func `it fails only for as long as the link lasts, and names the peer`(isCentral: Bool) async throws {
+        let radio = try run.radio(kernel.peripheral)
+        await makeLink(isCentral: isCentral, answering: 0x54, with: .invalidParameters)
+        let failure = try await error(advertising: radio)
         #expect(failure?.code == .busy)
         #expect(failure?.isFinal == false)
         #expect(failure?.cause.contains("\(BluetoothAddress.example)") == true)
@@ -35,21 +44,9 @@ import Testing
     }
 
     @Test func `a controller with extended advertising, for which the kernel rejects it, is told alike`() async throws {
-        let number = kernel.peripheral
-        let radio = try run.radio(number)
-        kernel.with { state in
-            let link = FakeLink(adapter: number, peer: .example, handle: 64, isCentral: true, far: nil)
-            state.leave(link)
-            state.tellConnected(link)
-            state.adapters[number]?.answers[0x54] = .rejected
-        }
-        await kernel.idle()
-        var failure: BLEError?
-        do {
-            try await run.advertise(radio).cancel()
-        } catch let error as BLEError {
-            failure = error
-        }
+        let radio = try run.radio(kernel.peripheral)
+        await makeLink(isCentral: true, answering: 0x54, with: .rejected)
+        let failure = try await error(advertising: radio)
         #expect(failure?.code == .busy && failure?.cause.contains("\(BluetoothAddress.example)") == true)
         #expect(failure?.remedy.contains("powerCycle") == false)
         withExtendedLifetime(radio) {}
@@ -61,13 +58,7 @@ import Testing
         let advertisement = try await run.advertise(radio)
         let instances: () -> Int? = { kernel.with { $0.adapters[number]?.instances.count } }
         #expect(instances() == 1)
-        kernel.with { state in
-            state.adapters[number]?.answers[0x55] = .invalidParameters
-            let link = FakeLink(adapter: number, peer: .example, handle: 64, isCentral: false, far: nil)
-            state.leave(link)
-            state.tellConnected(link)
-        }
-        await kernel.idle()
+        await makeLink(isCentral: false, answering: 0x55, with: .invalidParameters)
         #expect(kernel.with { $0.adapters[number]?.answers[0x55] } == nil)
         advertisement.cancel()
         await kernel.idle()

@@ -4,7 +4,8 @@ import Testing
 
 @testable import BLELinux
 
-/// What the kernel doesn't remove at the end of an activity, since it is busy with another program's command.
+/// What the kernel doesn't remove at the end of an activity, since it is busy with another program's command, or the
+/// controller doesn't answer.
 @Suite(.timeLimit(.minutes(10))) struct BusyRemovalTests {
     private let run = FakeRun(kernel: FakeKernel())
 
@@ -13,9 +14,9 @@ import Testing
     private var monitors: Int? { kernel.with { [number = kernel.central] in $0.adapters[number]?.monitors.count } }
     private var instances: Int? { kernel.with { [number = kernel.central] in $0.adapters[number]?.instances.count } }
 
-    /// Has the kernel answer the next command of this kind that it is busy.
-    private func beBusy(_ opcode: UInt16) {
-        kernel.with { [number = kernel.central] in $0.adapters[number]?.answers[opcode] = .busy }
+    /// Has the kernel refuse the next command of this kind.
+    private func refuse(_ opcode: UInt16, _ status: ManagementStatus) {
+        kernel.with { [number = kernel.central] in $0.adapters[number]?.answers[opcode] = status }
     }
 
     /// Scans until the monitor is there.
@@ -29,7 +30,7 @@ import Testing
         let radio = try run.radio()
         let first = await scan(radio)
         #expect(monitors == 1)
-        beBusy(0x53)
+        refuse(0x53, .busy)
         first.cancel()
         await kernel.idle()
         #expect(monitors == 1)
@@ -41,24 +42,12 @@ import Testing
         withExtendedLifetime(radio) {}
     }
 
-    @Test func `an instance whose removal the controller left unanswered is removed by the next scan`() async throws {
+    /// As the kernel answers while it is busy, and where the controller doesn't answer it.
+    @Test(arguments: [ManagementStatus.busy, .authenticationFailed])
+    func `an advertising instance is removed by the next scan`(_ status: ManagementStatus) async throws {
         let radio = try run.radio()
         let advertisement = try await run.advertise(radio)
-        kernel.with { [number = kernel.central] in $0.adapters[number]?.answers[0x3F] = .authenticationFailed }
-        advertisement.cancel()
-        await kernel.idle()
-        #expect(instances == 1)
-        let scan = await scan(radio)
-        #expect(instances == 0)
-        scan.cancel()
-        await kernel.idle()
-        withExtendedLifetime(radio) {}
-    }
-
-    @Test func `an advertising instance is removed by the next scan`() async throws {
-        let radio = try run.radio()
-        let advertisement = try await run.advertise(radio)
-        beBusy(0x3F)
+        refuse(0x3F, status)
         advertisement.cancel()
         await kernel.idle()
         #expect(instances == 1)

@@ -119,40 +119,23 @@ import Testing
         attempt.cancel()
     }
 
-    @Test func `a peer that is heard and does not answer is tried again for as long as it is wanted`() async throws {
+    /// A peer that is heard and doesn't answer, for which the kernel waits; and as with each suspension.
+    @Test(arguments: [(ETIMEDOUT, Duration.seconds(5)), (ECONNRESET, .seconds(600))])
+    func `an attempt that the kernel ends again and again goes on for as long as the peer is wanted`(
+        _ error: Int32,
+        _ time: Duration
+    ) async throws {
         run.kernel.with { $0.peers[.example]?.isHere = false }
         let radio = try run.radio()
         let outcome = FakeRun.Collector<Result<any ATTLink, BLEError>>()
         let attempt = radio.connect(to: .example) { outcome.add($0) }
         for _ in 0..<5 {
             await run.kernel.idle()
-            // The kernel has waited for its answer.
-            let waited = run.timeline.now + .seconds(5)
-            let pause = run.timeline.schedule(after: .seconds(5)) {}
+            let waited = run.timeline.now + time
+            let pause = run.timeline.schedule(after: time) {}
             while run.timeline.now < waited, run.timeline.step(until: waited) { await run.kernel.idle() }
             withExtendedLifetime(pause) {}
-            run.kernel.fail(attemptsOf: run.kernel.central, ETIMEDOUT)
-        }
-        await run.kernel.idle()
-        #expect(outcome.all.isEmpty)
-        await peerAppears()
-        let link = try #require(try outcome.all.first?.get())
-        link.disconnect()
-        attempt.cancel()
-    }
-
-    @Test func `an attempt that the kernel ends now and then, as with each suspension, goes on`() async throws {
-        run.kernel.with { $0.peers[.example]?.isHere = false }
-        let radio = try run.radio()
-        let outcome = FakeRun.Collector<Result<any ATTLink, BLEError>>()
-        let attempt = radio.connect(to: .example) { outcome.add($0) }
-        for _ in 0..<5 {
-            await run.kernel.idle()
-            let waited = run.timeline.now + .seconds(600)
-            let pause = run.timeline.schedule(after: .seconds(600)) {}
-            while run.timeline.now < waited, run.timeline.step(until: waited) { await run.kernel.idle() }
-            withExtendedLifetime(pause) {}
-            run.kernel.fail(attemptsOf: run.kernel.central, ECONNRESET)
+            run.kernel.fail(attemptsOf: run.kernel.central, error)
         }
         await run.kernel.idle()
         #expect(outcome.all.isEmpty)
