@@ -22,6 +22,8 @@ final class SharedIteration<Element: Sendable>: Sendable {
         var isOver = false
         /// Whether the upstream has thrown an error; then it is polled no more.
         var hasFailed = false
+        /// Whether the only consumer wants no more than what has come.
+        var isStopped = false
         /// Whether the consumer that has left last dropped its error.
         var dropsError = false
 
@@ -41,7 +43,13 @@ final class SharedIteration<Element: Sendable>: Sendable {
         var cursor: Cursor<Element>?
         /// The waker that it was opened with.
         var waker: Waker?
+        var isStopped = false
         var isClosed = false
+
+        mutating func stop() {
+            if !isStopped { cursor?.stop() }
+            isStopped = true
+        }
 
         mutating func close(droppingError: Bool = false) {
             isClosed = true
@@ -93,6 +101,20 @@ final class SharedIteration<Element: Sendable>: Sendable {
         if others.isEmpty { draw() }
     }
 
+    /// Stops the upstream if it has no consumer but this one. It is closed when that one leaves: an error that stops this
+    /// one may yet be dropped.
+    ///
+    /// - Returns: whether it has no other consumer.
+    func stop(for mailbox: Mailbox<Element>) -> Bool {
+        let isAlone = consumers.withLock { consumers in
+            guard consumers.all.count == 1, consumers.all[0].mailbox === mailbox else { return false }
+            (consumers.isOver, consumers.isStopped) = (true, true)
+            return true
+        }
+        if isAlone { draw() }
+        return isAlone
+    }
+
     private var isOver: Bool { consumers.withLock { $0.isOver } }
 
     /// Whether the consumers have an error behind the content of their buffers.
@@ -139,10 +161,11 @@ final class SharedIteration<Element: Sendable>: Sendable {
     private func step(_ upstream: inout Upstream) -> Bool {
         // A caller from now on polls itself, or is served by the next round.
         isWanted.store(false, ordering: .sequentiallyConsistent)
-        let (isLeft, dropsError, hasFailed) = consumers.withLock { consumers in
-            (consumers.isOver && consumers.all.isEmpty, consumers.dropsError, consumers.hasFailed)
+        let (isLeft, isStopped, dropsError, hasFailed) = consumers.withLock { consumers in
+            let isLeft = consumers.isOver && consumers.all.isEmpty
+            return (isLeft, consumers.isStopped, consumers.dropsError, consumers.hasFailed)
         }
-        if isLeft { upstream.close(droppingError: dropsError) }
+        if isLeft { upstream.close(droppingError: dropsError) } else if isStopped { upstream.stop() }
         guard !upstream.isClosed, !hasFailed else { return false }
         let cursor = if let cursor = upstream.cursor { cursor } else { begin(&upstream) }
         do {
@@ -151,7 +174,7 @@ final class SharedIteration<Element: Sendable>: Sendable {
             case .gap(let gap): handOut(gap)
             case .pending: return false
             case .end:
-                upstream.close()
+                if !isStopped { upstream.close() }
                 for consumer in end() { consumer.mailbox.finish() }
             }
         } catch {

@@ -34,7 +34,7 @@ final class SharedSource<Element: Sendable>: Sendable {
             stop: {
                 iteration.drawAll()
                 // Who leaves with an error says so when it closes.
-                if !iteration.hasFailed { cursor.stop() }
+                if !iteration.hasFailed, !iteration.stop(for: mailbox) { cursor.stop() }
             },
             close: cursor.close
         )

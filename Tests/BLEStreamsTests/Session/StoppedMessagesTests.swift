@@ -11,6 +11,7 @@ extension SuccessiveMessagesTests {
         case mergedTwice
         case inner
         case upstreamOfInner
+        case shared
 
         func meet(_ lines: BLEStream<String>, _ failing: BLEStream<String>, _ bench: Bench) -> BLEStream<String> {
             switch self {
@@ -20,6 +21,7 @@ extension SuccessiveMessagesTests {
                 return BLEStream([true, false], timeline: bench.time).flatMap(merging: 2) { $0 ? lines : failing }
             case .upstreamOfInner:
                 return lines.flatMap { BLEStream([$0], timeline: bench.time) }.merge(with: failing)
+            case .shared: return lines.share().merge(with: failing)
             }
         }
     }

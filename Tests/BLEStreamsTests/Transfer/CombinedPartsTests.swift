@@ -116,6 +116,16 @@ import Testing
         }
     }
 
+    @Test func `an error of the only consumer of a shared stream has the part that it has of a message`() async throws {
+        let played = try await play { stage in
+            Self.messages("left", of: stage.source("[a;b]----")).share().merge(with: stage.source("--#"))
+        }
+        #expect(played.output == "a-#")
+        let error = try #require(played.error as? BLEError)
+        #expect(error.receivedParts == [Self.part("left", "b")], "\(error)")
+        #expect(played.closings.allSatisfy { $0 == 1 })
+    }
+
     @Test func `a time limit that passes before an error is thrown hands out the parts of that too`() async throws {
         // The error is known when "f" comes, and would come behind it.
         let played = try await play(Consumer(isBusyFor: 3)) { stage in
