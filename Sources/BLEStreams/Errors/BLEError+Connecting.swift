@@ -9,10 +9,9 @@ extension BLEError {
     static func connectTimedOut(_ peripheral: Peripheral, after limit: Duration, failures: Int = 0) -> BLEError {
         guard failures == 0 else { return neverEstablished(peripheral, failures, within: limit) }
         let obstacle = peripheral.core.radio.connectObstacle
-        var error = BLEError(
-            .timedOut,
-            operation: "connect",
-            object: "to \(peripheral.address)",
+        return notConnected(
+            to: peripheral,
+            after: limit,
             cause: obstacle.map { "no attempt was possible within \(limit): \($0.cause)" }
                 ?? "the peripheral did not accept a connection within \(limit)",
             remedy: obstacle?.remedy
@@ -20,38 +19,30 @@ extension BLEError {
                 + "If a scan finds no device at all, or no longer this one after an attempt was given up, switch the "
                 + "adapter off and on with `Central.powerCycle()`."
         )
-        error.elapsed = limit
-        return error
     }
 
     /// A link was up, but could not be used yet when the limit expired.
     static func linkNotReady(_ peripheral: Peripheral, after limit: Duration) -> BLEError {
-        var error = BLEError(
-            .timedOut,
-            operation: "connect",
-            object: "to \(peripheral.address)",
+        notConnected(
+            to: peripheral,
+            after: limit,
             cause: "the peripheral accepted the connection, but the link was not ready within \(limit): its MTU, or "
                 + "its encryption, was not agreed on",
             remedy: "A peripheral that doesn't answer the exchange of the MTU delays each link by 5 seconds: restart "
                 + "it, or allow more time."
         )
-        error.elapsed = limit
-        return error
     }
 
     /// The previous link to a peripheral was still closing when the limit expired: it was not asked for another one.
     static func formerLinkStays(_ peripheral: Peripheral, after limit: Duration) -> BLEError {
-        var error = BLEError(
-            .timedOut,
-            operation: "connect",
-            object: "to \(peripheral.address)",
+        notConnected(
+            to: peripheral,
+            after: limit,
             cause: "no attempt was possible within \(limit): the previous link to it is still closing",
             remedy: "The adapter may take half a minute to close a link while it connects to another device: try again "
                 + "then, or allow more time. If that doesn't help, switch the adapter off and on with "
                 + "`Central.powerCycle()`."
         )
-        error.elapsed = limit
-        return error
     }
 
     private static func neverEstablished(
@@ -60,15 +51,32 @@ extension BLEError {
         within limit: Duration
     ) -> BLEError {
         let times = failures == 1 ? "once" : "\(failures) times"
-        var error = BLEError(
+        var error = notConnected(
             .connectionFailed,
-            operation: "connect",
-            object: "to \(peripheral.address)",
+            to: peripheral,
+            after: limit,
             cause: "the connection failed to be established, \(times) within \(limit): "
                 + "the peripheral accepts it, but nothing is received from it",
             remedy: "Move closer to it, and away from other radios, then try again. If it is near, restart it."
         )
         error.reason = DisconnectReason(.failedToEstablish)
+        return error
+    }
+
+    private static func notConnected(
+        _ code: Code = .timedOut,
+        to peripheral: Peripheral,
+        after limit: Duration,
+        cause: String,
+        remedy: String
+    ) -> BLEError {
+        var error = BLEError(
+            code,
+            operation: "connect",
+            object: "to \(peripheral.address)",
+            cause: cause,
+            remedy: remedy
+        )
         error.elapsed = limit
         return error
     }
