@@ -43,8 +43,8 @@ public struct ConfigurationFlow: Command {
         let device = context.peripheral.address
         let owed = unrestored[device] ?? []
         var begun = owed
-        // Whether the device has taken the setting begun last.
-        var isTaken = true
+        // What the device still has if it has refused the setting begun last; `nil` if it has taken that.
+        var kept: Setting?
         do {
             let present = try await read(in: context)
             let former = present.map { setting in
@@ -56,9 +56,9 @@ public struct ConfigurationFlow: Command {
                 let undo = before ?? former[index]
                 // A failed write may have taken effect nevertheless.
                 if !owed.contains(undo) { begun.append(undo) }
-                isTaken = false
+                kept = before ?? present[index]
                 try await context.write(settings[index].value, to: settings[index].characteristic)
-                isTaken = true
+                kept = nil
                 try await verify(settings[index], in: context)
                 context.progress(done + 1, of: changes.count)
             }
@@ -75,8 +75,8 @@ public struct ConfigurationFlow: Command {
             guard var error = error as? BLEError else { throw error }
             // A setting that was refused has not changed: the device may refuse its old value as it refused the new
             // one. Without an answer, nobody knows.
-            let isRefused = !isTaken && error.code != .disconnected && error.code != .timedOut
-            let changed = isRefused ? lost.filter { $0 != begun.last || owed.contains($0) } : lost
+            if error.code == .disconnected || error.code == .timedOut { kept = nil }
+            let changed = lost.filter { $0 != kept }
             let names = changed.map { "\($0.characteristic)" }
             guard !names.isEmpty else { throw error }
             error.cause += "; its previous value could not be restored: \(names.joined(separator: ", "))"

@@ -78,4 +78,28 @@ import Testing
             #expect(error?.cause.contains("could not be restored: \(names)") == true)
         }
     }
+
+    @Test func `a setting that is refused again is not told, but the one that was changed before it`() async throws {
+        try await onQueue { bench, queue in
+            try await queue.run(.write([9], to: Self.setting[1]))
+            // The device takes neither the new value of this setting nor the old one.
+            for octet in [UInt8(2), 9] {
+                bench.air.faults.add(
+                    .replace(.where { $0.count == 4 && $0[0] == 0x12 && $0[3] == octet }, with: [0x12, 1, 0, octet])
+                )
+            }
+            let flow = ConfigurationFlow([Self.wish(0, 1), Self.wish(1, 2)])
+            for _ in 0..<2 {
+                let error = await bleError { try await queue.run(flow) }
+                #expect(error?.code == .attributeError && error?.cause.contains("could not be restored") == false)
+                let values = try await FlowTests().values(queue)
+                #expect(values == [[0], [9], [0], [0]])
+            }
+            bench.air.faults.add(Self.loss(0))
+            let error = await bleError { try await queue.run(flow) }
+            #expect(error?.code == .attributeError)
+            #expect(error?.cause.contains("could not be restored: \(Self.setting[0].reference)") == true)
+            #expect(error?.cause.contains("\(Self.setting[1].reference)") == false)
+        }
+    }
 }
