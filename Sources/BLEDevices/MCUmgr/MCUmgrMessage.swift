@@ -99,13 +99,13 @@ package struct MCUmgrMessage: Hashable, Sendable {
     package init(decoding octets: some Collection<UInt8>) throws(MCUmgrDecodingError) {
         let octets = Array(octets)
         guard octets.count >= Self.headerSize else { throw .truncated }
-        guard let operation = Operation(rawValue: octets[0] & 7) else { throw .unknownOperation(octets[0]) }
+        guard let header = Header(octets) else { throw .unknownOperation(octets[0]) }
         let length = Self.length(of: octets[...])
         guard octets.count == Self.headerSize + length else { throw .truncated }
-        self.operation = operation
+        operation = header.operation
         version = octets[0] >> 3 & 3
-        command = Command(group: UInt16(octets[4]) << 8 | UInt16(octets[5]), id: octets[7])
-        sequence = octets[6]
+        command = header.command
+        sequence = header.sequence
         do throws(CBORError) {
             body = try CBORValue(decoding: octets[Self.headerSize...])
         } catch {
