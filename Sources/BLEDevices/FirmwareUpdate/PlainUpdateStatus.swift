@@ -9,9 +9,10 @@ extension FirmwareUpdateFlow {
     /// | control | write | begin: `01`, size (4), model (2), SHA-256 (32); abandon: `02` |
     /// | data | write, write without response | the next octets of the image |
     ///
-    /// The device notifies its status at the beginning, whenever it grants more room, and at the end. If the link is
-    /// lost it keeps what it has, and continues there when the same image is sent again. A status that names another
-    /// image than the one announced is ignored; a device that refuses or abandons an image need not name it.
+    /// The device notifies its status at the beginning, whenever it grants more room, and at the end. A status that
+    /// only repeats the one before does not make the host wait longer. If the link is lost, the device keeps what it
+    /// has, and continues there when the same image is sent again. A status that names another image than the one
+    /// announced is ignored; a device that refuses or abandons an image need not name it.
     public struct PlainProfile: Hashable, Sendable {
         /// The service.
         public var service: BluetoothUUID

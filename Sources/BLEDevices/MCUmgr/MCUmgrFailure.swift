@@ -61,7 +61,7 @@ package struct MCUmgrFailure: Error, Hashable, Sendable {
     package var isTooLarge: Bool {
         switch (group, code) {
         case (1, 30), (1, 31): true
-        // By the same reason, some devices tell that no slot is free, with other codes.
+        // Some devices give the same reason, with other codes, if no slot is free.
         case (nil, 3): reason == Self.noSlot
         default: false
         }
