@@ -131,7 +131,7 @@ final class MCUmgrExchange {
 
     /// The next message of the device, to whichever request.
     private func nextMessage(before end: Duration, _ patience: Duration) async throws -> MCUmgrMessage {
-        var end = end
+        var (end, longest) = (end, reassembler.count)
         while answers.isEmpty {
             let (value, source) = try await context.value(timeout: max(.zero, end - context.timeline.now))
             guard source == Self.characteristic.reference else { continue }
@@ -153,8 +153,10 @@ final class MCUmgrExchange {
                     throw violation
                 }
             }
-            // A message that goes on is not given up: its rest would be taken for another message.
-            if reassembler.isInMessage { end = max(end, context.timeline.now + patience) }
+            // A message that goes on is not given up: its rest would be taken for another message. One that only begins
+            // again and again doesn't go on.
+            if reassembler.count > longest { end = max(end, context.timeline.now + patience) }
+            longest = max(longest, reassembler.count)
         }
         return answers.removeFirst()
     }

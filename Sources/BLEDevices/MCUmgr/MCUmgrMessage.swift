@@ -132,8 +132,8 @@ package struct MCUmgrReassembler: Sendable {
 
     package init() {}
 
-    /// Whether a message has begun whose end has not come.
-    package var isInMessage: Bool { !octets.isEmpty }
+    /// How many octets of a message have come whose end has not.
+    package var count: Int { octets.count }
 
     /// Adds a part and returns the messages it completes. A message has at most 65,543 octets, so memory is bounded.
     package mutating func append(_ part: some Collection<UInt8>) -> [Result<MCUmgrMessage, MCUmgrDecodingError>] {

@@ -83,4 +83,37 @@ import Testing
         }
         #expect(images.all == [image.bytes])
     }
+
+    @Test func `a device that only begins its answer, again and again, is given up`() async throws {
+        let characteristic = Self.service.characteristics[0].uuid
+        let device = LocalPeripheral(name: "Stammerer") { Self.service }
+        let serve: @Sendable (PeripheralServer, Bench) async throws -> Void = { server, bench in
+            var reassembler = MCUmgrReassembler()
+            for try await write in server.writes(to: characteristic) {
+                guard write.acceptInTime() else { continue }
+                for case .success(let request) in reassembler.append(write.value) {
+                    guard let operation = request.operation.response else { continue }
+                    let body = CBORValue.map(["rsn": .text(String(repeating: "a", count: 100))])
+                    let answer = MCUmgrMessage(operation, request.command, sequence: request.sequence, body: body)
+                    for _ in 0..<2000 {
+                        try await server.notify(answer.encoded.prefix(20), of: characteristic, to: write.central)
+                        try await bench.time.sleep(for: .seconds(5))
+                    }
+                }
+            }
+        }
+        let image = try UpdateDevice.firmware(2000)
+        try await Bench.run(description: device, serve: serve) { bench in
+            try await bench.peripheral.withQueue { queue in
+                let options = FirmwareUpdateFlow.MCUmgrOptions(mode: .upload)
+                let start = bench.time.now
+                let error = await bleError {
+                    try await queue.connecting().run(FirmwareUpdateFlow(image, over: .mcumgr(options)))
+                }
+                #expect(error?.code == .timedOut)
+                // Each attempt, of which there are at most nine, has its ten seconds.
+                #expect(bench.time.now - start < .seconds(600))
+            }
+        }
+    }
 }

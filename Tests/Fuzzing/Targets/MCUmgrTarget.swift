@@ -30,7 +30,7 @@ extension FuzzTarget {
                 try require((message.operation.response == nil) == (message.operation.rawValue & 1 == 1), "no answer")
                 if let failure = MCUmgrFailure(message.body) { try FuzzTarget.check(failure) }
             }
-            _ = reassembler.isInMessage
+            try require(reassembler.count <= MCUmgrMessage.headerSize + Int(UInt16.max), "more than a message")
         }
     }
 
