@@ -19,9 +19,6 @@ final class KernelKeys: Sendable {
         var peers: Set<BluetoothAddress>?
         /// The peers with which the kernel has since made a bond's keys, for any program.
         var bonded: Set<BluetoothAddress> = []
-        /// Those among them that it had when bluetoothd was last found not to run, or that it has made since: a
-        /// bluetoothd that starts removes their keys.
-        var bondedAlone: Set<BluetoothAddress> = []
         /// The peers among these whose bonds are authenticated.
         var authenticated: Set<BluetoothAddress> = []
         /// The keys of the bonds that counted as loaded at the last load, unless the kernel has reported others since.
@@ -34,7 +31,7 @@ final class KernelKeys: Sendable {
         var reported = ReportedKeys()
         /// Tells other programs that the list belongs to this one.
         var claim: KeyClaim?
-        /// Whether bluetoothd was last found not to run.
+        /// Whether bluetoothd was last found not to run: one that starts then removes the keys of all bonds.
         var isAlone = false
         /// How often the adapter had been removed when something was last forgotten for that.
         var removals = 0
@@ -43,10 +40,10 @@ final class KernelKeys: Sendable {
         /// A bluetoothd that has started since has replaced the list, and may be gone when the next one is loaded.
         mutating func found(_ bluetoothd: Bluetoothd.Presence) {
             switch bluetoothd {
-            case .absent: (bondedAlone, isAlone) = (bonded, true)
+            case .absent: isAlone = true
             case .here:
-                bonded.subtract(bondedAlone)
-                (peers, bondedAlone, given, isAlone) = (nil, [], [:], false)
+                if isAlone { bonded = [] }
+                (peers, given, isAlone) = (nil, [:], false)
             case .unknown: break
             }
         }
@@ -112,7 +109,6 @@ final class KernelKeys: Sendable {
             state.removals = now
             state.peers = nil
             state.bonded = []
-            state.bondedAlone = []
             state.given = [:]
             state.authenticated = []
             state.levels = [:]
@@ -126,7 +122,6 @@ final class KernelKeys: Sendable {
         state.withLock { state in
             state.reported.take(key)
             state.bonded.insert(peer)
-            if state.isAlone { state.bondedAlone.insert(peer) } else { state.bondedAlone.remove(peer) }
             state.given[peer] = nil
             state.levels[peer] = Bond.EncryptionKey(key).level
             state.contested.remove(peer)
@@ -169,7 +164,6 @@ final class KernelKeys: Sendable {
         let claim = state.withLock { state in
             state.peers?.remove(peer)
             state.bonded.remove(peer)
-            state.bondedAlone.remove(peer)
             state.given[peer] = nil
             state.authenticated.remove(peer)
             state.levels[peer] = nil
