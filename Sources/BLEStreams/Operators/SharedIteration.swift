@@ -101,8 +101,8 @@ final class SharedIteration<Element: Sendable>: Sendable {
         if others.isEmpty { draw() }
     }
 
-    /// Stops the upstream if it has no consumer but this one. It is closed when that one leaves: an error that stops this
-    /// one may yet be dropped.
+    /// Stops the upstream if this is its only consumer. It is closed when that leaves, since the error for which it
+    /// stops may yet be dropped.
     ///
     /// - Returns: whether it has no other consumer.
     func stop(for mailbox: Mailbox<Element>) -> Bool {
