@@ -29,7 +29,7 @@ struct OutOfBandExchange: Sendable {
                 guard missing.contains(.secureConnections) else { return read(result) }
                 let note = adapter.facts.flatMap { leftovers.note(KernelThing(.secureConnections, 0, of: $0)) }
                 PairingSwitch.secureConnections.set(true, management) { failure in
-                    // If the kernel has refused, there is nothing to put back: a pairing may switch them on meanwhile.
+                    // If the kernel has refused, they stay as they are at the end: a pairing may have switched them on.
                     if failure?.status == nil { settings.keep(.secureConnections, note) } else { note?.forget() }
                     read(result)
                 }
