@@ -17,8 +17,8 @@ import Synchronization
 ///
 /// The streams of a session outlive its links: values continue after a gap, which ``BLEStream/withGaps()`` shows.
 /// ``states`` reports its state. It fails only if retrying can't help, or when the plan's attempts are used up: its
-/// state is then failed with the cause, its streams throw that error, and ``reset()`` restarts it. ``disconnect()``
-/// ends the link and keeps the session; ``connect()`` and ``search()`` resume it.
+/// state is then failed with the cause, its streams of values throw that error, and ``reset()`` restarts it.
+/// ``disconnect()`` ends the link and keeps the session; ``connect()`` and ``search()`` resume it.
 public final class Session: Sendable {
     /// What the session does.
     public let plan: Session.Plan
@@ -105,7 +105,7 @@ public final class Session: Sendable {
 
     /// The changes of the state: the last one immediately, with the present state, then every one, none merged away.
     ///
-    /// The stream never ends by itself.
+    /// The stream never ends by itself, not even when the session has failed or ended.
     public var states: BLEStream<Session.Transition> {
         let (board, reference) = (board, SessionReference(self))
         let subject = StreamSubject(operation: "session states", object: "of \(self)")
