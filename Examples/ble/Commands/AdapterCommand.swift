@@ -23,8 +23,8 @@ struct AdapterCommand: Command {
         for those that it doesn't cure: a USB device restarts as if it were unplugged and plugged in again. phys shows
         the PHYs of an adapter; the two sides of a link agree on one of them, which `ble link ADDRESS` shows. privacy
         shows whether an adapter uses changing private addresses; devices paired from then on recognise it by its key.
-        The setting lasts until the adapter is unplugged or the machine restarts, and the adapter is switched off and on
-        for it. If bluetoothd runs, set Privacy in /etc/bluetooth/main.conf instead.
+        The setting lasts until the adapter is unplugged or reset, or the machine restarts, and the adapter is switched
+        off and on for it. If bluetoothd runs, set Privacy in /etc/bluetooth/main.conf instead.
 
         All of this affects all programs of the machine, and doesn't need bluetoothd. It requires the capability
         CAP_NET_ADMIN; a reset also requires permission to write to the device's file in /dev/bus/usb.

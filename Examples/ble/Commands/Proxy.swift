@@ -29,13 +29,15 @@ struct Proxy: Command {
 
         Several clients can use one proxy, and be connected to the same device: they share its link, which counts once
         for --connections and is dropped when the last of them leaves. Each reads, writes and subscribes for itself, and
-        has the notifications that it has subscribed to. While the adapter is off, clients hear nothing and lose their
-        connections; when it is on again they hear, and can connect, without coming anew.
+        gets the notifications that it has subscribed to. While the adapter is off, clients receive no advertisements,
+        and devices are disconnected; when it is on again, both work without a new connection to the proxy.
 
         With a key, all that goes over the network is encrypted, and nobody without it can use the proxy. This needs
         libsodium (`apt-get install libsodium23`). Without a key, everybody who reaches the port can use the adapter and
-        its bonds; the default is then to listen to this machine only. Make a key with `ble proxy --make-key > FILE`,
-        and pass it with `--key @FILE`, or with `--key @-` on standard input, so that it shows in no list of processes.
+        its bonds; by default it then accepts clients on this machine only.
+
+        Make a key with `ble proxy --make-key > FILE`, and pass it with `--key @FILE`, or with `--key @-` on standard
+        input, so that it doesn't appear in the list of processes.
 
         Scanning requires the capability CAP_NET_ADMIN.
         """

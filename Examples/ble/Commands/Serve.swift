@@ -30,16 +30,17 @@ struct Serve: Command {
         peripheral at a time.
 
         When a central pairs, the command asks at a terminal: type the passkey that the central shows, type this one
-        there, or compare two numbers. Elsewhere it asks nothing, and --access authenticated refuses everything unless
-        you pass --passkey. Bonds are stored; `ble bonds` lists them.
+        there, or compare two numbers. Elsewhere it asks nothing: with --access authenticated, pass --passkey or --oob,
+        or only centrals with an authenticated bond have access. Bonds are stored; `ble bonds` lists them.
 
         It advertises its name and its services, for a file those that fit; --service replaces them, and the other
         options add to them, as in `ble advertise`. Fields that don't fit into 31 octets are sent in the scan response,
         another 31. With --bthome temperature=@FILE the value is the number in a file. The file is read once a second,
         and a new value is advertised immediately, even while centrals are connected.
 
-        If bluetoothd runs on the same adapter, a connection goes to whichever of the two began to listen last: start
-        this command after bluetoothd, and again after bluetoothd was restarted.
+        If bluetoothd runs on the same adapter, a connection goes to whichever of the two began to listen last. When
+        bluetoothd starts later, this command listens again, at the latest when bluetoothd was given a central. Then it
+        reports that central, which must connect again.
 
         profiles
           heart-rate  measurements (2A37) once a second, and the sensor's place on the body (2A38)
