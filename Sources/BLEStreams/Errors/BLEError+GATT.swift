@@ -133,7 +133,7 @@ extension BLEError {
             operation: "notifications",
             object: "of \(characteristic.uuid) of \(peripheral)",
             cause: "the characteristic can neither notify nor indicate; its properties: \(characteristic.properties)",
-            remedy: "Read it instead."
+            remedy: characteristic.properties.contains(.read) ? "Read it instead." : "Use another characteristic."
         )
     }
 
@@ -145,8 +145,8 @@ extension BLEError {
         case .encryptionKeySizeTooShort: "Pair with the peripheral again; both sides must allow keys of 16 octets."
         case .insufficientAuthorization:
             "Consult the peripheral's documentation: it grants access by a procedure of its own, not by pairing."
-        case .readNotPermitted: "This attribute can't be read."
-        case .writeNotPermitted: "This attribute can't be written."
+        case .readNotPermitted: "Use another attribute: this one can't be read."
+        case .writeNotPermitted: "Use another attribute: this one can't be written."
         case .invalidHandle: "Check the handle: Link.discover() finds those that the peripheral has now."
         case .databaseOutOfSync: "The peripheral's services have changed: discover them again."
         case .invalidAttributeValueLength: "Write as many octets as the specification of the characteristic requires."
