@@ -51,7 +51,8 @@ public struct BLEError: Error, Sendable {
         public static let overflow = Code("overflow")
         /// A value did not have the format that its type requires.
         public static let malformedValue = Code("malformedValue")
-        /// The stream ended before the awaited value arrived.
+        /// The stream ended before the awaited value arrived, or in the middle of a message; or the session, queue or
+        /// server is over that was used.
         public static let ended = Code("ended")
         /// A value read back from a device differs from the one written.
         public static let verificationFailed = Code("verificationFailed", isFinal: true)
@@ -60,7 +61,7 @@ public struct BLEError: Error, Sendable {
         /// A task would wait for itself: a command for another one of its own queue, or an operation for its own
         /// exclusive hold.
         public static let deadlock = Code("deadlock", isFinal: true)
-        /// The system call or kernel failed in a way that no other code describes.
+        /// A system call or the kernel failed in a way that no other code describes.
         public static let systemFailure = Code("systemFailure")
     }
 

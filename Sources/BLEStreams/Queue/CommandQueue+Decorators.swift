@@ -48,7 +48,7 @@ extension CommandQueue {
         decorated(by: ConnectDecorator(timeout: timeout, after: after))
     }
 
-    /// The same queue, but it runs a command that authorizes us with the device before the others.
+    /// The same queue, but it runs a command that authorizes this program with the device before the others.
     ///
     /// Authorizing follows connecting, whichever of the two was added first, and runs again on each new link. In a
     /// queue that doesn't connect, it runs if there is a link, and on each link that a command makes.
@@ -64,8 +64,8 @@ extension CommandQueue {
         decorated(by: AuthorizationDecorator(authorization: Authorization(rule) { try await $0.run(command) }))
     }
 
-    /// The same queue, but it runs a closure that authorizes us with the device before the commands. See
-    /// ``authorizing(_:with:)-(_,Command<()>)``.
+    /// The same queue, but it runs a closure that authorizes this program with the device before the
+    /// commands. See ``authorizing(_:with:)-(_,Command<()>)``.
     ///
     /// ```swift
     /// let (key, mode) = (BluetoothUUID(0xFFF1), BluetoothUUID(0xFFF2))

@@ -24,7 +24,7 @@ import BLERadio
 /// ``connecting(timeout:then:)``, ``authorizing(_:with:)-(_,Command<()>)``, ``retrying(_:when:)`` and
 /// ``timingOut(after:)`` return handles of the same queue that do more around each command. The decorator added first
 /// is outermost. Connecting and authorizing prepare the link: each attempt of a command begins with them, wherever the
-/// retry stands, and authorizing always follows connecting. So the order decides only what a time limit covers, and
+/// retry is placed, and authorizing always follows connecting. So the order decides only what a time limit covers, and
 /// whether it applies to each attempt or to all of them together.
 ///
 /// | order (outermost first) | tried again | the time limit covers |
