@@ -69,7 +69,7 @@ public final class Fleet: Sendable {
         return session
     }
 
-    /// Ends a session in order and removes it from the fleet; returns when its link is down, after a bounded time.
+    /// Ends a session cleanly and removes it from the fleet; returns when its link is down, after a bounded time.
     /// If it is kept for later runs of the program, the plan stored for its peripheral is forgotten; those of other
     /// sessions that run stay.
     ///
@@ -119,7 +119,7 @@ public final class Fleet: Sendable {
         for watcher in state.withLock({ $0.watchers.removeAll() }) { watcher.finish() }
     }
 
-    /// Ends all sessions in order; the fleet can't be used afterwards.
+    /// Ends all sessions cleanly; the fleet can't be used afterwards.
     func stop() {
         state.withLock { $0.isOver = true }
         adder.finish()
@@ -154,7 +154,7 @@ public final class Fleet: Sendable {
 }
 
 extension Central {
-    /// Runs a fleet while the closure runs, and then ends all its sessions in order.
+    /// Runs a fleet while the closure runs, and then ends all its sessions cleanly.
     ///
     /// - Returns: what the closure returns.
     /// - Throws: what the closure throws; a failed session ends only its own streams.

@@ -26,7 +26,7 @@ extension Session {
         wake()
     }
 
-    /// Disconnects in order, and stays in the initial state until ``connect()`` or ``search()``: unsubscribes and drops
+    /// Disconnects cleanly, and stays in the initial state until ``connect()`` or ``search()``: unsubscribes and drops
     /// the link, or abandons the attempt to make one. Streams stay open and wait.
     ///
     /// It returns when the link is down, after some seconds at most, even if the task is cancelled; in the program's
@@ -52,7 +52,7 @@ extension Session {
         wake()
     }
 
-    /// Ends the session in order: unsubscribes, drops the link and ends the streams. Use it for a session of a fleet,
+    /// Ends the session cleanly: unsubscribes, drops the link and ends the streams. Use it for a session of a fleet,
     /// or one that runs in another task; the session can't be run again.
     public func stop() {
         // Nobody else ends what waits for a session that isn't run.

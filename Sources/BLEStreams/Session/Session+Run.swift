@@ -2,7 +2,7 @@ import BLEProtocol
 import BLERadio
 
 extension Central {
-    /// Runs a session while the closure runs, and then ends it in order: unsubscribes, drops the link, and waits for
+    /// Runs a session while the closure runs, and then ends it cleanly: unsubscribes, drops the link, and waits for
     /// both, for some seconds at most.
     ///
     /// ```swift
@@ -55,7 +55,7 @@ extension Central {
 }
 
 extension Session {
-    /// Runs the session until it is stopped or the task is cancelled, then ends it in order.
+    /// Runs the session until it is stopped or the task is cancelled, then ends it cleanly.
     ///
     /// If the session fails, this waits for ``reset()``. A session whose task was cancelled can be run again, with new
     /// streams: it connects by itself, unless the program had called ``disconnect()``.
@@ -76,7 +76,7 @@ extension Session {
         await run(driver)
     }
 
-    /// Runs the session, which no other task does, until it is stopped or the task is cancelled, then ends it in order.
+    /// Runs the session, which no other task does, until it is stopped or the task is cancelled, then ends it cleanly.
     func run(_ driver: SessionDriver) async {
         queueCore.jobs.open()
         channels.begin()

@@ -68,7 +68,7 @@ final class SessionDriver: Sendable {
     /// Passes a trigger to the machine, whose state the program may have changed meanwhile.
     private func offer(_ trigger: SessionState.Trigger) { try? session.handle(trigger) }
 
-    /// Disconnects in order: unsubscribes, waits for that, then drops the link.
+    /// Disconnects cleanly: unsubscribes, waits for that, then drops the link.
     ///
     /// - Parameter forGood: whether streams end, and whoever waits for the session.
     func leave(forGood: Bool) async {
