@@ -1,7 +1,7 @@
-/// The error of every public call of the package: the operation, its object, the cause, and the remedy.
+/// The error of the package's public calls: the operation, its object, the cause, and the remedy.
 ///
 /// Switch on ``code``; print the error itself for a person. Task cancellation is not a `BLEError`: it remains
-/// `CancellationError`.
+/// `CancellationError`. The few calls that throw another type name it.
 public struct BLEError: Error, Sendable {
     /// The kind of failure, for a program to switch on.
     public struct Code: Hashable, Sendable {
