@@ -159,6 +159,8 @@ public final class Session: Sendable {
             channels.interrupted(by: trigger.error ?? .interrupted(by: trigger))
             link?.beginClosing()
             linked(nil)
+            // A caller's operation may be the cause, while the driver waits for news of the link.
+            wake()
         } else if case .adapterLost(let adapter) = trigger, let reason = adapter.error(operation: "session") {
             channels.explained(by: reason)
         }

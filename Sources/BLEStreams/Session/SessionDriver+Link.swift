@@ -12,6 +12,8 @@ extension SessionDriver {
             default: return
             }
             let next: Next = try await until {
+                // A failed operation has made the session drop it: its end is not this driver's news any more.
+                if self.session.link !== link { return .left }
                 if let end = self.latest.linkEnd { return .ended(end) }
                 if let unwanted = self.session.channels.takeUnwanted() {
                     return .unsubscribe(unwanted.subscription, unwanted.cancel)
@@ -19,8 +21,10 @@ extension SessionDriver {
                 return self.session.channels.pending.first.map { .subscribe($0.subscription, $0.isPlanned) }
             }
             switch next {
+            case .left: return
             case .ended(let reason):
-                return handle(latest.trigger(forEnd: reason))
+                // Unless a failed operation makes the session drop it at the same moment.
+                return offer(latest.trigger(forEnd: reason))
             case .subscribe(let subscription, let isPlanned):
                 try await session.turns.run(on: core.timeline) {
                     guard session.state.isReady, latest.linkEnd == nil else { return }
@@ -38,6 +42,7 @@ extension SessionDriver {
     }
 
     private enum Next {
+        case left
         case ended(DisconnectReason)
         case subscribe(Session.Subscription, Bool)
         case unsubscribe(Session.Subscription, @Sendable () -> Void)

@@ -66,7 +66,7 @@ final class SessionDriver: Sendable {
     }
 
     /// Passes a trigger to the machine, whose state the program may have changed meanwhile.
-    private func offer(_ trigger: SessionState.Trigger) { try? session.handle(trigger) }
+    func offer(_ trigger: SessionState.Trigger) { try? session.handle(trigger) }
 
     /// Disconnects cleanly: unsubscribes, waits for that, then drops the link.
     ///

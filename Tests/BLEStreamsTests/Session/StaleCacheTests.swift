@@ -82,4 +82,31 @@ import Testing
             }
         }
     }
+
+    @Test(arguments: [false, true])
+    func `so it is where an operation of a session finds it wrong, and the session goes on`(isWrite: Bool) async throws
+    {
+        try await Bench.run { bench in
+            _ = try await bench.peripheral.withLink { try await $0.discover() }
+            try await bench.central.withSession(Session.Plan(bench.peripheral)) { session in
+                let failing: @Sendable () async throws -> Void = {
+                    if isWrite {
+                        try await session.write([1], to: Bench.readOnly)
+                    } else {
+                        _ = try await session.read(BluetoothUUID(0xA0FF))
+                    }
+                }
+                let code: BLEError.Code = isWrite ? .notSupported : .notFound
+                let first = await bleError(failing)
+                #expect(first?.code == code)
+                #expect(session.state.kind == .waitingToReconnect)
+                let value = try await session.read(Bench.readOnly, timeout: .seconds(60))
+                #expect(Array(value) == [7])
+                // On this link all was discovered: there is nothing to throw away any more.
+                let second = await bleError(failing)
+                #expect(second?.code == code)
+                #expect(session.state.isReady)
+            }
+        }
+    }
 }
