@@ -26,19 +26,27 @@ extension SessionDriver {
                 // Unless a failed operation makes the session drop it at the same moment.
                 return offer(latest.trigger(forEnd: reason))
             case .subscribe(let subscription, let isPlanned):
-                try await session.turns.run(on: core.timeline) {
-                    guard session.state.isReady, latest.linkEnd == nil else { return }
-                    await subscribeMeanwhile(subscription, isPlanned, link)
-                }
+                try await inTurn(on: link) { await subscribeMeanwhile(subscription, isPlanned, link) }
             case .unsubscribe(let subscription, let cancel):
                 // Also if this task is cancelled while it waits: the values are not needed.
                 defer { cancel() }
-                try await session.turns.run(on: core.timeline) {
-                    guard session.state.isReady, latest.linkEnd == nil else { return }
-                    handle(.unsubscribe("\(subscription)"))
-                }
+                try await inTurn(on: link) { handle(.unsubscribe("\(subscription)")) }
             }
         }
+    }
+
+    /// Runs the closure in a turn among the session's operations and commands, unless the link ends before it comes:
+    /// the closure of an operation may keep its turn for long, and even wait for the next link.
+    private func inTurn(on link: Link, _ body: () async -> Void) async throws {
+        let (turn, turns) = (Ending<Void>(), session.turns)
+        defer { turn.end() }
+        try await reply(on: core.timeline) { (finish: @escaping @Sendable (Result<Void, any Error>) -> Void) in
+            turn.undo(turns.enter { finish(.success(())) })
+            turn.undo(link.onEnd { _ in finish(.success(())) })
+            return { turn.end() }
+        }
+        guard session.state.isReady, latest.linkEnd == nil else { return }
+        await body()
     }
 
     private enum Next {

@@ -151,6 +151,31 @@ import Testing
         }
     }
 
+    @Test func `so may it beside a stream that began meanwhile, whose subscription waits for the operation's end`()
+        async throws
+    {
+        try await Bench.run(serve: Bench.sendForEver) { bench in
+            try await bench.central.withSession(Session.Plan(bench.peripheral)) { session in
+                try await session.ready()
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    group.addTask {
+                        try await session.withLink(for: .read, timeout: nil) { _ in
+                            try await bench.time.sleep(for: .seconds(2))
+                            _ = bench.air.faults.add(.dropLink(after: Duration.zero))
+                            try await bench.time.sleep(for: .seconds(20))
+                            try await session.ready(timeout: .seconds(60))
+                        }
+                    }
+                    group.addTask {
+                        try await bench.time.sleep(for: .seconds(1))
+                        _ = try await session.notifications(of: Bench.notifying).first()
+                    }
+                    try await group.waitForAll()
+                }
+            }
+        }
+    }
+
     @Test func `a command of a session's queue that disconnects the session doesn't hang`() async throws {
         try await Bench.run(serve: Bench.sendForEver) { bench in
             let plan = Session.Plan(bench.peripheral).subscribing(to: Bench.notifying)
