@@ -137,7 +137,7 @@ public final class Session: Sendable {
         let result: Result<[SessionEffect], SessionState.IllegalTrigger> = handling.withLock { _ in
             do throws(SessionState.IllegalTrigger) {
                 let mustForget = mustForget(at: trigger)
-                let effects = try board.handle(trigger) { if mustForget { $0.isPeerKnown = false } }
+                let effects = try board.handle(trigger, forgettingPeer: mustForget)
                 if mustForget { facts.withLock { $0.addresses = [] } }
                 switch state {
                 case .failed(let error):

@@ -87,18 +87,19 @@ final class SessionStates: Sendable {
 
     /// Lets the machine make a transition. ``tell()`` reports each one to all watchers; none is merged away.
     ///
-    /// - Parameter adjust: updates the machine before it decides.
+    /// - Parameter forgetsPeer: whether the machine is to decide, and go on, as if the peer were not known. An illegal
+    ///   trigger changes nothing.
     @discardableResult
     func handle(
         _ trigger: SessionState.Trigger,
-        after adjust: (inout ConnectionMachine) -> Void = { _ in }
+        forgettingPeer forgetsPeer: Bool = false
     ) throws(SessionState.IllegalTrigger) -> [SessionEffect] {
         let random = timeline.randomBits()
         let now = timeline.now
         let result: Result<[SessionEffect], SessionState.IllegalTrigger> =
             state.withLock { state in
-                adjust(&state.machine)
-                let previous = state.machine.state
+                let (previous, isPeerKnown) = (state.machine.state, state.machine.isPeerKnown)
+                if forgetsPeer { state.machine.isPeerKnown = false }
                 do throws(SessionState.IllegalTrigger) {
                     let effects = try state.machine.handle(trigger, random: random, now: now)
                     let new = state.machine.state
@@ -110,6 +111,7 @@ final class SessionStates: Sendable {
                     }
                     return .success(effects)
                 } catch {
+                    state.machine.isPeerKnown = isPeerKnown
                     return .failure(error)
                 }
             }

@@ -137,6 +137,24 @@ import Testing
         }
     }
 
+    @Test(arguments: [false, true])
+    func `a request that is refused changes nothing: the next link is made to the same one, without a search`(
+        _ resets: Bool
+    ) async throws {
+        try await Bench.run(serve: Bench.sendForEver) { bench in
+            try await bench.central.withSession(Self.plan) { session in
+                try await session.ready()
+                #expect(throws: SessionState.IllegalTrigger.self) {
+                    if resets { try session.reset() } else { try session.search() }
+                }
+                bench.air.faults.add(.dropLink(after: Duration.zero))
+                let resumed = try await session.states.first { $0.cause?.trigger.kind == .resume }
+                #expect(resumed.state.kind == .connecting)
+                try await session.ready(timeout: .seconds(60))
+            }
+        }
+    }
+
     @Test func `a session with an address waits, when it searches, until that one is heard`() async throws {
         try await Bench.run { bench in
             var plan = Session.Plan(bench.peripheral)
