@@ -57,7 +57,7 @@ extension ConnectMachine {
     /// Withdraws the request to the radio while the adapter is being switched off and on. A link already made is kept,
     /// and so is a scan for the kind of the address, which pauses by itself.
     mutating func pause(_ output: inout Output) {
-        guard !isPaused, !isOver else { return }
+        guard isTrying, !isPaused else { return }
         isPaused = true
         guard turn != nil else { return }
         stop(&output)

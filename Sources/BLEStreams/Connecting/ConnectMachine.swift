@@ -234,6 +234,8 @@ struct ConnectMachine: Equatable {
     private mutating func endTrying(isLinked: Bool, _ output: inout Output) {
         if isTrying { output.ends = isLinked }
         isTrying = false
+        // Whoever has no attempt under way isn't told of the end of a pause; the next attempt is told of its beginning.
+        (isPaused, isHeldBack) = (false, false)
     }
 
     /// Answers all callers with a failure, except those that wait for the adapter if it is the adapter that failed.

@@ -183,4 +183,21 @@ import Testing
             "others have the radio first"
         )
     }
+
+    @Test func `an attempt that ends amid a pause isn't told of its end, and goes on when the adapter is back`() {
+        var (machine, output) = (connecting(patience: .withinLimit), Output())
+        _ = machine.connected(4, &output)
+        machine.pause(&output)
+        machine.failed(5, gone, random: 0, now: .seconds(1), &output)
+        #expect(machine.step == .waitForAdapter)
+        // What is told late to one that has ended changes nothing.
+        let before = machine
+        #expect(Self.output { machine.pause(&$0) } == Output())
+        #expect(machine == before)
+        machine.adapterReturned(6, now: .seconds(2), &output)
+        machine.limitPassed(7, &output)
+        machine.isDown(8, &output)
+        machine.recalled(9, identities: [:], isBonded: false, hasLink: false, &output)
+        #expect(machine.step == .lineUp)
+    }
 }

@@ -60,6 +60,8 @@ struct ConnectWorld {
         if (machine.step == nil) != (underWay == nil) { breach("the radio is not at \(machine.step as Any)") }
         if machine.turn != turn { breach("the turn and the machine differ") }
         if !machine.waiters.isEmpty, alarm == nil, !isDone { breach("nobody looks at those who wait") }
+        // An attempt that begins amid a pause is paused at once.
+        if output.tries, isPaused { step { $0.pause(&$1) } }
     }
 
     private mutating func breach(_ what: String) { breaches.append("\(now): \(what)") }
@@ -161,14 +163,15 @@ extension ConnectWorld {
         step { [now] machine, output in machine.alarmRang(now: now, &output) }
     }
 
+    /// The adapter is about to be switched off and on, which is told to the attempts under way.
     mutating func pause() {
         isPaused = true
-        step { machine, output in machine.pause(&output) }
+        if isWatched { step { $0.pause(&$1) } }
     }
 
     mutating func resume() {
         isPaused = false
-        step { machine, output in machine.resume(&output) }
+        if isWatched { step { $0.resume(&$1) } }
     }
 
     /// What is under way has come to its end, well.
