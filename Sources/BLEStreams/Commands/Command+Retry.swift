@@ -21,8 +21,9 @@ extension Command {
     /// - Parameters:
     ///   - policy: how often to try again, and after what pause; by default five more times.
     ///   - isWorthwhile: whether an error is worth another attempt. Cancellation and final errors
-    ///     (``BLEError/isFinal``) are never retried. A lost link is retried if an attempt gets another one: in a queue
-    ///     that connects, in a session's queue, or if the command itself connects.
+    ///     (``BLEError/isFinal``) are never retried. A lost link, also one that was closed because the device left a
+    ///     request unanswered for 30 s, is retried if an attempt gets another one: in a queue that connects, in a
+    ///     session's queue, or if the command itself connects.
     public func retry(
         _ policy: RetryPolicy = .exponential(attempts: 5),
         when isWorthwhile: @escaping @Sendable (any Error) -> Bool = { _ in true }

@@ -183,7 +183,7 @@ extension CommandWork {
     func isWorthRetrying(_ error: any Error, since requests: Int) -> Bool {
         guard !(error is CancellationError) else { return false }
         guard let error = error as? BLEError else { return true }
-        guard error.code == .disconnected else { return !error.isFinal }
+        guard error.endsLink else { return !error.isFinal }
         // A lost link is final for its operations, but not for an attempt that asks for another link.
         return connection.hasNextLink && error.cause != Self.noLinkCause
             && state.withLock { $0.requests } != requests

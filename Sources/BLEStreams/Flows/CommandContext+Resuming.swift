@@ -70,7 +70,8 @@ extension CommandContext {
     /// Runs the closure, and runs it again on a new link when the link is lost.
     ///
     /// The closure itself finds out from the device where to continue. Only the loss of the command's own link makes it
-    /// run again; other errors are thrown at once, also the loss of another device's link. The policy counts lost links
+    /// run again, also if that was closed because the device left a request unanswered for 30 s; other errors are
+    /// thrown at once, and so is the loss of another device's link. The policy counts lost links
     /// in a row without an ``achieved()`` between them, so a command that makes progress may lose any number of links.
     /// Each time, failures to connect are counted anew: see ``reconnect(_:adapterWithin:)``. By contrast,
     /// ``Command/retry(_:when:)`` tries again after any error that is not final, counts all of them, and runs the
@@ -125,7 +126,7 @@ extension BLEError {
     /// The error for a caller that asks for another link: the end of a link is final for that link only.
     fileprivate var forNextLink: BLEError {
         var error = self
-        if code == .disconnected, reason != nil { error.isFinal = false }
+        if endsLink, reason != nil { error.isFinal = false }
         return error
     }
 }

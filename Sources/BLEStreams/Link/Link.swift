@@ -290,7 +290,10 @@ extension BLEError {
     /// whose end says nothing about its own.
     ///
     /// - Parameter link: the closure's own link; `nil` if there is none any more.
-    func tellsEnd(of link: Link?) -> Bool { code == .disconnected && link?.isEnding != false }
+    func tellsEnd(of link: Link?) -> Bool { endsLink && link?.isEnding != false }
+
+    /// Whether a link has ended with it: it was lost, or a request was not answered, and this side had to close it.
+    var endsLink: Bool { code == .disconnected || reason?.kind == .transactionTimeout }
 }
 
 /// Whether a link is up, and the callbacks for its end.

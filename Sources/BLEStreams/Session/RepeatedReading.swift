@@ -58,7 +58,7 @@ final class RepeatedReading: Sendable {
                         state.hasBegun = true
                     }
                 // It is read again on the next link.
-                case .failure(let error) where error.code == .disconnected: break
+                case .failure(let error) where error.endsLink: break
                 case .failure(let error): mailbox.finish(throwing: error)
                 }
             }
