@@ -51,7 +51,7 @@ final class SessionChannels: Sendable {
         var failure: BLEError?
         let entered: (id: Int, mustWake: Bool, isOn: Bool)? = state.withLock { state in
             guard consumer.finish == nil || !state.isOver && state.failure == nil else {
-                failure = state.failure
+                failure = state.isOver ? nil : state.failure
                 return nil
             }
             let channel = state.channel(of: subscription)
@@ -212,8 +212,8 @@ final class SessionChannels: Sendable {
     /// - Returns: what ends those that have begun, to be called without a lock.
     func finish(throwing error: BLEError?) -> @Sendable () -> Void {
         let consumers = state.withLock { state in
-            state.failure = error
-            if error == nil { state.isOver = true }
+            // The end of a failed session doesn't undo its failure: it has failed still when it is run again.
+            if let error { state.failure = error } else { state.isOver = true }
             var consumers: [SessionConsumer] = []
             for subscription in state.order {
                 consumers += state.channels[subscription]?.finish() ?? []

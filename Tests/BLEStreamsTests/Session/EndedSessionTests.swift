@@ -87,6 +87,40 @@ import Testing
         }
     }
 
+    @Test func `one that had failed when its task was cancelled has failed still with the next, until it is reset`()
+        async throws
+    {
+        try await Bench.run(serve: Bench.sendForEver) { bench in
+            let fault = bench.air.faults.add(.refuseConnections(1000))
+            var plan = Session.Plan(bench.peripheral).subscribing(to: Bench.notifying)
+            plan.reconnecting = nil
+            let session = bench.central.session(plan)
+            for _ in 0..<2 {
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    group.addTask { try await session.run() }
+                    // Before it runs again, its streams are still those that have ended.
+                    try await bench.time.sleep(for: .milliseconds(1))
+                    let values = session.notifications(of: Bench.notifying).timeout(.seconds(60))
+                    let error = await bleError { _ = try await values.first() }
+                    #expect(error?.code == .connectionFailed)
+                    group.cancelAll()
+                    while await group.nextResult() != nil {}
+                }
+                let late = try await session.notifications(of: Bench.notifying).collect()
+                #expect(late.isEmpty)
+            }
+            bench.air.faults.remove(fault)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try await session.run() }
+                try await bench.time.sleep(for: .milliseconds(1))
+                try session.reset()
+                _ = try await session.notifications(of: Bench.notifying).first()
+                group.cancelAll()
+                while await group.nextResult() != nil {}
+            }
+        }
+    }
+
     @Test func `one whose task is cancelled ends, however often others come with commands`() async throws {
         try await Bench.run(serve: Bench.sendForEver) { bench in
             let session = bench.central.session(Session.Plan(bench.peripheral))
