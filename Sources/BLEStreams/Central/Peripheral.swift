@@ -125,7 +125,7 @@ public struct Peripheral: Sendable {
             let cursor = LinkCursor(self, wish, body, tally, waker)
             return Cursor(poll: cursor.poll, unfinished: cursor.unfinished, stop: cursor.stop, close: cursor.close)
         }
-        return BLEStream(subject, timeline: core.timeline, count: { tally.counters }, open: open)
+        return BLEStream(subject, timeline: core.timeline, counting: StreamCounting(tally), open: open)
     }
 }
 

@@ -33,7 +33,7 @@ extension CommandContext: CharacteristicAccess {
                 let cursor = stream.open(waker)
                 // Not the waker: a consumer may iterate the stream twice at once.
                 let iteration = CountedIteration()
-                tally.began(iteration, stream.count)
+                tally.began(iteration) { stream.counters }
                 let close = {
                     cursor.close()
                     tally.ended(iteration)
@@ -43,7 +43,7 @@ extension CommandContext: CharacteristicAccess {
                 return Cursor(poll: { throw error }, close: {})
             }
         }
-        return BLEStream(subject, timeline: timeline, count: { tally.counters }, open: open)
+        return BLEStream(subject, timeline: timeline, counting: StreamCounting(tally), open: open)
     }
 }
 

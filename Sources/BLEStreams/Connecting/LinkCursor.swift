@@ -46,7 +46,7 @@ final class LinkCursor<Element: Sendable> {
             guard let link = try arrival.take() else { return .pending }
             cancel = nil
             let stream = body(link)
-            tally.began(self, stream.count)
+            tally.began(self) { stream.counters }
             inner = stream.open(waker)
         }
         return try inner?.poll() ?? .end

@@ -50,6 +50,6 @@ extension BLEStream {
                 close: buffer.close
             )
         }
-        return BLEStream(subject, timeline: timeline, count: { tally.counters }, open: open)
+        return BLEStream(subject, timeline: timeline, counting: StreamCounting(tally), open: open)
     }
 }

@@ -11,7 +11,7 @@ extension BLEStream {
     public func prefix(_ count: Int) -> BLEStream<Element> {
         precondition(count >= 0, "a stream can't have a negative number of elements")
         guard count > 0 else {
-            return BLEStream(subject, timeline: timeline, count: self.count) { _ in
+            return BLEStream(subject, timeline: timeline, counting: counting) { _ in
                 Cursor(poll: { .end }, stop: {}, close: {})
             }
         }

@@ -39,12 +39,12 @@ extension BLEStream {
         limit: Int = 4096
     ) -> BLEStream<Presence<Key, Element>> {
         precondition(limit >= 1, "limit must be at least 1")
-        let (open, count, timeline) = (open, count, timeline)
+        let (open, counting, timeline) = (open, counting, timeline)
         let ignored = Ignored()
         return BLEStream<Presence<Key, Element>>(
             subject,
             timeline: timeline,
-            count: { ignored.added(to: count()) },
+            counting: StreamCounting(by: ignored) { ignored.added(to: counting.counters) },
             open: { waker in
                 let upstream = open(waker)
                 let alarm = Alarm(timeline: timeline, waker: waker)

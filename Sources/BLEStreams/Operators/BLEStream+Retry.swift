@@ -22,7 +22,7 @@ extension BLEStream {
         when isWorthwhile: @escaping @Sendable (any Error) -> Bool = { ($0 as? BLEError)?.isFinal != true }
     ) -> BLEStream<Element> {
         let (open, timeline) = (open, timeline)
-        return BLEStream(subject, timeline: timeline, count: count) { waker in
+        return BLEStream(subject, timeline: timeline, counting: counting) { waker in
             let pause = RetryPause(policy, isWorthwhile, timeline: timeline, waker: waker)
             let retrying = Retrying(pause) { open(waker) }
             return Cursor(

@@ -32,6 +32,6 @@ extension BLEStream {
             let mailbox = Mailbox<Element>(policy: buffer, waker: waker, subject: subject, tally: tally)
             return shared.join(mailbox, waker)
         }
-        return BLEStream(subject, timeline: timeline, count: { tally.counters }, open: open)
+        return BLEStream(subject, timeline: timeline, counting: StreamCounting(tally), open: open)
     }
 }

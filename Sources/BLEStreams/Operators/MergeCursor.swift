@@ -22,13 +22,10 @@ final class MergeCursor<Value: Sendable, Element: Sendable> {
         _ element: @escaping @Sendable (Int, Value) -> Element
     ) -> BLEStream<Element> {
         let only = streams.count == 1 ? streams[0].subject : nil
-        let count: @Sendable () -> StreamCounters = {
-            streams.reduce(into: StreamCounters()) { $0.add($1.counters) }
-        }
         return BLEStream(
             only ?? StreamSubject(operation: "merge", object: "of \(streams.count) streams"),
             timeline: streams.first?.timeline ?? RealTimeline(),
-            count: count
+            counting: StreamCounting(of: streams.map(\.counting))
         ) { waker in
             let cursor = MergeCursor(streams, waker, element)
             return Cursor(poll: cursor.poll, unfinished: cursor.unfinished, stop: cursor.stop, close: cursor.close)

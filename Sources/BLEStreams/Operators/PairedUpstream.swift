@@ -56,16 +56,11 @@ extension BLEStream {
         _ operation: String,
         _ makePoll: @escaping @Sendable (Cursor<Element>, Cursor<Other>) -> () throws -> Polled<Output>
     ) -> BLEStream<Output> {
-        let (count, otherCount) = (count, other.count)
         let (open, openOther) = (open, other.open)
         return BLEStream<Output>(
             StreamSubject(operation: operation, object: "of 2 streams"),
             timeline: timeline,
-            count: {
-                var sum = count()
-                sum.add(otherCount())
-                return sum
-            },
+            counting: StreamCounting(of: [counting, other.counting]),
             open: { waker in
                 let (first, second) = (open(waker), openOther(waker))
                 return Cursor(

@@ -28,8 +28,8 @@ public struct BLEStream<Element: Sendable>: AsyncSequence, Sendable {
     /// The operators' source of time and randomness.
     @usableFromInline let timeline: any Timeline
 
-    /// Reads the counters of the last buffer, or buffers, that the values pass.
-    @usableFromInline let count: @Sendable () -> StreamCounters
+    /// Counts the values in the last buffer, or buffers, that they pass.
+    @usableFromInline let counting: StreamCounting
 
     /// Opens one iteration; the waker is called whenever another poll may return something.
     @usableFromInline let open: @Sendable (Waker) -> Cursor<Element>
@@ -38,27 +38,28 @@ public struct BLEStream<Element: Sendable>: AsyncSequence, Sendable {
     init(
         _ subject: StreamSubject,
         timeline: any Timeline,
-        count: @escaping @Sendable () -> StreamCounters = { StreamCounters() },
+        counting: StreamCounting = StreamCounting(),
         open: @escaping @Sendable (Waker) -> Cursor<Element>
     ) {
         self.subject = subject
         self.timeline = timeline
-        self.count = count
+        self.counting = counting
         self.open = open
     }
 
     /// The counts of this stream's values so far, over all iterations, including open ones.
     ///
     /// For a chain of operators, these are the counters of its last buffer: the source's, or that of a later
-    /// ``buffered(_:)`` or ``share(replay:buffer:)``. For merged streams, they are the sum. A stream of given elements
-    /// has no buffer and counts nothing. They can be read from anywhere:
+    /// ``buffered(_:)`` or ``share(replay:buffer:)``. For merged streams, they are the sum, with each of them once, also
+    /// if a stream is merged with itself. A stream of given elements has no buffer and counts nothing. They can be read
+    /// from anywhere:
     ///
     /// ```swift
     /// let beats = link.notifications(of: .heartRateMeasurement, buffer: .newest(100))
     /// …                                        // elsewhere `beats` is iterated, as it is or behind operators
     /// print("\(beats.counters.dropped) of \(beats.counters.received) dropped")
     /// ```
-    public var counters: StreamCounters { count() }
+    public var counters: StreamCounters { counting.counters }
 
     /// Starts an iteration; the source is opened by the first call of `next()`.
     @inlinable
@@ -125,7 +126,7 @@ extension BLEStream {
             cursor.place = place
             return cursor
         }
-        self.init(subject, timeline: timeline, count: { tally.counters }, open: open)
+        self.init(subject, timeline: timeline, counting: StreamCounting(tally), open: open)
     }
 
     /// A stream whose cursor is made from this stream's.
@@ -134,7 +135,9 @@ extension BLEStream {
         _ make: @escaping @Sendable (Cursor<Element>, Waker) -> Cursor<Output>
     ) -> BLEStream<Output> {
         let open = open
-        return BLEStream<Output>(subject, timeline: timeline, count: count) { waker in make(open(waker), waker) }
+        return BLEStream<Output>(subject, timeline: timeline, counting: counting) { waker in
+            make(open(waker), waker)
+        }
     }
 }
 

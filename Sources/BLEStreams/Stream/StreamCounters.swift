@@ -29,6 +29,42 @@ public struct StreamCounters: Hashable, Sendable {
     }
 }
 
+/// Where the values of a stream are counted: by its source, or by several.
+@usableFromInline
+struct StreamCounting: Sendable {
+    private struct Source {
+        /// The object that counts, which `counters` holds.
+        let id: ObjectIdentifier
+        let counters: @Sendable () -> StreamCounters
+    }
+
+    // Most streams have one, which is in no array: that would be a block of memory for each stream.
+    private let first: Source?
+    private let others: [Source]
+
+    /// Nowhere: the source has no buffer.
+    @usableFromInline
+    init() { (first, others) = (nil, []) }
+
+    init(_ tally: Tally) { self.init(by: tally) { tally.counters } }
+
+    /// - Parameter counter: what counts; `counters` must hold it.
+    init(by counter: AnyObject, _ counters: @escaping @Sendable () -> StreamCounters) {
+        (first, others) = (Source(id: ObjectIdentifier(counter), counters: counters), [])
+    }
+
+    /// Those of several streams. What two of them have in common counts all their iterations, and is read once.
+    init(of streams: [StreamCounting]) {
+        var seen: Set<ObjectIdentifier> = []
+        let sources = streams.flatMap(\.sources).filter { seen.insert($0.id).inserted }
+        (first, others) = (sources.first, Array(sources.dropFirst()))
+    }
+
+    private var sources: [Source] { (first.map { [$0] } ?? []) + others }
+
+    var counters: StreamCounters { sources.reduce(into: StreamCounters()) { $0.add($1.counters()) } }
+}
+
 /// The counters of one stream: those of its open iterations, and the sum of the finished ones.
 @usableFromInline
 final class Tally: Sendable {

@@ -100,6 +100,18 @@ import Testing
         #expect(played.counters.dropped == 4)
     }
 
+    @Test func `a stream that is merged with itself is counted once`() async throws {
+        let played = try await play { stage in
+            let source = stage.source("a?b|")
+            return source.merge(with: source.filter { _ in true }).withGaps()
+        }
+        // Each of the two iterations has all of it.
+        #expect(played.output == "(aa)(??)(bb)|")
+        #expect(played.counters.received == 6)
+        #expect(played.counters.delivered == 4)
+        #expect(played.counters.dropped == 2)
+    }
+
     @Test func `a cancellation error of one ends all`() async throws {
         let played = try await play { $0.source("a-b-c|").merge(with: $0.source("-x-!")) }
         #expect(played.output == "axb!")

@@ -45,6 +45,17 @@ import Testing
         #expect(played.counters.dropped == 1)
     }
 
+    @Test func `a stream that is paired with its own next elements is counted once`() async throws {
+        let played = try await play { stage in
+            let source = stage.source("abc|")
+            return source.zip(with: source.dropFirst()).map { $0 + $1 }
+        }
+        #expect(played.output == "-[ab][bc]|")
+        // Each of the two iterations has all of it.
+        #expect(played.counters.received == 6)
+        #expect(played.counters.dropped == 0)
+    }
+
     @Test func `the counters are the sum of both`() async throws {
         let played = try await play(Consumer(breaksAfter: 1), Self.zip("(ab)", "(123)"))
         #expect(played.counters.received == 5)
