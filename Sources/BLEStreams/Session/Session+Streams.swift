@@ -22,6 +22,9 @@ extension Session {
     /// A subscription that the plan has twice has each value once. A stream may be left and a new one begun, as with
     /// the values of one subscription: the next one begins with what was kept of each, subscription after subscription.
     ///
+    /// ``BLEStream/withGaps()`` shows a break of the link once, before the first subscription that is made again; what
+    /// was kept has it in each subscription.
+    ///
     /// End and errors are those of
     /// ``CharacteristicAccess/notifications(of:indications:buffer:)->BLEStream<Key.Value>``. A plan without
     /// subscriptions has none: the stream ends at once.

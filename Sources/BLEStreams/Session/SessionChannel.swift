@@ -65,8 +65,7 @@ final class SessionChannel {
 
     /// What cuts off a message that is under way.
     private enum Cut {
-        /// The beginning of a gap and its cause.
-        case interruption(start: Duration, reason: any Error)
+        case interruption(SessionInterruption)
         /// Why values may be missing before the next one, though the link goes on.
         case moved(any Error)
     }
@@ -76,8 +75,8 @@ final class SessionChannel {
         /// `nil` while values arrive, and before the first link.
         var cut: Cut?
 
-        var interruption: (start: Duration, reason: any Error)? {
-            if case .interruption(let start, let reason)? = cut { (start, reason) } else { nil }
+        var interruption: SessionInterruption? {
+            if case .interruption(let interruption)? = cut { interruption } else { nil }
         }
     }
 
@@ -109,9 +108,10 @@ final class SessionChannel {
     private var consumers = Observers<Consumer>()
     private var backlog = Ring<Kept>()
     private var dropped = 0
-    /// The gap behind the last buffered value, and one that goes on.
+    /// The gap behind the last buffered value, and one that goes on. The next consumer of several subscriptions gets
+    /// what was kept of each, and has the gap in each.
     private var gap: StreamGap?
-    private var interruption: (start: Duration, reason: any Error)?
+    private var interruption: SessionInterruption?
     /// Whether the next consumer begins in the middle of a message which nobody gets, while there is none.
     private var isInMessage = false
     /// Who has left so on the present link, and would go on there: others may have stayed meanwhile.
@@ -131,7 +131,7 @@ final class SessionChannel {
         if consumers.isEmpty {
             isInMessage = false
             mustWake = giveBacklog(to: consumer)
-            entry.cut = interruption.take().map { .interruption(start: $0.start, reason: $0.reason) }
+            entry.cut = interruption.take().map { .interruption($0) }
         }
         let id = consumers.add(entry)
         tellOfOthers()
@@ -181,10 +181,13 @@ final class SessionChannel {
         tellOfOthers()
         let leavesInMessage = entry.consumer.place?.leavesInMessage == true
         if isPlanned, consumers.isEmpty, let rest = entry.consumer.takeRest?() {
-            for (value, gap) in rest.elements { append(Kept(value: value, gap: gap)) }
-            gap = rest.gap
+            for (value, gap) in rest.elements { append(Kept(value: value, gap: gap?.ofOneSubscription)) }
+            gap = rest.gap?.ofOneSubscription
             if !backlog.isEmpty, case .moved(let reason)? = entry.cut { addToGap(StreamGap(reason: reason)) }
-            if !backlog.isEmpty { interruption = entry.interruption }
+            if !backlog.isEmpty {
+                interruption = entry.interruption
+                interruption?.linkBreak = nil
+            }
             // Behind a gap and without values before it, the next one that comes begins a message.
             isInMessage = leavesInMessage && (entry.cut == nil || !backlog.isEmpty)
         }
@@ -221,9 +224,7 @@ final class SessionChannel {
     }
 
     private func endInterruption(now: Duration) {
-        guard let (start, reason) = interruption.take() else { return }
-        let next = StreamGap(reason: reason, duration: now - start)
-        gap = gap?.merged(with: next) ?? next
+        if let interruption = interruption.take() { addToGap(interruption.gap(until: now)) }
     }
 
     /// Values were dropped before they arrived here. The first consumer is told before its buffered values.
@@ -279,43 +280,25 @@ final class SessionChannel {
         return (showGaps(now: now), consumers.all.map(\.consumer))
     }
 
-    /// The link or the subscription has ended: no consumer gets values until the next one.
-    func interrupted(by reason: any Error, now: Duration) {
+    /// The link or, if there is no break of it, the subscription has ended: no consumer gets values until the next one.
+    func interrupted(by reason: any Error, now: Duration, _ linkBreak: LinkBreak? = nil) {
         cancel = nil
         isConfirmed = false
         guard isOn || isFlowing else { return }
         (isOn, isFlowing) = (false, false)
         cutMessages()
-        if !backlog.isEmpty, interruption == nil { interruption = (now, reason) }
-        consumers.updateEach { entry in
-            if entry.interruption == nil { entry.cut = .interruption(start: now, reason: reason) }
-        }
+        if !backlog.isEmpty, interruption == nil { interruption = SessionInterruption(start: now, reason: reason) }
+        let cut = Cut.interruption(SessionInterruption(start: now, reason: reason, linkBreak: linkBreak))
+        consumers.updateEach { entry in if entry.interruption == nil { entry.cut = cut } }
     }
 
     /// The reason why the link ended is known better now.
     func explained(by reason: any Error, now: Duration) {
-        interruption = interruption.map { Self.explained($0, by: reason, now) }
+        interruption = interruption?.explained(by: reason, now: now)
         consumers.updateEach { entry in
             guard let interruption = entry.interruption else { return }
-            let known = Self.explained(interruption, by: reason, now)
-            entry.cut = .interruption(start: known.start, reason: known.reason)
+            entry.cut = .interruption(interruption.explained(by: reason, now: now))
         }
-    }
-
-    /// How long Linux may take from the end of an adapter's links to the adapter's own.
-    private static let longestEnd = Duration.seconds(2)
-
-    /// An adapter that is switched off ends its links first, and they look as if they had been closed.
-    private static func explained(
-        _ interruption: (start: Duration, reason: any Error),
-        by reason: any Error,
-        _ now: Duration
-    ) -> (start: Duration, reason: any Error) {
-        let end = (interruption.reason as? BLEError)?.reason?.kind
-        guard end == .closedByPeer || end == .closedLocally, now - interruption.start <= longestEnd else {
-            return interruption
-        }
-        return (interruption.start, reason)
     }
 
     /// Removes all consumers except those that outlive a failure of the session; the caller tells them of the end
@@ -331,7 +314,7 @@ final class SessionChannel {
             let gap: StreamGap
             switch entry.cut {
             case nil: return
-            case .interruption(let start, let reason)?: gap = StreamGap(reason: reason, duration: now - start)
+            case .interruption(let interruption)?: gap = interruption.gap(until: now)
             case .moved(let reason)?: gap = StreamGap(reason: reason)
             }
             if entry.consumer.interrupted(gap) { woken.append(entry.consumer.wake) }

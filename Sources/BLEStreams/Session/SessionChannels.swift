@@ -162,10 +162,12 @@ final class SessionChannels: Sendable {
 
     /// The link has ended, or only others still use it: no more values of it are accepted.
     func interrupted(by reason: any Error) {
-        let now = timeline.now
+        let (now, linkBreak) = (timeline.now, LinkBreak())
         let cancels = state.withLock { state -> [@Sendable () -> Void] in
             let cancels = state.order.compactMap { state.channels[$0]?.cancel } + state.unwanted.map(\.cancel)
-            for subscription in state.order { state.channels[subscription]?.interrupted(by: reason, now: now) }
+            for subscription in state.order {
+                state.channels[subscription]?.interrupted(by: reason, now: now, linkBreak)
+            }
             state.unwanted = []
             return cancels
         }

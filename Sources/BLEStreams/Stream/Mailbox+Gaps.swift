@@ -13,6 +13,17 @@ extension Mailbox {
         }
     }
 
+    /// Takes the gap before the first element; `nil` if the consumer has been told of it by another subscription.
+    func takeGap(of state: inout State) -> StreamGap? {
+        guard let gap = state.gap.take() else { return nil }
+        guard !gap.breaks.isEmpty else { return gap }
+        let id = ObjectIdentifier(self)
+        var isNew = false
+        for linkBreak in gap.breaks where linkBreak.isNew(to: id) { isNew = true }
+        if isNew { return gap.ofOneSubscription }
+        return gap.dropped > 0 ? StreamGap(dropped: gap.dropped) : nil
+    }
+
     func mergeGapsAtFront(of state: inout State, with added: StreamGap? = nil) {
         while let next = state.laterGaps.first, next.number <= state.first {
             _ = state.laterGaps.popFirst()

@@ -308,7 +308,7 @@ final class Mailbox<Element: Sendable>: Sendable {
     private func take(_ values: inout Backlog<Element>) throws -> Polled<Element> {
         try state.withLock { state in
             if !state.laterGaps.isEmpty { mergeGapsAtFront(of: &state) }
-            if state.gap != nil, let gap = state.gap.take() { return .gap(gap) }
+            if state.gap != nil, let gap = takeGap(of: &state) { return .gap(gap) }
             if policy.keepsWhatItHas, state.laterGaps.isEmpty, !state.buffer.isEmpty {
                 swap(&state.buffer, &values)
                 state.first += values.count

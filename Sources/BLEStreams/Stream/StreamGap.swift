@@ -12,6 +12,9 @@ public struct StreamGap: Sendable {
     /// Values that the peer sent while there was no link are not counted.
     public var dropped: Int
 
+    /// The breaks of links that it is, each of which other subscriptions report too; none if it has another reason.
+    var breaks: [LinkBreak] = []
+
     /// Makes a gap.
     package init(reason: (any Error)? = nil, duration: Duration = .zero, dropped: Int = 0) {
         self.reason = reason
@@ -21,10 +24,25 @@ public struct StreamGap: Sendable {
 
     /// Merges two gaps that have no value between them.
     func merged(with next: StreamGap) -> StreamGap {
-        StreamGap(
+        var sum = StreamGap(
             reason: reason ?? next.reason,
             duration: duration + next.duration,
             dropped: dropped + next.dropped
         )
+        guard isWithoutOtherReason, next.isWithoutOtherReason else { return sum }
+        let others = next.breaks.filter { other in !breaks.contains { $0 === other } }
+        // The time of a break that both report counts once.
+        if others.isEmpty, !next.breaks.isEmpty { sum.duration = max(duration, next.duration) }
+        sum.breaks = breaks + others
+        return sum
+    }
+
+    private var isWithoutOtherReason: Bool { reason == nil || !breaks.isEmpty }
+
+    /// The same for a consumer that gets what was kept, one subscription after the other: each has its own gap.
+    var ofOneSubscription: StreamGap {
+        var gap = self
+        gap.breaks = []
+        return gap
     }
 }

@@ -57,6 +57,49 @@ import Testing
         }
     }
 
+    /// Sends whoever subscribes one value of that characteristic.
+    private static let greet: @Sendable (PeripheralServer, Bench) async throws -> Void = { server, _ in
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for key in [Bench.notifying, Bench.counter] {
+                group.addTask {
+                    for try await change in server.subscriptions(of: key) where change.isSubscribed {
+                        try await server.notify([1], of: key, to: change.central)
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+    }
+
+    @Test(arguments: [false, true]) func `a break of the link is one gap, however many subscriptions`(
+        isBehind: Bool
+    ) async throws {
+        try await Bench.run(serve: Self.greet) { bench in
+            try await bench.central.withSession(Self.plan(bench)) { session in
+                var items = session.values.withGaps().timeout(.seconds(60)).makeAsyncIterator()
+                for _ in 0..<2 {
+                    let value = try await items.next()?.value
+                    #expect(value != nil)
+                }
+                let start = bench.time.now
+                bench.air.faults.add(.dropLink(after: .zero, reason: .supervisionTimeout))
+                if isBehind {
+                    _ = try await session.states.first { $0.state.kind == .waitingToReconnect }
+                    try await session.ready(timeout: .seconds(30))
+                }
+                let item = try await items.next()
+                let gap = try #require(item?.gap)
+                #expect(gap.duration > .zero && gap.duration <= bench.time.now - start)
+                #expect((gap.reason as? BLEError)?.reason?.kind == .supervisionTimeout)
+                var subscriptions: Set<Session.Subscription> = []
+                for _ in 0..<2 {
+                    if let value = try await items.next()?.value { subscriptions.insert(value.subscription) }
+                }
+                #expect(subscriptions.count == 2)
+            }
+        }
+    }
+
     @Test func `what a stream that was stopped has not delivered is the next one's`() async throws {
         try await Bench.run(serve: Self.send(60)) { bench in
             try await bench.central.withSession(Self.plan(bench)) { session in

@@ -37,6 +37,34 @@ import Testing
         #expect(post.counts == [100_000, 100_000, 0, 0, 100_000])
     }
 
+    @Test func `a break of the link that several report is told once, and what is lost beside it, too`() throws {
+        let post = Post<Int>(.unbounded)
+        let linkBreak = LinkBreak()
+        func report(_ seconds: Int) {
+            var gap = StreamGap(reason: CancellationError(), duration: .seconds(seconds))
+            gap.breaks = [linkBreak]
+            post.mailbox.pass(gap)
+        }
+        func next() throws -> String {
+            switch try post.cursor.poll() {
+            case .element(let element): "\(element)"
+            case .gap(let gap): "\(gap.dropped) dropped in \(gap.duration)"
+            case .pending: "pending"
+            case .end: "end"
+            }
+        }
+        report(3)
+        report(4)
+        post.mailbox.send(1)
+        report(5)
+        post.mailbox.send(2)
+        report(6)
+        post.mailbox.lost(2)
+        post.mailbox.send(3)
+        let seen = try (0..<6).map { _ in try next() }
+        #expect(seen == ["0 dropped in 4.0 seconds", "1", "2", "2 dropped in 0.0 seconds", "3", "pending"])
+    }
+
     @Test func `counters are exact at any time, also for what the consumer took in one go`() throws {
         let post = Post<Int>(.unbounded)
         post.mailbox.send(contentsOf: 1...5)
