@@ -85,6 +85,8 @@ final class SessionChannel {
         let value: CharacteristicValue
         /// The gap before it.
         let gap: StreamGap?
+        /// How many values were lost there, which no consumer has counted.
+        var lost = 0
     }
 
     /// A consumer that has left in the middle of a message which nobody gets.
@@ -107,7 +109,9 @@ final class SessionChannel {
 
     private var consumers = Observers<Consumer>()
     private var backlog = Ring<Kept>()
+    /// How many values were dropped before the first buffered one, and how many were lost behind the last one.
     private var dropped = 0
+    private var lostBehind = 0
     /// The gap behind the last buffered value, and one that goes on. The next consumer of several subscriptions gets
     /// what was kept of each, and has the gap in each.
     private var gap: StreamGap?
@@ -160,17 +164,19 @@ final class SessionChannel {
         var mustWake = consumer.lost(dropped)
         var run: [CharacteristicValue] = []
         for kept in backlog.elements {
-            if let gap = kept.gap {
+            if kept.gap != nil || kept.lost > 0 {
                 mustWake = consumer.put(run) || mustWake
-                mustWake = consumer.interrupted(gap) || mustWake
+                if let gap = kept.gap { mustWake = consumer.interrupted(gap) || mustWake }
+                mustWake = consumer.lost(kept.lost) || mustWake
                 run = []
             }
             run.append(kept.value)
         }
         mustWake = consumer.put(run) || mustWake
         if let gap = gap.take() { mustWake = consumer.interrupted(gap) || mustWake }
+        mustWake = consumer.lost(lostBehind) || mustWake
         backlog = Ring()
-        dropped = 0
+        (dropped, lostBehind) = (0, 0)
         return mustWake
     }
 
@@ -212,13 +218,13 @@ final class SessionChannel {
 
     private func keep(_ value: CharacteristicValue, now: Duration) {
         endInterruption(now: now)
-        append(Kept(value: value, gap: gap.take()))
+        append(Kept(value: value, gap: gap.take(), lost: lostBehind))
+        lostBehind = 0
     }
 
     private func append(_ kept: Kept) {
         if backlog.count == Self.backlogLimit {
-            _ = backlog.popFirst()
-            dropped += 1
+            dropped += 1 + (backlog.popFirst()?.lost ?? 0)
         }
         backlog.append(kept)
     }
@@ -227,11 +233,12 @@ final class SessionChannel {
         if let interruption = interruption.take() { addToGap(interruption.gap(until: now)) }
     }
 
-    /// Values were dropped before they arrived here. The first consumer is told before its buffered values.
+    /// Values were dropped before they arrived here. The next consumer is told where they are missing among its
+    /// buffered values: told earlier, it would join what is before and behind them.
     ///
     /// - Returns: whom to wake, without a lock.
     func lost(_ count: Int) -> Few<Wake> {
-        if consumers.isEmpty { dropped += count }
+        if consumers.isEmpty { lostBehind += count }
         var woken: Few<Wake> = []
         for entry in consumers.all where entry.consumer.lost(count) { woken.append(entry.consumer.wake) }
         return woken

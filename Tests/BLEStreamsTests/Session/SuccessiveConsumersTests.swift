@@ -127,6 +127,21 @@ import Testing
         }
     }
 
+    @Test func `what the kernel dropped while there was no consumer is missing where it was`() async throws {
+        try await Self.run(bursts: 2, of: 3) { bench, session in
+            bench.air.faults.add(.overflow(.notifications).skipping(2).times(3))
+            try await session.ready()
+            try await bench.time.sleep(for: .seconds(20))
+            let values = session.notifications(of: Bench.notifying)
+            let items = try await values.withGaps().timeout(.seconds(60)).collect(4)
+            let seen = items.map { item in
+                if let value = item.value { "\(UInt32(octets: value))" } else { "\(item.gap?.dropped ?? 0) dropped" }
+            }
+            #expect(seen == ["0", "1", "3 dropped", "5"])
+            #expect(values.counters.received == 6 && values.counters.dropped == 3)
+        }
+    }
+
     @Test func `what a consumer has left while others were there is theirs already`() async throws {
         try await Self.run(bursts: 4, of: 25) { _, session in
             try await withThrowingTaskGroup(of: [UInt32].self) { group in

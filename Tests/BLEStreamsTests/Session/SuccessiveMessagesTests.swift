@@ -149,6 +149,17 @@ import Testing
         }
     }
 
+    @Test func `a message with a hole from a time without a consumer is none behind retry`() async throws {
+        let bursts = [["one\n"], ["two, ", "three, ", "four\n", "five\n"]]
+        try await Self.run(bursts: bursts, faults: .overflow(.notifications).skipping(2).times(1)) { bench, session in
+            try await session.ready()
+            try await bench.time.sleep(for: .seconds(30))
+            let lines = Self.lines(session).retry(.constant(.seconds(1))).timeout(.seconds(60))
+            let taken = try await lines.collect(2)
+            #expect(taken == ["one", "five"])
+        }
+    }
+
     @Test func `the part of a message that a lost link interrupts is dropped with it`() async throws {
         let drop = Fault.dropLink(after: 2, .notifications)
         try await Self.run(bursts: [["one\ntw", "never sent"]], faults: drop) { bench, session in
