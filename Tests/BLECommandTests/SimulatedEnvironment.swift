@@ -26,7 +26,6 @@ func withEnvironment(
                 central: central,
                 adapter: adapter,
                 store: nil,
-                unread: UnreadFiles(),
                 output: output,
                 log: Log(isVerbose: false),
                 signals: TerminationSignals(),

@@ -58,9 +58,10 @@ try await VirtualTime.run(seed: 1) { time in
         let answers = PairingAnswers.passkey(Planted.passkey)
         try await central.peripheral(far.address).withLink(pairing: answers) { link in
             let value = Array(try await link.read(secret).bytes)
-            guard link.security.isAuthenticated, value == Planted.value, !central.bonds.isEmpty else { exit(3) }
+            let bonds = try central.bonds
+            guard link.security.isAuthenticated, value == Planted.value, !bonds.isEmpty else { exit(3) }
             let key = SecretKey(octets: Planted.octets())
-            crash(CommandLine.arguments[1], Secrets(value: value, bonds: central.bonds, answers: answers, key: key))
+            crash(CommandLine.arguments[1], Secrets(value: value, bonds: bonds, answers: answers, key: key))
         }
         group.cancelAll()
     }

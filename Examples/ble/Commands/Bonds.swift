@@ -63,16 +63,13 @@ struct Bonds: Command {
     }
 
     func run(in environment: CommandEnvironment) async throws {
-        let central = environment.central
         switch action {
         case .list:
-            let bonds = central.bonds
+            let bonds = try environment.bonds(for: "list bonds")
             try show(bonds, in: environment)
-            try await environment.unread.check(for: "list bonds")
             if bonds.isEmpty { environment.log.say("there are no bonds; `ble pair ADDRESS` makes one") }
         case .export(let file):
-            let bonds = central.bonds
-            try await environment.unread.check(for: "export bonds", "to \(file)")
+            let bonds = try environment.bonds(for: "export bonds", "to \(file)")
             try Bond.export(bonds, to: file)
             let keys = bonds.count == 1 ? "1 bond" : "\(bonds.count) bonds"
             environment.log.say("the keys of \(keys) are in \(file); anyone who has it can use them")
@@ -80,7 +77,7 @@ struct Bonds: Command {
             let bonds =
                 try file.map { try Bond.imported(from: $0) }
                 ?? (folder.map { try Bond.importedFromBluetoothd(in: $0) } ?? Bond.importedFromBluetoothd())
-            try await central.adopt(bonds, replacing: replaces)
+            try await environment.central.adopt(bonds, replacing: replaces)
             try show(bonds, in: environment)
             if bonds.isEmpty { environment.log.say("there are no bonds to import") }
         }
@@ -98,6 +95,20 @@ struct Bonds: Command {
                 "\(bond.peer)  \(bond.peer.kind)  with \(bond.adapter)"
                     + (bond.isAuthenticated ? "  authenticated" : "")
             )
+        }
+    }
+}
+
+extension CommandEnvironment {
+    /// The bonds on this machine, for the command's operation.
+    ///
+    /// - Throws: its error if not all of them can be read.
+    func bonds(for operation: String, _ object: String = "") throws -> [Bond] {
+        do {
+            return try central.bonds
+        } catch var error as BLEError {
+            (error.operation, error.object) = (operation, object)
+            throw error
         }
     }
 }

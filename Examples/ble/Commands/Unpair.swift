@@ -19,7 +19,7 @@ struct Unpair: Command {
             try await peripheral.unpair()
         } catch let error as BLEError where error.code == .notFound {
             // The bond may be in a file that could not be read.
-            try await environment.unread.check(for: error.operation, error.object)
+            _ = try environment.bonds(for: error.operation, error.object)
             throw error
         }
         try environment.output.print(

@@ -14,9 +14,6 @@ struct CommandEnvironment: Sendable {
     /// What is remembered about peers; `nil`: nothing on disk, for simulated adapters.
     let store: PeerStore?
 
-    /// What keeps files of the store from being read.
-    let unread: UnreadFiles
-
     /// Where results go.
     var output: Output
 
@@ -78,17 +75,12 @@ struct CommandEnvironment: Sendable {
             try await withAdapter(options, log, visitor) { adapter in
                 let choice = capture.map { adapter.captured(in: $0) } ?? adapter
                 // In a nested group: a simulated device must run until the command has disconnected.
-                let unread = UnreadFiles(warning: log.warn) { Self.store(options, warning: $0) }
-                let store = Self.store(options) { problem in
-                    unread.note(problem)
-                    log.warn(problem)
-                }
+                let store = Self.store(options, warning: log.warn)
                 try await Central.with(choice, store: store, recovery: options.recovery) { central in
                     let environment = CommandEnvironment(
                         central: central,
                         adapter: choice,
                         store: options.isSimulated ? nil : store,
-                        unread: unread,
                         output: output,
                         log: log,
                         signals: signals,

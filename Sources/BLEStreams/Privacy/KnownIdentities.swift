@@ -62,9 +62,10 @@ extension CentralCore {
     /// Reads the bonds on a queue that may read files, then continues.
     func renewIdentities(then proceed: @escaping @Sendable () -> Void) {
         store.perform(on: timeline) {
-            let (bonds, areAll) = self.store.knownBonds()
-            // Scans and links that are up go by identities that a folder which can't be read now has revealed before.
-            if areAll { self.identities.renew(bonds) } else { for bond in bonds { self.identities.add(bond) } }
+            let (bonds, obstacle) = self.store.knownBonds()
+            // Scans and links that are up go by identities that a folder or file which can't be read now has revealed
+            // before.
+            if obstacle == nil { self.identities.renew(bonds) } else { for bond in bonds { self.identities.add(bond) } }
             proceed()
         }
     }

@@ -5,7 +5,16 @@ extension Central {
     /// The bonds that this library has made and stored, of all adapters, in the order of the peers' addresses.
     ///
     /// Bonds made by bluetoothd are not included. Reads files, so don't use it on ``executor``.
-    public var bonds: [Bond] { core.store.bonds() }
+    ///
+    /// It throws ``BLEError/Code/systemFailure`` if the folder, or a file that may have a bond, can't be read: a program
+    /// that took that for no bond would pair again with devices that still have their keys.
+    public var bonds: [Bond] {
+        get throws {
+            let (bonds, obstacle) = core.store.knownBonds()
+            if let obstacle { throw BLEError.unreadBonds(obstacle) }
+            return bonds
+        }
+    }
 
     /// Stores bonds that were made elsewhere, on another machine or by bluetoothd, as if this program had paired.
     ///
@@ -50,6 +59,18 @@ extension Central {
 }
 
 extension BLEError {
+    fileprivate static func unreadBonds(_ obstacle: BLEError) -> BLEError {
+        var error = BLEError(
+            .systemFailure,
+            operation: "list bonds",
+            object: "",
+            cause: "not all bonds could be read: \(obstacle.object): \(obstacle.cause)",
+            remedy: obstacle.remedy
+        )
+        error.systemError = obstacle.systemError
+        return error
+    }
+
     fileprivate static func wouldReplace(_ bond: Bond) -> BLEError {
         BLEError(
             .securityFailed,

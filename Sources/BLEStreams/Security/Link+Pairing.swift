@@ -108,7 +108,8 @@ extension Peripheral {
     /// The bond between it and this central's adapter, made by this library; `nil` if there is none.
     ///
     /// For joined adapters, it is the bond of the adapter that has the link or had the last one, otherwise of the first
-    /// adapter that has a bond.
+    /// adapter that has a bond. A file that can't be read counts as one without a bond, and the store warns of it:
+    /// ``Central/bonds`` throws then.
     ///
     /// The bond of a peripheral that paired under a private address is stored under its identity, the bond's
     /// ``Bond/peer``; it is found by any of the peripheral's private addresses. Reads files, so don't use it on
@@ -121,8 +122,8 @@ extension Peripheral {
         return bonds.first { local == nil || $0.adapter == local }
     }
 
-    /// Whether there is a bond with it, made by this library with any adapter of this machine. Reads a file, so don't
-    /// use it on ``Central/executor``.
+    /// Whether there is a bond with it, made by this library with any adapter of this machine; also `false` if its file
+    /// can't be read, see ``bond``. Reads a file, so don't use it on ``Central/executor``.
     public var isBonded: Bool { identities.contains { !core.bonds(with: $0).isEmpty } }
 
     /// The addresses under which it may be stored: its own, or the identity behind a private one.

@@ -6,20 +6,22 @@ extension PeerStore {
     /// All bonds, of all adapters, in the order of the peers' addresses. Reads files, as ``record(of:)``.
     func bonds() -> [Bond] { knownBonds().bonds }
 
-    /// The same, and whether these are all: the folder could be read. Otherwise the program has been told why not.
-    func knownBonds() -> (bonds: [Bond], areAll: Bool) {
-        guard let folder else { return (peers().flatMap { self.bonds(with: $0) }, true) }
+    /// The same, and why these may not be all: the first thing that could not be read, the folder or a file. The
+    /// program has been told of it.
+    func knownBonds() -> (bonds: [Bond], obstacle: BLEError?) {
+        guard let folder else { return (peers().flatMap { self.bonds(with: $0) }, nil) }
         // Before the files are read: what is written meanwhile is read there.
         let changed = changedPeers
-        var (bonds, areAll): ([BluetoothAddress: [Bond]], Bool) = ([:], true)
+        var (bonds, obstacle): ([BluetoothAddress: [Bond]], BLEError?) = ([:], nil)
         do throws(BLEError) {
-            bonds = try read(folder, telling: true).bonds
+            let found = try read(folder, telling: true)
+            (bonds, obstacle) = (found.index.bonds, found.obstacle)
         } catch {
             tell(error)
-            areAll = false
+            obstacle = error
         }
         for peer in changed { bonds[peer] = self.bonds(with: peer) }
-        return (bonds.sorted { $0.key.rawValue < $1.key.rawValue }.flatMap(\.value), areAll)
+        return (bonds.sorted { $0.key.rawValue < $1.key.rawValue }.flatMap(\.value), obstacle)
     }
 
     /// What the files hold now. Reads those that have changed since the last time.
@@ -27,9 +29,14 @@ extension PeerStore {
     /// Several threads may do so at once: each has its own result, and leaves it for the next.
     ///
     /// - Parameter telling: whether the program is told of files that can't be read.
-    private func read(_ folder: PeerFolder, telling: Bool) throws(BLEError) -> StoreIndex {
+    /// - Returns: also why the first such file can't be read.
+    private func read(
+        _ folder: PeerFolder,
+        telling: Bool
+    ) throws(BLEError) -> (index: StoreIndex, obstacle: BLEError?) {
         let stamps = try folder.stamps()
         var found = index.withLock { $0 }
+        var obstacle: BLEError?
         for peer in found.keep(stamps) {
             do throws(BLEError) {
                 let (record, notice) = try folder.read(peer)
@@ -38,10 +45,11 @@ extension PeerStore {
                 if let stamp = stamps[peer] { found.take(record, of: peer, stamp) }
             } catch {
                 if telling { tell(error) }
+                obstacle = obstacle ?? error
             }
         }
         index.withLock { [found] in $0 = found }
-        return found
+        return (found, obstacle)
     }
 
     /// Removes the services of the strangers whose files were written longest ago, if there are too many: a tester
@@ -51,7 +59,7 @@ extension PeerStore {
     func forgetStrangers() {
         guard let folder else { return }
         do throws(BLEError) {
-            for peer in try read(folder, telling: false).strangers(beyond: folder.strangers) {
+            for peer in try read(folder, telling: false).index.strangers(beyond: folder.strangers) {
                 // Another program may have a bond or a session with it by now.
                 let outcome = try folder.change(peer, isPatient: false) { if $0.isStrangers { $0.services = nil } }
                 if let notice = outcome.notice { tell(notice) }

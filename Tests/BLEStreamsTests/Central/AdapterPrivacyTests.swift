@@ -83,7 +83,7 @@ import Testing
             let other = bench.air.adapter()
             try await Central.open(.radio(other), store: store).setPrivacy(true)
             #expect(!key.resolves(other.addressOnAir) && other.addressOnAir.subkind == .resolvablePrivate)
-            #expect(first.bonds.isEmpty)
+            #expect(try first.bonds.isEmpty)
         }
     }
 

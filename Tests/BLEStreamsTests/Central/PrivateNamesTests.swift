@@ -141,6 +141,24 @@ import Testing
         }
     }
 
+    @Test func `scans know it though its file alone can't be read when another one begins`() async throws {
+        try await withFolder { folder in
+            let bond = try Self.bond()
+            let key = try #require(bond.identityKey)
+            let store = PeerStore(folder: folder) { _ in }
+            store.remember(bond)
+            await store.flush()
+            let core = CentralCore(radio: SilentRadio(), store: store)
+            for mode in [0o600, 0o660, 0o600] {
+                // A file to which others may write is not read.
+                let file = "\(folder)/C4-F2-17-1A-1D-BB-random.json"
+                try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: file)
+                await withCheckedContinuation { continuation in core.renewIdentities { continuation.resume() } }
+                #expect(core.identities.identity(of: key.privateAddress(1)) == bond.peer)
+            }
+        }
+    }
+
     /// A radio that hears nothing.
     private struct SilentRadio: IdleRadio {}
 

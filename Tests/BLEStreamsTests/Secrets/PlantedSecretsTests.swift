@@ -88,7 +88,8 @@ import Testing
             }
             try await bench.peripheral.withLink { link in
                 try await link.pair(answers: .passkey(Planted.passkey))
-                for value: Any in [link, bench.central, bench.peripheral, bench.central.bonds, link.security] {
+                let bonds = try bench.central.bonds
+                for value: Any in [link, bench.central, bench.peripheral, bonds, link.security] {
                     #expect(Planted.shown(by: "\(value) \(String(reflecting: value))").isEmpty, "\(type(of: value))")
                 }
             }

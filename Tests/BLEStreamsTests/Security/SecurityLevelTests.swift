@@ -83,7 +83,7 @@ import Testing
     {
         try await SecurityOnDemandTests.withVault { bench in
             try await bench.peripheral.withLink { link in try await link.pair() }
-            let bonds = bench.central.bonds
+            let bonds = try bench.central.bonds
             bench.centralAdapter.forgetBonds()
             let central = try await Central.open(.radio(bench.centralAdapter), store: PeerStore.inMemory())
             try await central.peripheral(bench.peripheralAdapter.address).withLink { link in
@@ -92,7 +92,7 @@ import Testing
                 try await link.secure(to: .authenticated, answers: .passkey(Self.passkey))
                 #expect(link.security.level == .secureConnections)
             }
-            #expect(central.bonds.map(\.isAuthenticated) == [true])
+            #expect(try central.bonds.map(\.isAuthenticated) == [true])
         }
     }
 
@@ -122,7 +122,7 @@ import Testing
                 error?.pairingFailure == .wouldWeakenBond && error?.remedy.contains("unpair") == true,
                 "\(error as Any)"
             )
-            #expect(central.bonds == [strong])
+            #expect(try central.bonds == [strong])
         }
     }
 
