@@ -86,15 +86,11 @@ public struct CentralBytes: AsyncSequence, Sendable {
     /// call before the next.
     ///
     /// - Parameter octets: what to write; nothing is sent if there are none.
-    /// - Throws: as ``PeripheralServer/notify(_:of:to:)-(Collection<UInt8>,_,_)``; pieces before the one that failed
-    ///   have been sent. When the task is cancelled, `CancellationError`, after a whole piece.
+    /// - Throws: as ``PeripheralServer/notify(_:of:to:)-(Collection<UInt8>,_,_)``; ``BLEError/Code/notSupported`` also
+    ///   if the central unsubscribes before the last piece is queued, even if it subscribes again at once: the rest
+    ///   would look like a beginning. Pieces before the one that failed have been sent. When the task is cancelled,
+    ///   `CancellationError`, after a whole piece.
     public func write(_ octets: some Collection<UInt8>) async throws {
-        var rest = octets[...]
-        while !rest.isEmpty {
-            // The MTU may grow meanwhile.
-            let piece = rest.prefix(central.maximumValueLength)
-            try await server.notify(piece, of: serial.incoming, to: central)
-            rest = rest.dropFirst(piece.count)
-        }
+        try await server.notify(inPieces: octets, of: serial.incoming, to: central)
     }
 }

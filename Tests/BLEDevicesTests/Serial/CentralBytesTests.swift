@@ -151,4 +151,41 @@ import Testing
             #expect(octets.all == [[]])
         }
     }
+
+    @Test func `a central that subscribes anew amid what is written is not sent the rest of it`() async throws {
+        let octets = (0..<6000).map { UInt8(truncatingIfNeeded: $0 * 7 + $0 / 256) }
+        let outcomes = Recorder<BLEError.Code?>()
+        // A radio that takes few pieces ahead, and small ones.
+        let narrow = AdapterSettings(maximumPDUSize: 23, sendBufferSize: 200)
+        let incoming = SerialService.nordicUART.incoming
+        try await Bench.run(description: Self.description, settings: narrow) { server, _ in
+            for try await change in server.subscriptions(of: incoming) where change.isSubscribed {
+                do {
+                    try await server.bytes(of: .nordicUART, with: change.central).write(octets)
+                    outcomes.add(nil)
+                } catch let error as BLEError {
+                    outcomes.add(error.code)
+                }
+            }
+        } _: { bench in
+            let handle = try await bench.peripheral.withLink { link in
+                try #require(try await link.discover().characteristic(incoming)).valueHandle + 1
+            }
+            let configure: [UInt8] = [0x12, UInt8(truncatingIfNeeded: handle), UInt8(handle >> 8)]
+            try await RawCentral.connected(from: bench.centralAdapter, to: bench.peripheralAdapter.address) { central in
+                central.send(configure + [1, 0])
+                var (heard, answers) = ([UInt8](), 0)
+                while let pdu = await central.next() {
+                    if pdu == [0x13] { answers += 1 } else { heard += pdu.dropFirst(3) }
+                    // What was on its way is not of the second subscription.
+                    if pdu == [0x13], answers == 3 { heard = [] }
+                    if answers == 1, heard.count == 1000 { central.send(configure + [0, 0], configure + [1, 0]) }
+                    if answers == 3, heard.count >= octets.count { break }
+                }
+                #expect(heard == octets)
+                try await bench.time.sleep(for: .seconds(5))
+            }
+        }
+        #expect(outcomes.all == [.notSupported, nil])
+    }
 }

@@ -73,12 +73,8 @@ public final class MCUmgrFirmwareReceiver: Sendable {
             for request in reassemblers[central, default: MCUmgrReassembler()].append(write.value) {
                 guard case .success(let request) = request, let answer = answer(to: request) else { continue }
                 do {
-                    var rest = answer.encoded[...]
-                    while !rest.isEmpty {
-                        let part = rest.prefix(central.maximumValueLength)
-                        try await server.notify(part, of: MCUmgrExchange.characteristic, to: central)
-                        rest = rest.dropFirst(part.count)
-                    }
+                    // One that subscribes anew midway would take the rest for an answer of its own.
+                    try await server.notify(inPieces: answer.encoded, of: MCUmgrExchange.characteristic, to: central)
                 } catch is BLEError {
                     // The central has left, or is not subscribed.
                 }
