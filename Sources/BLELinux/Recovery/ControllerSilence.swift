@@ -40,12 +40,18 @@ extension ManagementFailure {
 
 extension BLEError {
     /// The controller doesn't answer the kernel.
-    static func controllerSilent(_ opcode: ManagementOpcode, operation: String, object: String) -> BLEError {
+    ///
+    /// - Parameter command: the command that it doesn't answer.
+    static func controllerSilent(
+        _ command: some CustomStringConvertible,
+        operation: String,
+        object: String
+    ) -> BLEError {
         BLEError(
             .timedOut,
             operation: operation,
             object: object,
-            cause: "the controller does not answer (\(opcode))",
+            cause: "the controller does not answer (\(command))",
             remedy: "Switch it off and on with `Central.powerCycle()`, or let a `RecoveryPlan` do it; "
                 + "unplug it if that does not help."
         )

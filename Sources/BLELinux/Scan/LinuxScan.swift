@@ -137,6 +137,9 @@ final class LinuxScan: Sendable {
                     remedy: "Switch the adapter off and on with `Central.powerCycle()`."
                 )
             )
+        case .silent(let opcode):
+            let command = "HCI command 0x\(String(opcode, radix: 16, uppercase: true))"
+            finish(.controllerSilent(command, operation: "scan", object: radio.adapter.name))
         // The other error asks for a permission, which would not help against a shortage.
         case .system(let error) where error.isShortage:
             let call = "scanning by a raw HCI socket"

@@ -18,6 +18,8 @@ enum ScanFailure: Error, Hashable {
     case system(SystemError)
     /// The controller refused, with an HCI status.
     case controller(UInt8)
+    /// The controller did not answer the HCI command with this opcode.
+    case silent(UInt16)
 }
 
 /// The adapter that a scan uses, and whether another program shares it.

@@ -99,6 +99,41 @@ import Testing
         withExtendedLifetime(radio) {}
     }
 
+    private static func failures(_ events: [ScanEvent]) -> [BLEError] {
+        events.compactMap { if case .failed(let error) = $0 { error } else { nil } }
+    }
+
+    @Test(arguments: [0x1002, 0x2041, 0x2042] as [UInt16])
+    func `a scan whose command is never answered fails, and names it`(_ opcode: UInt16) async throws {
+        kernel.with { $0.adapters[kernel.central]?.silent = [opcode] }
+        let radio = try run.radio()
+        let events = FakeRun.Collector<ScanEvent>()
+        let scan = radio.scan(ScanRequest()) { events.add($0) }
+        let isTold = await kernel.run(run.timeline, within: .seconds(60)) { !Self.failures(events.all).isEmpty }
+        #expect(isTold)
+        let failure = Self.failures(events.all).first
+        #expect(failure?.code == .timedOut && failure?.operation == "scan" && failure?.remedy.isEmpty == false)
+        #expect(failure?.cause.contains("HCI command 0x\(String(opcode, radix: 16))") == true)
+        // The place of the scan is free again.
+        kernel.with { $0.adapters[kernel.central]?.silent = [] }
+        let next = radio.scan(ScanRequest()) { _ in }
+        await kernel.idle()
+        #expect(isScanning)
+        next.cancel()
+        scan.cancel()
+        withExtendedLifetime(radio) {}
+    }
+
+    @Test func `a scan whose commands are answered goes on, however long nobody is heard`() async throws {
+        let radio = try run.radio()
+        let events = FakeRun.Collector<ScanEvent>()
+        let scan = radio.scan(ScanRequest()) { events.add($0) }
+        let hasFailed = await kernel.run(run.timeline, within: .seconds(60)) { !Self.failures(events.all).isEmpty }
+        #expect(!hasFailed && isScanning)
+        scan.cancel()
+        withExtendedLifetime(radio) {}
+    }
+
     /// After how many system calls it goes off: at each step from the first way to scan to the second one.
     @Test(arguments: 0..<24)
     func `a scan whose adapter goes off while it begins asks for no permission`(_ calls: Int) async throws {

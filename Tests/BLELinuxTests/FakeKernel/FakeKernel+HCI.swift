@@ -134,6 +134,7 @@ extension FakeState {
     }
 
     mutating func hciCommand(_ opcode: UInt16, _ parameters: [UInt8], on number: UInt16) {
+        if adapters[number]?.silent.contains(opcode) == true { return }
         var returned: [UInt8] = [0]
         switch opcode {
         case 0x1002:

@@ -200,7 +200,7 @@ struct FakeAdapter {
     var answers: [UInt16: ManagementStatus] = [:]
     /// Whether the kernel fails to switch it on, each time.
     var failsToSwitchOn = false
-    /// Commands that are never answered.
+    /// Commands that are never answered: the kernel's by a program, or the controller's.
     var silent: Set<UInt16> = []
     var combinesRoles = true
     /// Whether another program has it for itself, through the user channel.

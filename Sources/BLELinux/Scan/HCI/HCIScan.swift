@@ -12,6 +12,9 @@ final class HCIScan: ScanWay {
         var merger = HCIReportMerger()
         var flush: RadioActivity?
         var timer: RadioActivity?
+        /// How many commands were sent, and the timer of the last one's answer.
+        var commands = 0
+        var answer: RadioActivity?
         var drops = DropCounter()
         var hasAnnounced = false
         var isOver = false
@@ -80,9 +83,10 @@ final class HCIScan: ScanWay {
                 state.isOver = true
                 state.flush = nil
                 state.timer = nil
+                state.answer = nil
             }
             let output = state.isOver ? HCIScanMachine.Output() : state.machine.cancel()
-            return (output, reading.end(), [state.flush, state.timer])
+            return (output, reading.end(), [state.flush, state.timer, state.answer])
         }
         for timer in timers { timer?.cancel() }
         if let command = output.command { try? send(command) }
@@ -101,6 +105,7 @@ extension HCIScan {
             } catch {
                 return fail(.system(error))
             }
+            awaitAnswer()
         }
         if let delay = output.timer {
             let timer = timeline.schedule(after: delay) { [weak self, loop] in
@@ -111,9 +116,43 @@ extension HCIScan {
         switch output.report {
         case .listening: announce()
         case .failed(let status): fail(.controller(status))
+        case .silent(let opcode): fail(.silent(opcode))
         case nil: break
         }
     }
+
+    /// Gives the answer to the command that was just sent its time.
+    private func awaitAnswer() {
+        let number = state.withLock { state in
+            state.commands += 1
+            return state.commands
+        }
+        let timer = timeline.schedule(after: HCIScanMachine.answerDeadline) { [weak self, loop] in
+            loop.enqueueReceiving { [weak self] in self?.answerIsOverdue(number, $0) }
+        }
+        let former = state.withLock { state -> RadioActivity? in
+            guard !state.isOver else { return timer }
+            defer { state.answer = timer }
+            return state.answer
+        }
+        former?.cancel()
+    }
+
+    /// The answer may wait to be read: a program that was stopped learns of that and of its timer's end at once.
+    private func answerIsOverdue(
+        _ number: Int,
+        within turns: Int = SocketDrain.everything / SocketDrain.fairShare,
+        _ buffer: ReceiveBuffer
+    ) {
+        guard isAwaited(number) else { return }
+        let isRead = socketIsReady([], buffer)
+        guard isAwaited(number) else { return }
+        if isRead || turns <= 1 { return perform { $0.answerOverdue() } }
+        loop.enqueueReceiving { [weak self] in self?.answerIsOverdue(number, within: turns - 1, $0) }
+    }
+
+    /// Whether this is the last command, and the scan goes on.
+    private func isAwaited(_ number: Int) -> Bool { state.withLock { !$0.isOver && $0.commands == number } }
 
     private func send(_ command: HCIScanMachine.Command) throws(SystemError) {
         try socket.descriptor.sendCommand(opcode: command.opcode, parameters: parameters(of: command))
@@ -159,7 +198,9 @@ extension HCIScan {
 // MARK: - Reports
 
 extension HCIScan {
-    private func socketIsReady(_ readiness: Readiness, _ buffer: ReceiveBuffer) {
+    /// - Returns: whether it was read to its end.
+    @discardableResult
+    private func socketIsReady(_ readiness: Readiness, _ buffer: ReceiveBuffer) -> Bool {
         var (found, last) = (0, 0)
         let outcome = SocketDrain.empty(socket.descriptor, readiness: readiness, through: buffer) { count in
             found += count
@@ -179,10 +220,14 @@ extension HCIScan {
             tell(reports)
         }
         // The adapter was removed: the socket reports that once.
-        if case .ended(let error) = outcome { return fail(.system(error ?? .noDevice)) }
+        if case .ended(let error) = outcome {
+            fail(.system(error ?? .noDevice))
+            return true
+        }
         let isEmpty = SocketDrain.isEmpty(socket.descriptor, behind: last)
         if isEmpty, state.withLock({ $0.drops.mayLackEnd }) { missBehindLast() }
         reading.hasRead(found, of: socket.descriptor, mayPause: true)
+        return isEmpty
     }
 
     /// Nearly all events are advertisements: those that the kernel had no room for are reported as such. What else may

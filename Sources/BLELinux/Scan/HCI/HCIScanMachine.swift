@@ -26,6 +26,9 @@ internal import BLEProtocol
 ///
 /// Where events are lost, the answer to a command or the end of the scan may be among them: after a while the command
 /// is sent again, or the scan is started again. A controller that refuses that because it scans has kept the scan.
+///
+/// A controller that hangs answers nothing, and the kernel tells raw sockets nothing of that: whoever sends a command
+/// calls ``answerOverdue()`` after ``answerDeadline``, unless it has sent another one since.
 struct HCIScanMachine {
     /// The two sets of commands that controllers know.
     enum Generation: Equatable {
@@ -67,6 +70,8 @@ struct HCIScanMachine {
             case listening
             /// The controller refuses, with an HCI status.
             case failed(UInt8)
+            /// The controller doesn't answer the command with this opcode.
+            case silent(UInt16)
         }
 
         var command: Command?
@@ -93,6 +98,10 @@ struct HCIScanMachine {
     /// How long an attempt that began before this scan is assumed to be connecting, and not only waiting for its peer.
     /// A peer in range is connected in less; Linux 6.1 gives an absent one 4 s.
     static let presumedConnect = Duration.seconds(5)
+
+    /// How long the answer to a command may take. The kernel gives the controller 2 s for each command, and sends those
+    /// of its own that are older first. Source: kernel, `include/net/bluetooth/hci.h`, `HCI_CMD_TIMEOUT`.
+    static let answerDeadline = Duration.seconds(10)
 
     private static let commandDisallowed: UInt8 = 0x0C
     /// Invalid HCI Command Parameters: the answer to a scan with a random address if the controller has none (Vol 4,
@@ -210,6 +219,23 @@ struct HCIScanMachine {
         return proceed()
     }
 
+    /// The last command was sent ``answerDeadline`` ago. An answer that may have been missed is none to wait for: the
+    /// command is sent again.
+    func answerOverdue() -> Output {
+        guard !mayLackAnswer, let awaited else { return Output() }
+        return Output(report: .silent(awaited.opcode))
+    }
+
+    /// The command whose answer is awaited.
+    private var awaited: Command? {
+        switch state {
+        case .asking: .readSupportedCommands
+        case .settingParameters(let generation): .setParameters(generation)
+        case .enabling(let generation): .enable(generation)
+        case .idle, .scanning, .listening, .disturbed, .over: nil
+        }
+    }
+
     /// The scan is cancelled. Another program's scan is left alone.
     mutating func cancel() -> Output {
         defer { (state, doubted) = (.over, nil) }
@@ -223,12 +249,7 @@ struct HCIScanMachine {
     /// Sends the command again whose answer may have been missed, unless a connection is being made.
     private mutating func sendAgain() -> Output {
         guard mayLackAnswer else { return Output() }
-        let command: Command
-        switch state {
-        case .asking: command = .readSupportedCommands
-        case .settingParameters(let generation): command = .setParameters(generation)
-        case .enabling(let generation): command = .enable(generation)
-        case .idle, .scanning, .listening, .disturbed, .over:
+        guard let command = awaited else {
             mayLackAnswer = false
             return Output()
         }

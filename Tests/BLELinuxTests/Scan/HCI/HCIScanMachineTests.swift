@@ -190,6 +190,34 @@ import Testing
         #expect(machine.timerFired() == Output())
     }
 
+    // MARK: - A silent controller
+
+    @Test func `a command without any answer is named, and one that was answered is not`() {
+        var machine = HCIScanMachine()
+        #expect(machine.answerOverdue() == Output())
+        _ = machine.begin()
+        #expect(machine.answerOverdue() == Output(report: .silent(0x1002)))
+        _ = machine.commandEnded(opcode: 0x1002, status: 0, returned: commands(extended: true))
+        #expect(machine.answerOverdue() == Output(report: .silent(0x2041)))
+        _ = machine.commandEnded(opcode: 0x2041, status: 0, returned: [])
+        #expect(machine.answerOverdue() == Output(report: .silent(0x2042)))
+        var answered = machine
+        _ = answered.commandEnded(opcode: 0x2042, status: 0, returned: [])
+        #expect(answered.answerOverdue() == Output())
+        // The controller may do it yet.
+        #expect(machine.cancel() == Output(command: .disable(.extended)))
+        #expect(machine.answerOverdue() == Output())
+    }
+
+    @Test func `a command whose answer may have been missed is sent again before it is given up`() {
+        var machine = HCIScanMachine()
+        _ = machine.begin()
+        _ = machine.missedEvents()
+        #expect(machine.answerOverdue() == Output())
+        #expect(machine.timerFired() == Output(command: .readSupportedCommands))
+        #expect(machine.answerOverdue() == Output(report: .silent(0x1002)))
+    }
+
     // MARK: - Under whose address
 
     private static let adapter = AdapterFacts(
