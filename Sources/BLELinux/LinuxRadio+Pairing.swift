@@ -139,8 +139,10 @@ extension LinuxRadio {
             let (current, presence) = (
                 KernelKeyList.current(of: name, on: adapter.kernel), Bluetoothd.presenceByProcesses(on: adapter.kernel)
             )
-            let mustAsk = current == nil && presence == .unknown && bus.isThere
+            // A list that can be read shows by itself what bluetoothd has made of it.
+            let asksBus = current == nil && bus.isThere
             loop.enqueue { [self] in
+                if asksBus { keys.watchBluetoothd(over: bus, loop: loop, timeline: timeline) }
                 let own = bonds.filter { $0.adapter == adapter.facts?.address }
                 @Sendable func load(_ presence: Bluetoothd.Presence) {
                     keys.load(
@@ -154,7 +156,7 @@ extension LinuxRadio {
                         sink.finish(outcome.mapError { $0.error(of: adapter) })
                     }
                 }
-                guard mustAsk else { return load(presence) }
+                guard asksBus, presence == .unknown else { return load(presence) }
                 Bluetoothd.findOnBus(bus, loop: loop, timeline: timeline) { load($0) }
             }
         }

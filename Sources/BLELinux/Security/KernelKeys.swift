@@ -36,6 +36,7 @@ final class KernelKeys: Sendable {
         /// How often the adapter had been removed when something was last forgotten for that.
         var removals = 0
         var observation: RadioActivity?
+        var watch: BluetoothdWatch?
 
         /// A bluetoothd that has started since has replaced the list, and may be gone when the next one is loaded.
         mutating func found(_ bluetoothd: Bluetoothd.Presence) {
@@ -94,6 +95,25 @@ final class KernelKeys: Sendable {
             self?.missedEvents()
         }
         state.withLock { $0.observation = observation }
+    }
+
+    deinit { state.withLock { $0.watch }?.end() }
+
+    /// Notices each bluetoothd that comes from now on: one that is gone before the next load has replaced the list all
+    /// the same. On the loop's thread.
+    ///
+    /// - Parameter bus: a bus that is there.
+    func watchBluetoothd(over bus: SystemBus, loop: EventLoop, timeline: any Timeline) {
+        let watch = BluetoothdWatch()
+        let isFirst = state.withLock { state in
+            guard state.watch == nil else { return false }
+            state.watch = watch
+            return true
+        }
+        guard isFirst else { return }
+        watch.begin(over: bus, loop: loop, timeline: timeline) { [weak self] in
+            self?.state.withLock { $0.found(.here) }
+        }
     }
 
     /// The adapter's removal may be among events that were lost. If it was not removed, the kernel still has the keys,
