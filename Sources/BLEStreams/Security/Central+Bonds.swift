@@ -41,7 +41,8 @@ extension Central {
             }
         }
         if let obstacle = former.first, !replacing { throw BLEError.wouldReplace(obstacle) }
-        for bond in bonds { store.remember(bond) }
+        // A scan that is under way goes by their identities, too.
+        for bond in bonds { core.remember(bond) }
         await store.flush(on: timeline)
         for bond in bonds { if let failure = store.failure(of: bond.peer) { throw failure } }
         if !former.isEmpty { try await putInPlace(of: former) }

@@ -159,6 +159,15 @@ import Testing
         }
     }
 
+    @Test func `a scan under way knows one whose bond is adopted meanwhile`() async throws {
+        let central = try await Central.open(.radio(SilentRadio()), store: .inMemory())
+        let bond = try Self.bond()
+        let key = try #require(bond.identityKey)
+        #expect(central.core.identities.identity(of: key.privateAddress(1)) == key.privateAddress(1))
+        try await central.adopt([bond])
+        #expect(central.core.identities.identity(of: key.privateAddress(1)) == bond.peer)
+    }
+
     /// A radio that hears nothing.
     private struct SilentRadio: IdleRadio {}
 
