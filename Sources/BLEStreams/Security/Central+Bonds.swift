@@ -6,8 +6,8 @@ extension Central {
     ///
     /// Bonds made by bluetoothd are not included. Reads files, so don't use it on ``executor``.
     ///
-    /// It throws ``BLEError/Code/systemFailure`` if the folder, or a file that may have a bond, can't be read: a program
-    /// that took that for no bond would pair again with devices that still have their keys.
+    /// It throws ``BLEError/Code/systemFailure`` if the folder, or a file that may have a bond, can't be read: a
+    /// program that took that for no bond would pair again with devices that still have their keys.
     public var bonds: [Bond] {
         get throws {
             let (bonds, obstacle) = core.store.knownBonds()
@@ -22,7 +22,8 @@ extension Central {
     /// try await central.adopt(Bond.importedFromBluetoothd())
     /// ```
     ///
-    /// The adapter gets their keys before the next link to one of the peers. Either all are stored or none.
+    /// The adapter gets their keys before the next link to one of the peers; those of centrals, when a
+    /// ``LocalPeripheral`` begins to serve: adopt them before that. Either all are stored or none.
     /// Cancellation doesn't end it, since it only writes a few files.
     ///
     /// - Parameters:

@@ -8,8 +8,8 @@ extension Central {
     /// until another session with the same peripheral is stored while it doesn't run. Sessions that run side by side
     /// are all kept, also those of several centrals with one store; those with the same plan count as one.
     /// The cached services and the bond, in the same file, are restored with the plan. A plan that this version of the
-    /// library can't follow, because a later one has stored it, is left out with a warning. This reads files, so don't
-    /// call it on ``executor``.
+    /// library can't follow, because a later one has stored it, is left out with a warning; so are those in files that
+    /// can't be read, of which ``bonds`` throws the reason. This reads files, so don't call it on ``executor``.
     public var keptPlans: [Session.Plan] {
         let store = core.store
         return store.peers().flatMap { peer in
