@@ -5,7 +5,8 @@ import BLERadio
 /// keys.
 ///
 /// An existing bond is never replaced because the peripheral has lost it, and never by a weaker one: an impostor with
-/// the peripheral's address could cause either.
+/// the peripheral's address could cause either. So nothing is paired while there may be a bond in a file that can't be
+/// read.
 final class SecurityRaise: Sendable {
     typealias Outcome = Result<Void, BLEError>
 
@@ -95,7 +96,18 @@ final class SecurityRaise: Sendable {
         }
     }
 
+    /// A bond that can't be read now may be with this very device, and what answers may be another one.
     private func pair() {
+        core.store.perform(on: core.timeline) { [self] in
+            guard !over.hasEnded else { return }
+            if let obstacle = core.store.obstacle(to: core.identity(of: peripheral.address)) {
+                return finish(.failure(.bondUnread(obstacle, object)))
+            }
+            pairWithoutBond()
+        }
+    }
+
+    private func pairWithoutBond() {
         // Only an adapter that was given its list, even an empty one, takes the identity of a peer with a private
         // address. If that fails, the pairing itself reports it.
         let undo = core.restoreAllBonds { [self] _ in
@@ -152,6 +164,14 @@ final class SecurityRaise: Sendable {
 }
 
 extension BLEError {
+    /// It is not known whether there is a bond with the device.
+    fileprivate static func bondUnread(_ obstacle: BLEError, _ object: String) -> BLEError {
+        var error = obstacle.about("pair", object)
+        error.cause = "it can't be known whether there is a bond already: \(obstacle.object): \(obstacle.cause)"
+        error.remedy += " Then pair again."
+        return error
+    }
+
     /// A link that could not be raised to a level, and stays at its present one.
     fileprivate static func notRaised(
         _ current: LinkSecurity.Level,

@@ -69,6 +69,13 @@ struct PeerFolder: Sendable {
         return stamps
     }
 
+    /// Whether there may be files: it is a folder, or it can't be known whether it is.
+    var mayHaveFiles: Bool {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return errno != ENOENT && errno != ENOTDIR }
+        return status.st_mode & S_IFMT == S_IFDIR
+    }
+
     // MARK: - Examining
 
     /// Why a file can't be read or written there; `nil` if all can. If there is no folder yet, whether it can be made.

@@ -11,6 +11,26 @@ extension PeerStore {
     /// The bonds with a peer, of all adapters. Reads a file: not for the radio's thread.
     func bonds(with peer: BluetoothAddress) -> [Bond] { record(of: peer).bonds(with: peer) }
 
+    /// Why it can't be known whether there is a bond with a peer: there may be a file of it that can't be read; `nil`
+    /// if it can. Reads files.
+    func obstacle(to peer: BluetoothAddress) -> BLEError? {
+        guard let folder else { return nil }
+        let obstacle: BLEError?
+        if peer.subkind == .resolvablePrivate {
+            // The bond is in the file of its identity, whichever that is.
+            obstacle = knownBonds().obstacle
+        } else {
+            do throws(BLEError) {
+                let notice = try folder.read(peer).notice
+                if let notice { tell(notice) }
+                obstacle = nil
+            } catch {
+                obstacle = error
+            }
+        }
+        return folder.mayHaveFiles ? obstacle : nil
+    }
+
     /// The identity behind a private address, if a bond reveals it; otherwise the address itself. Reads files.
     func identity(of address: BluetoothAddress) -> BluetoothAddress {
         guard address.subkind == .resolvablePrivate else { return address }

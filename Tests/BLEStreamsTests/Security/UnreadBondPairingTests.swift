@@ -1,0 +1,57 @@
+import BLEProtocol
+import BLERadio
+import BLESimulator
+import Foundation
+import Testing
+
+@testable import BLEStreams
+
+/// A peripheral whose bond can't be read is not taken for one without a bond.
+@Suite(.timeLimit(.minutes(10))) struct UnreadBondPairingTests {
+    /// What is refused, since other users may write to it.
+    enum Refused: CaseIterable, Sendable {
+        case folder
+        case file
+    }
+
+    @Test(arguments: Refused.allCases)
+    func `it is not paired anew, neither by a call nor by itself, and its bond is used once it can be read`(
+        refused: Refused
+    ) async throws {
+        try await StoreChild.with { child in
+            let folder = child.folder
+            try await SecurityOnDemandTests.withVault { bench in
+                let before = PeerStore(folder: folder) { _ in }
+                let first = try await Central.open(.radio(bench.centralAdapter), store: before)
+                let address = bench.peripheralAdapter.address
+                try await first.peripheral(address).withLink { try await $0.pair() }
+                await before.flush()
+                let names = try FileManager.default.contentsOfDirectory(atPath: folder)
+                let name = try #require(names.first { $0.hasSuffix(".json") })
+                let path = refused == .folder ? folder : "\(folder)/\(name)"
+
+                // As after a restart of the machine.
+                bench.centralAdapter.forgetBonds()
+                try #require(chmod(path, refused == .folder ? 0o777 : 0o660) == 0)
+                let store = PeerStore(folder: folder) { _ in }
+                let next = try await Central.open(.radio(bench.centralAdapter), store: store)
+                let peripheral = next.peripheral(address)
+                let error = await bleError { try await peripheral.withLink { try await $0.pair() } }
+                #expect(error?.code == .systemFailure && error?.operation == "pair", "\(error as Any)")
+                #expect(error?.pairingFailure == nil && error?.isFinal == false)
+                #expect(error?.cause.contains(path) == true && error?.remedy.contains("chmod") == true)
+                _ = await bleError {
+                    try await peripheral.withLink(pairing: PairingAnswers()) { link in
+                        _ = try await link.read(SecurityOnDemandTests.secret)
+                    }
+                }
+
+                try #require(chmod(path, refused == .folder ? 0o700 : 0o600) == 0)
+                try await peripheral.withLink { link in
+                    #expect(link.security.isEncrypted, "with the keys of the first pairing")
+                    try await link.expect(SecurityOnDemandTests.secret, reads: [42])
+                }
+            }
+        }
+    }
+}
