@@ -34,7 +34,11 @@ func modem(_ stage: Stage) async throws {
         let commands = server.messages(to: SerialService.nordicUART.outgoing, endingWith: .delimiter("\r\n"))
         for try await command in commands {
             let line = server.bytes(of: .nordicUART, with: command.central)
-            try await line.write(command.octets + Array(": OK\r\n".utf8))
+            do {
+                try await line.write(command.octets + Array(": OK\r\n".utf8))
+            } catch let error as BLEError where error.code == .disconnected || error.code == .notSupported {
+                // It has left, or listens no more: the lines of the others go on.
+            }
             guard command.octets == Array("AT+VERSION".utf8) else { continue }
             try await Task.sleep(for: .milliseconds(500))
             stage.hasShownAll()

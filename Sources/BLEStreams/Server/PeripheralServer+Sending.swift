@@ -15,6 +15,9 @@ extension PeripheralServer {
     /// }
     /// ```
     ///
+    /// This one is for one central. Where there may be others, a central that leaves or unsubscribes at that moment
+    /// must not end the loop: catch ``BLEError/Code/disconnected`` and ``BLEError/Code/notSupported``.
+    ///
     /// - Parameters:
     ///   - octets: 0 to 512 octets; ``ConnectedCentral/maximumValueLength`` are sent, and the outcome says whether the
     ///     value was cut.

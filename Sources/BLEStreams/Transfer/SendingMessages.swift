@@ -19,6 +19,10 @@ extension PeripheralServer {
     /// }
     /// ```
     ///
+    /// This one is for one central: it ends with the message that a central doesn't wait for. Where there may be
+    /// others, catch ``BLEError/Code/disconnected`` and ``BLEError/Code/notSupported``, and send to each in a task of
+    /// its own.
+    ///
     /// It returns when the radio has the last chunk. Only a few chunks wait for the radio at a time, whatever else is
     /// sent to the central.
     ///
