@@ -43,14 +43,13 @@ extension Central {
     /// - Throws: ``BLEError/Code/busy`` if the adapter is in use, with the use in its cause;
     ///   ``BLEError/Code/notSupported`` if bluetoothd owns the setting or the adapter doesn't support it;
     ///   ``BLEError/Code/permissionDenied`` with the command that grants `CAP_NET_ADMIN`;
-    ///   ``BLEError/Code/adapterNotFound``; `CancellationError`; the setting may still take effect.
+    ///   ``BLEError/Code/adapterNotFound``; ``BLEError/Code/systemFailure`` if the file that may have the key can't be
+    ///   read: devices would not recognise another key; `CancellationError`; the setting may still take effect.
     public func setPrivacy(_ isOn: Bool, interrupting: Bool = false) async throws {
         let core = core
-        let privacy = AdapterPrivacy(
-            isOn: isOn,
-            interrupts: interrupting,
-            keys: isOn ? await core.ownIdentityKeys() : [:]
-        )
+        var keys: [BluetoothAddress: SecretKey] = [:]
+        if isOn { keys = try await core.ownIdentityKeys() }
+        let privacy = AdapterPrivacy(isOn: isOn, interrupts: interrupting, keys: keys)
         try await reply(on: core.timeline) { finish in
             unattended(
                 { core.radio.setPrivacy(privacy, result: $0) },
@@ -63,17 +62,32 @@ extension Central {
 
 extension CentralCore {
     /// The keys of the adapters that are present, by their addresses; they are on disk when this returns.
-    fileprivate func ownIdentityKeys() async -> [BluetoothAddress: SecretKey] {
+    ///
+    /// - Throws: if there may be one that can't be read.
+    fileprivate func ownIdentityKeys() async throws -> [BluetoothAddress: SecretKey] {
         let infos = joined?.members.map(\.radio.adapterInfo) ?? [radio.adapterInfo]
         let addresses = infos.compactMap(\.address)
         let (store, timeline) = (store, timeline)
-        let keys = await withCheckedContinuation { continuation in
+        let keys: [BluetoothAddress: SecretKey] = try await withCheckedThrowingContinuation { continuation in
             store.perform(on: timeline) {
+                if let obstacle = addresses.lazy.compactMap({ store.obstacle(to: $0) }).first {
+                    return continuation.resume(throwing: BLEError.ownKeyUnread(obstacle))
+                }
                 let keys = addresses.map { ($0, store.ownIdentityKey(of: $0, random: timeline.randomBits)) }
                 continuation.resume(returning: Dictionary(keys) { $1 })
             }
         }
         await store.flush(on: timeline)
         return keys
+    }
+}
+
+extension BLEError {
+    fileprivate static func ownKeyUnread(_ obstacle: BLEError) -> BLEError {
+        var error = obstacle.about("set privacy", "")
+        error.cause =
+            "the key by which paired devices recognise this machine can't be read: "
+            + "\(obstacle.object): \(obstacle.cause)"
+        return error
     }
 }

@@ -108,6 +108,31 @@ import Testing
         }
     }
 
+    @Test func `a key that can't be read is not replaced by one that nobody knows`() async throws {
+        try await StoreChild.with { child in
+            let folder = child.folder
+            try await Self.run { bench in
+                let adapter = bench.centralAdapter
+                let first = try await Central.open(.radio(adapter), store: PeerStore(folder: folder) { _ in })
+                try await first.setPrivacy(true)
+                let before = adapter.addressOnAir
+                adapter.unplug()
+                adapter.plugIn()
+                // A folder into which others may write is not read.
+                try #require(chmod(folder, 0o777) == 0)
+                let next = try await Central.open(.radio(adapter), store: PeerStore(folder: folder) { _ in })
+                let error = await bleError { try await next.setPrivacy(true) }
+                #expect(error?.code == .systemFailure && error?.operation == "set privacy", "\(error as Any)")
+                #expect(error?.cause.contains(folder) == true && error?.remedy.contains("chmod") == true)
+                try #require(chmod(folder, 0o700) == 0)
+                try await next.setPrivacy(true)
+                let stored = PeerStore(folder: folder).record(of: adapter.address).ownIdentityKey
+                let key = try #require(stored.flatMap { SecretKey(octets: $0) })
+                #expect(key.resolves(before) && key.resolves(adapter.addressOnAir))
+            }
+        }
+    }
+
     @Test func `no link is dropped for it unasked`() async throws {
         try await Self.run { bench in
             try await bench.peripheral.withLink { link in
