@@ -41,6 +41,7 @@ public protocol RecordTransport: Sendable {
 /// comes for the first time behind a stored one is a ``BLEError/Code/protocolViolation``.
 ///
 /// Synchronizations of one device take turns, in whichever queues they are run: each has exclusive use of the link.
+/// ``CommandQueue/connecting(timeout:then:)`` limits how long one waits for its turn.
 ///
 /// ```swift
 /// let flow = SynchronizationFlow(over: RecordAccessControlPoint.glucose, after: 41) { record in

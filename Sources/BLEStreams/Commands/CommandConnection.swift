@@ -113,10 +113,13 @@ final class CommandConnection: Sendable {
         }
     }
 
-    /// The work of one command, with exclusive use of the link if there is one. Each attempt begins by waiting for a
-    /// session's link.
+    /// The work of one command. Each attempt begins by waiting for a session's link.
+    ///
+    /// - Parameter findsLink: whether each attempt begins by finding a link of the other sources too, within its own
+    ///   limit. Otherwise the work begins with exclusive use of the link, if one is up.
     func work(
         of name: String,
+        findsLink: Bool,
         _ report: @escaping @Sendable (CommandProgress) -> Void
     ) async throws -> CommandWork {
         switch source {
@@ -124,19 +127,24 @@ final class CommandConnection: Sendable {
             let session = try reference.standing()
             let nobody = Peripheral(core: session.core, address: BluetoothAddress(rawValue: 0, kind: .public))
             return CommandWork(name, self, session.peripheral ?? nobody, hold: nil, report: report)
-        case .link(let given):
-            return CommandWork(name, self, given.peripheral, hold: try await hold(), report: report)
+        case .link(let link):
+            let held = try await findsLink ? nil : hold()
+            return CommandWork(name, self, link.peripheral, hold: held, report: report)
         case .peripheral(let peripheral):
-            return CommandWork(name, self, peripheral, hold: try await hold(), report: report)
+            let held = try await findsLink ? nil : hold()
+            return CommandWork(name, self, peripheral, hold: held, report: report)
         }
     }
 
-    private func hold() async throws -> LinkHold? {
+    /// Waits for exclusive use of the link; `nil` if none is up. A session has turns of its own.
+    ///
+    /// - Parameter limit: how long to wait while another user has it, and the error to throw then; `nil`: no limit.
+    func hold(limit: (duration: Duration, error: @Sendable () -> any Error)? = nil) async throws -> LinkHold? {
         guard let link else { return nil }
         // The giver already holds it exclusively; the queue still runs one command at a time.
         if link.bearer.isHeld(by: link.pass) { return LinkHold(link: link) }
         do {
-            let entry = try await link.acquire()
+            let entry = try await link.acquire(limit: limit)
             return LinkHold(link: Link(link, pass: entry.id), entry: entry)
         } catch let error as BLEError where error.code == .disconnected {
             return nil

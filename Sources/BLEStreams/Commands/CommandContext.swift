@@ -55,7 +55,7 @@ extension CommandContext {
     ///
     /// If the adapter can't be used now, this waits for it, within the time limit.
     ///
-    /// - Parameter timeout: how long to try, waiting for the adapter included.
+    /// - Parameter timeout: how long to try, waiting for the adapter and for a turn on a shared link included.
     /// - Throws: what ``Peripheral/withLink(timeout:parameters:pairing:_:)`` throws; what authorizing throws, after
     ///   ending the link; ``BLEError/Code/notSupported`` if the link is a session's, or is somebody else's and lost.
     public func connect(timeout: Duration = .seconds(30)) async throws {

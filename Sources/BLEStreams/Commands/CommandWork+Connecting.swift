@@ -24,10 +24,11 @@ extension CommandWork {
     /// How long an attempt to connect takes if nothing else is said.
     private static let connecting = Duration.seconds(30)
 
-    /// Ensures that a link is up: makes one, or waits for the session's next one.
+    /// Ensures that a link is up: makes one, or waits for the session's next one, and for the turn on it.
     ///
     /// - Parameters:
-    ///   - timeout: how long to try; `nil`: as long as the session takes, or 30 s.
+    ///   - timeout: how long to try; `nil`: as long as the session takes, or 30 s and then as long as another user has
+    ///     exclusive use of the link.
     ///   - limit: how long to wait for an unusable adapter; `nil`: within the timeout.
     ///   - patience: how long to try at most if there is no timeout; `nil`: without another limit.
     /// - Throws: ``AdapterStaysAway``, if there is a limit and the adapter is why there is no link; the error itself if
@@ -40,20 +41,28 @@ extension CommandWork {
         state.withLock { $0.requests += 1 }
         if isConnected { return }
         end()
+        var isNew = true
         switch connection.source {
-        case .link: throw noLink
         case .session(let reference):
             let hold = try await nextHold(of: reference.standing(), timeout ?? patience, adapterWithin: limit)
             connection.adopt(hold.link)
             take(hold)
-        case .peripheral(let peripheral):
+        case .link, .peripheral:
+            let turn = timeout.map { TurnLimit($0, on: peripheral, timeline) }
+            if let hold = try await connection.hold(limit: turn?.rest) {
+                take(hold)
+                isNew = false
+                break
+            }
+            guard case .peripheral(let target) = connection.source else { throw noLink }
             let time = timeout ?? patience.map { min($0, Self.connecting) } ?? Self.connecting
-            take(try await makeHeldLink(to: peripheral, timeout: time, adapterWithin: limit))
+            take(try await makeHeldLink(to: target, timeout: time, turn, adapterWithin: limit))
         }
         tell(.connected)
         do {
             try await authorize()
         } catch {
+            guard isNew else { throw error }
             // The next attempt needs a fresh link. A session's stays up: the next attempt finds it again, and is not
             // taken for ready meanwhile.
             if connection.makesLinks { try? await disconnect() } else { end() }
@@ -91,16 +100,22 @@ extension CommandWork {
     /// Connects, and waits for a turn on the link, which may be shared, and held by another user.
     ///
     /// A link that is lost meanwhile is made again: nothing of the command has run on it.
+    ///
+    /// - Parameters:
+    ///   - timeout: how long each connection may take, without a limit for all of it.
+    ///   - turn: the limit for connecting and the turn together; `nil`: none for the turn.
     private func makeHeldLink(
         to peripheral: Peripheral,
         timeout: Duration,
+        _ turn: TurnLimit?,
         adapterWithin limit: Duration?
     ) async throws -> LinkHold {
         while true {
-            let link = try await makeLink(to: peripheral, timeout: timeout, adapterWithin: limit)
+            let time = turn?.rest.duration ?? timeout
+            let link = try await makeLink(to: peripheral, timeout: time, adapterWithin: limit)
             let beginning = timeline.now
             do {
-                let entry = try await link.acquire()
+                let entry = try await link.acquire(limit: turn?.rest)
                 connection.adopt(link)
                 return LinkHold(link: Link(link, pass: entry.id), entry: entry)
             } catch {
@@ -187,5 +202,32 @@ extension CommandWork {
         // A lost link is final for its operations, but not for an attempt that asks for another link.
         return connection.hasNextLink && error.cause != Self.noLinkCause
             && state.withLock { $0.requests } != requests
+    }
+}
+
+/// How long a command waits for a link and for its turn on it, together.
+private struct TurnLimit {
+    private let total: Duration
+    private let end: Duration
+    private let peripheral: Peripheral
+    private let timeline: any Timeline
+
+    init(_ total: Duration, on peripheral: Peripheral, _ timeline: any Timeline) {
+        self.total = total
+        self.peripheral = peripheral
+        self.timeline = timeline
+        end = timeline.now + total
+    }
+
+    /// What is left, and the error if another user still has exclusive use of the link then.
+    var rest: (duration: Duration, error: @Sendable () -> any Error) {
+        let error: @Sendable () -> any Error = { [peripheral, total] in
+            let wait = Session.isHeld()
+            let object = "of \(peripheral)"
+            var error = BLEError.timedOut("hold the link", object: object, after: total, waitingFor: wait.cause)
+            if let remedy = wait.remedy { error.remedy = remedy }
+            return error
+        }
+        return (max(.zero, end - timeline.now), error)
     }
 }

@@ -125,8 +125,10 @@ final class CommandWork: Sendable {
 
     /// Ends the link if a decorator of the queue asks for that, at once or when it is idle, and releases the hold.
     func finish() async {
-        switch state.withLock({ $0.after }) {
-        case .disconnect? where connection.makesLinks: try? await disconnect()
+        let (after, hasLink) = state.withLock { ($0.after, $0.hold != nil) }
+        switch after {
+        // Whoever has had no turn on the link may not end it: another user still has exclusive use of it.
+        case .disconnect? where connection.makesLinks && hasLink: try? await disconnect()
         // Only now: the command may have made several links, one after the other.
         case .disconnectWhenIdle(let limit)?: connection.idleLimit = limit
         case .stay?: connection.idleLimit = nil

@@ -21,7 +21,8 @@ extension CommandContext {
     /// link. The queue's authorizing is done on it. Subscriptions of an earlier link are gone.
     ///
     /// Failures are retried by the policy, as with ``Command/retry(_:when:)``; each call counts anew. Waiting for an
-    /// adapter that can't be used doesn't count as an attempt. Cancellation ends the wait at once.
+    /// adapter that can't be used doesn't count as an attempt, and waiting for a turn on a link with other users has no
+    /// limit. Cancellation ends the wait at once.
     ///
     /// - Parameters:
     ///   - policy: how often to retry, and after what pause; by default five more times.

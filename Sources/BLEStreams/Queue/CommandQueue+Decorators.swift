@@ -29,8 +29,10 @@ extension CommandQueue {
     /// ``retrying(_:when:)``): a failure to connect counts as a failed attempt, and a lost link is made again. The
     /// table of ``CommandQueue`` shows what a time limit covers.
     ///
-    /// If the adapter can't be used now, the queue waits for it. In a ``Session/queue``, whose commands use the
-    /// session's link, this limits how long each attempt waits for the session, and for its turn on the link.
+    /// If the adapter can't be used now, the queue waits for it. A link may have other users, who have exclusive use of
+    /// it in turn: a command of another queue, for example, or ``Link/exclusively(_:)``. The limit covers the wait for
+    /// a turn on it; without connecting, only a deadline does. In a ``Session/queue``, whose commands use the session's
+    /// link, this limits how long each attempt waits for the session, and for its turn on the link.
     ///
     /// ```swift
     /// let queue = queue.connecting(timeout: .seconds(5))
@@ -38,8 +40,9 @@ extension CommandQueue {
     /// ```
     ///
     /// - Parameters:
-    ///   - timeout: how long each attempt tries to connect, waiting for the adapter included. After that the command
-    ///     fails with ``BLEError/Code/timedOut``, or with the adapter's error and its remedy.
+    ///   - timeout: how long each attempt tries to connect, waiting for the adapter and for a turn on the link
+    ///     included. After that the command fails with ``BLEError/Code/timedOut``, which says what it waited for, or
+    ///     with the adapter's error and its remedy.
     ///   - after: what happens to the link afterwards; by default it is ended after ten idle seconds.
     public func connecting(
         timeout: Duration = .seconds(30),

@@ -83,7 +83,7 @@ extension Session {
     }
 
     /// What a caller waits for while the link, which several may use, is somebody else's.
-    private static var isHeld: @Sendable () -> SessionPatience.Wait {
+    static var isHeld: @Sendable () -> SessionPatience.Wait {
         {
             SessionPatience.Wait(
                 cause: "another user of the link, who has exclusive use of it, did not release it",
