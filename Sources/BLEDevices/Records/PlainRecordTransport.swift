@@ -82,6 +82,17 @@ public struct PlainRecordTransport: RecordTransport {
         try await context.write(Self.command(2, UInt32(clamping: last)), to: control)
     }
 
+    public func latest(upTo last: Int, in context: CommandContext) async throws -> Int? {
+        guard last > 0, last < Int(UInt32.max) - 1 else { return nil }
+        // A device that keeps its records still has the last one: only of another one are all records requested.
+        for start in [last - 1, nil] as [Int?] {
+            var latest: Int?
+            try await fetch(after: start, in: context) { latest = max(latest ?? $0.number, $0.number) }
+            if let latest { return latest }
+        }
+        return nil
+    }
+
     private static func command(_ code: UInt8, _ number: UInt32) -> [UInt8] {
         var writer = ByteWriter(capacity: 5)
         writer.uint8(code)

@@ -46,6 +46,28 @@ public struct RecordAccessControlPoint: RecordTransport {
     ) async throws {
         // Numbers have two octets: no number follows the last one.
         if let last, last >= Int(UInt16.max) { return }
+        let selection = last.map { RecordAccess.Selection.from(.number(max(0, $0 + 1))) } ?? .all
+        try check(try await report(selection, in: context, take), context)
+    }
+
+    public func latest(upTo last: Int, in context: CommandContext) async throws -> Int? {
+        guard last > 0 else { return nil }
+        var latest: Int?
+        do {
+            let outcome = try await report(.last, in: context) { latest = max(latest ?? $0.number, $0.number) }
+            // It may not know the operator, or not answer to it.
+            return outcome == .success ? latest : nil
+        } catch let error as BLEError where error.code == .timedOut {
+            return nil
+        }
+    }
+
+    /// Requests records, passes each to the closure, and returns how the report has ended.
+    private func report(
+        _ selection: RecordAccess.Selection,
+        in context: CommandContext,
+        _ take: (DeviceRecord) async throws -> Void
+    ) async throws -> RecordAccess.Outcome {
         try await context.subscribe(to: records)
         try await context.subscribe(to: controlPoint, indications: true)
         defer {
@@ -53,27 +75,23 @@ public struct RecordAccessControlPoint: RecordTransport {
             context.unsubscribe(from: records)
         }
         do {
-            let records = last.map { RecordAccess.Selection.from(.number(max(0, $0 + 1))) } ?? .all
-            try await context.write(try Self.octets(of: .report(records)), to: controlPoint)
+            try await context.write(try Self.octets(of: .report(selection)), to: controlPoint)
         } catch let error as CancellationError {
             // The request may have been sent nevertheless.
             await abort(in: context)
             throw error
         }
-        var isReporting = true
         do {
-            while isReporting {
+            while true {
                 let (value, source) = try await context.value(timeout: patience)
                 if source == controlPoint {
-                    guard let outcome = try outcome(value, context) else { continue }
-                    isReporting = false
-                    try check(outcome, context)
+                    if let outcome = try outcome(value, context) { return outcome }
                 } else if source == records {
                     try await take(record(value, context))
                 }
             }
         } catch {
-            if isReporting { await abort(in: context) }
+            await abort(in: context)
             throw error
         }
     }

@@ -26,6 +26,21 @@ public protocol RecordTransport: Sendable {
 
     /// Tells the device that all records up to this number are stored.
     func acknowledge(upTo last: Int, in context: CommandContext) async throws
+
+    /// Asks for the latest record of a device that has reported none after this one.
+    ///
+    /// A device that has begun its numbers anew has only lower ones. The default returns `nil`, so that a device with
+    /// this transport seems to have no new records until its numbers have passed this one again.
+    ///
+    /// - Parameter last: the number of the last record stored.
+    /// - Returns: the number of its latest record; `nil` if the device has no record, or can't tell.
+    /// - Throws: ``BLEError/Code/disconnected`` when the link is lost: the flow then asks again on the next link.
+    func latest(upTo last: Int, in context: CommandContext) async throws -> Int?
+}
+
+extension RecordTransport {
+    /// Returns `nil`: the device can't tell.
+    public func latest(upTo last: Int, in context: CommandContext) async throws -> Int? { nil }
 }
 
 /// Fetches the records that a device has collected since the last time: in order, without loss or repetition.
@@ -34,6 +49,11 @@ public protocol RecordTransport: Sendable {
 /// continues after the last record stored; a repeated record is skipped. A flow that is run again, by
 /// ``CommandQueue/retrying(_:when:)`` or later, also continues after the last record that it has stored of that device.
 /// If the device only repeats its records, the flow fails with ``BLEError/Code/protocolViolation``.
+///
+/// If the device has begun its numbers anew, as after a reset to its factory settings, it has no record after the last
+/// one stored. The flow asks a device without new records for its latest one, and fails with
+/// ``BLEError/Code/recordsReset`` if that has a lower number: a new flow with `after: nil` fetches the records. Once
+/// the numbers have passed the last one again, nothing tells that: synchronize more often than that takes.
 ///
 /// Of a device that sends later records first, the flow keeps a whole report, and stores it in order when it has come:
 /// if the link is lost before, it requests the report again. ``BLEError/Code/overflow`` tells of one that has more than
@@ -105,13 +125,15 @@ public struct SynchronizationFlow: Command {
                 place.acknowledged = record.number
                 note()
             }
-            try await transport.fetch(after: place.last, in: context) { record in
+            let beginning = place.last
+            try await transport.fetch(after: beginning, in: context) { record in
                 try order.take(record.number, context)
                 guard try reported.take(record, context) else { return }
                 for earlier in reported.release() { try await keep(earlier) }
                 try await keep(record)
             }
             for record in reported.release() { try await keep(record) }
+            if let last = beginning, place.last == last { try await checkNumbers(upTo: last, context) }
             context.begin("acknowledge")
             if let last = place.last, last != place.acknowledged {
                 try await transport.acknowledge(upTo: last, in: context)
@@ -119,6 +141,21 @@ public struct SynchronizationFlow: Command {
             places[device] = Place(last: place.last, acknowledged: place.last)
             return place.count
         }
+    }
+
+    /// Throws if a device without new records has begun its numbers anew: an acknowledgement would then be taken for
+    /// records that nobody has stored.
+    private func checkNumbers(upTo last: Int, _ context: CommandContext) async throws {
+        guard let latest = try await transport.latest(upTo: last, in: context), latest < last else { return }
+        throw BLEError(
+            .recordsReset,
+            operation: "synchronization",
+            object: "of records of \(context.peripheral)",
+            cause: "the latest record of the device has number \(latest), and record \(last) is stored already: the "
+                + "device was reset and has begun its numbers anew, or it is another device",
+            remedy: "Run a new flow with `after: nil`, and keep its records apart from those stored so far, whose "
+                + "numbers come again: this flow would pass over them."
+        )
     }
 }
 

@@ -56,6 +56,8 @@ public struct BLEError: Error, Sendable {
         public static let ended = Code("ended")
         /// A value read back from a device differs from the one written.
         public static let verificationFailed = Code("verificationFailed", isFinal: true)
+        /// A device has begun the numbers of its records anew, and has none yet with the numbers that are awaited.
+        public static let recordsReset = Code("recordsReset", isFinal: true)
         /// A device did not accept its new firmware; the cause includes its reason.
         public static let updateFailed = Code("updateFailed", isFinal: true)
         /// A task would wait for itself: a command for another one of its own queue, or an operation for its own

@@ -83,7 +83,10 @@ private final class RecordReport: Sendable {
                     // Else the report answers, when nothing more comes of it.
                     if !isReporting { group.addTask { await self.answer(3, 1, to: write.central) } }
                 } else {
-                    let first = write.value.count > 4 ? Int(write.value[3]) | Int(write.value[4]) << 8 : 0
+                    let isLast = write.value.starts(with: [1, 6])
+                    let first =
+                        write.value.count > 4
+                        ? Int(write.value[3]) | Int(write.value[4]) << 8 : isLast ? 199 : 0
                     progress.withLock { $0 = (true, false) }
                     group.addTask { await self.report(first, to: write.central) }
                 }
