@@ -14,11 +14,11 @@ public import BLEStreams
 /// device's window pace them, so that the link is used fully but never flooded. If the link is lost and the queue may
 /// reconnect, the upload continues at the octet that the device requests. With MCUmgr, a request that a busy device
 /// rejects or leaves unanswered is repeated after a pause: see ``FirmwareUpdateFlow/MCUmgrOptions/retry``. If the
-/// link is lost before the device has answered its reset, the flow asks it on the next link what it runs, and resets it
-/// again if it has not begun the image; it sends three resets at most. Where the queue may not reconnect, the modes
-/// `test` and `confirm` then end without knowing what the device runs. At the end the device has verified the hash. An
-/// image that it calls damaged is erased, unless it is marked to run, and the flow fails: the device would list it as
-/// if it were right.
+/// link is lost before the device has answered its reset, or with the mode `testAndConfirm` before it has carried that
+/// out, the flow asks it on the next link what it runs, and resets it again if it has not begun the image; it sends
+/// three resets at most. Where the queue may not reconnect, the modes `test` and `confirm` then end without knowing
+/// what the device runs. At the end the device has verified the hash. An image that it calls damaged is erased, unless
+/// it is marked to run, and the flow fails: the device would list it as if it were right.
 ///
 /// The phases of its progress: `prepare`, `upload` (in octets), `verify`, and with MCUmgr `test`, `reset`, `restart`,
 /// `confirm`.

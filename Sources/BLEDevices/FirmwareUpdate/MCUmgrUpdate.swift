@@ -56,7 +56,7 @@ struct MCUmgrUpdate: Sendable {
     let image: FirmwareImage
     let options: FirmwareUpdateFlow.MCUmgrOptions
     let resume: RetryPolicy
-    /// The most resets, if the link is lost before each is answered.
+    /// The most resets, if the link is lost before each is carried out.
     private static let resets = 3
     private var device: MCUmgrDevice { MCUmgrDevice(options: options, resume: resume) }
 
@@ -68,22 +68,25 @@ struct MCUmgrUpdate: Sendable {
                 try await install(hash, &arrival, &farthest, in: context)
             }
             var resets = 1
-            while outcome == .mayRestart, context.hasNextLink {
-                context.begin("restart")
-                try await device.reconnect(in: context)
+            while true {
                 let isLast = resets == Self.resets
-                outcome = try await context.resuming(resume) { try await restart(hash, isLast, in: context) }
-                resets += 1
+                switch (outcome, options.mode) {
+                case (.mayRestart, _) where context.hasNextLink:
+                    context.begin("restart")
+                    try await device.reconnect(in: context)
+                    outcome = try await context.resuming(resume) { try await restart(hash, isLast, in: context) }
+                    resets += 1
+                case (.settled, _), (_, .upload), (_, .test), (.isRestarting, .confirm), (.mayRestart, .confirm): return
+                case (.isRestarting, .testAndConfirm), (.mayRestart, .testAndConfirm):
+                    context.begin("restart")
+                    try await device.waitForReset(context)
+                    outcome = try await confirm(hash, isLast, in: context)
+                    resets += 1
+                // On trial since an earlier update, or since a reset that was not answered.
+                case (.isOnTrial, .testAndConfirm), (.isOnTrial, .confirm):
+                    outcome = try await confirm(hash, isLast, in: context)
+                }
             }
-            switch (outcome, options.mode) {
-            case (.settled, _), (_, .upload), (_, .test), (.isRestarting, .confirm), (.mayRestart, .confirm): return
-            case (.isRestarting, .testAndConfirm), (.mayRestart, .testAndConfirm):
-                context.begin("restart")
-                try await device.waitForReset(context)
-            // On trial since an earlier update, or since a reset that was not answered.
-            case (.isOnTrial, .testAndConfirm), (.isOnTrial, .confirm): break
-            }
-            try await confirm(hash, in: context)
         } catch let failure as MCUmgrFailure {
             throw BLEError.update(failure, context)
         }
@@ -166,13 +169,25 @@ struct MCUmgrUpdate: Sendable {
         defer { context.unsubscribe(from: MCUmgrExchange.characteristic) }
         let slots = try await exchange.slots()
         if let outcome = Self.outcome(if: hash, runsIn: slots) { return outcome }
+        return try await resetAgain(hash, slots, isLast, exchange, context)
+    }
+
+    /// Resets a device again that does not run the image, because the link was lost before its reset; unless that was
+    /// the last one.
+    private func resetAgain(
+        _ hash: [UInt8],
+        _ slots: [MCUmgrDevice.Slot],
+        _ isLast: Bool,
+        _ exchange: MCUmgrExchange,
+        _ context: CommandContext
+    ) async throws -> Outcome {
         // A reset takes the mark away: another one would install again what the boot loader has refused or reverted.
         guard slots.contains(where: { $0.hash == hash && $0.isPending }) else { throw BLEError.doesNotRun(context) }
         guard !isLast else {
             throw BLEError.update(
                 .updateFailed,
                 context,
-                "the link was lost \(Self.resets) times before the device answered its reset",
+                "the link was lost \(Self.resets) times before the device carried out its reset",
                 "Bring the device nearer, and update it again: it has the image, and begins it at its next reset."
             )
         }
@@ -186,18 +201,22 @@ struct MCUmgrUpdate: Sendable {
     }
 
     /// Connects again as soon as the device can be connected to, checks that it runs the image, and confirms the image.
-    private func confirm(_ hash: [UInt8], in context: CommandContext) async throws {
+    ///
+    /// - Returns: ``Outcome/settled``; another if the device had not carried out its reset, and was reset again.
+    private func confirm(_ hash: [UInt8], _ isLast: Bool, in context: CommandContext) async throws -> Outcome {
         if context.hasNextLink { try await device.reconnect(in: context) }
-        try await context.resuming(resume) {
+        return try await context.resuming(resume) {
             let exchange = try await device.exchange(in: context)
             defer { context.unsubscribe(from: MCUmgrExchange.characteristic) }
             let slots = try await exchange.slots()
             guard let running = slots.first(where: { $0.isActive }), running.hash == hash else {
-                throw BLEError.doesNotRun(context)
+                // The device resets itself some time after its answer: the link may have been lost before.
+                return try await resetAgain(hash, slots, isLast, exchange, context)
             }
-            guard !running.isConfirmed else { return }
+            guard !running.isConfirmed else { return .settled }
             context.begin("confirm")
             _ = try await exchange.request(.write, .imageState, .map(["hash": .bytes(hash), "confirm": .bool(true)]))
+            return .settled
         }
     }
 

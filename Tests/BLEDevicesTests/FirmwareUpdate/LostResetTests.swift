@@ -27,6 +27,21 @@ import Testing
         }
     }
 
+    /// Has the device answer resets, and go on: it gets another command instead, which it doesn't know, and its answer
+    /// is changed.
+    ///
+    /// - Parameter count: how many resets; `nil`: all.
+    private static func ignoreResets(_ count: Int? = nil, on bench: Bench) {
+        let unknown: UInt8 = 0xFE
+        let isReset = PDUFilter.where { $0.count > 11 && $0[0] == 0x52 && $0[7...8] == [0, 0] && $0[10] == 5 }
+        let request = Fault.replace(isReset) { Array($0[..<10]) + [unknown] + $0[11...] }
+        let answer = Fault.replace(.where { $0.count > 11 && $0[0] == 0x1B && $0[10] == unknown }) { pdu in
+            let nothing = CBORValue.map([]).encoded
+            return Array(pdu[..<5]) + [0, UInt8(nothing.count)] + pdu[7..<10] + [5] + nothing
+        }
+        for fault in [request, answer] { bench.air.faults.add(count.map { fault.times($0) } ?? fault) }
+    }
+
     @Test(arguments: [FirmwareUpdateFlow.MCUmgrOptions.Mode.test, .confirm, .testAndConfirm], [false, true])
     func `a device that has not answered its reset is asked, and reset once`(
         mode: FirmwareUpdateFlow.MCUmgrOptions.Mode,
@@ -48,16 +63,7 @@ import Testing
     {
         let (device, image) = (UpdateDevice(), try UpdateDevice.firmware(5000))
         try await device.run { bench in
-            // It gets another command instead, which it doesn't know, and its answer is changed.
-            let unknown: UInt8 = 0xFE
-            let isReset = PDUFilter.where { $0.count > 11 && $0[0] == 0x52 && $0[7...8] == [0, 0] && $0[10] == 5 }
-            bench.air.faults.add(.replace(isReset) { Array($0[..<10]) + [unknown] + $0[11...] })
-            bench.air.faults.add(
-                .replace(.where { $0.count > 11 && $0[0] == 0x1B && $0[10] == unknown }) { pdu in
-                    let nothing = CBORValue.map([]).encoded
-                    return Array(pdu[..<5]) + [0, UInt8(nothing.count)] + pdu[7..<10] + [5] + nothing
-                }
-            )
+            Self.ignoreResets(on: bench)
             let options = FirmwareUpdateFlow.MCUmgrOptions(resetPatience: .seconds(20))
             let begins = Recorder<Duration>()
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -83,6 +89,34 @@ import Testing
                 while await group.nextResult() != nil {}
             }
             #expect(device.mcumgr.restarts == 0)
+        }
+    }
+
+    @Test(arguments: [1, 2, 3]) func `a link that is lost between the answer and the reset has the device reset again`(
+        losses: Int
+    ) async throws {
+        let (device, image) = (UpdateDevice(), try UpdateDevice.firmware(5000))
+        try await device.run { bench in
+            Self.ignoreResets(losses, on: bench)
+            let lost = Recorder<String>()
+            let update: @Sendable () async throws -> Void = {
+                try await bench.peripheral.withQueue { queue in
+                    let flow = FirmwareUpdateFlow(image, over: .mcumgr())
+                    try await queue.connecting().run(flow, replacing: .activeFlow) { progress in
+                        guard progress.phase == "restart", lost.all.count < losses else { return }
+                        lost.add(progress.phase)
+                        bench.air.faults.add(.dropLink(after: Duration.zero))
+                    }
+                }
+            }
+            if losses < 3 {
+                try await update()
+                #expect(device.mcumgr.runningImage == image.bytes && device.mcumgr.isConfirmed)
+            } else {
+                let error = await bleError { try await update() }
+                #expect(error?.code == .updateFailed && error?.cause.contains("lost 3 times") == true)
+            }
+            #expect(lost.all.count == losses && device.mcumgr.restarts == (losses < 3 ? 1 : 0))
         }
     }
 
