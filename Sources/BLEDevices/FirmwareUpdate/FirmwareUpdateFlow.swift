@@ -17,8 +17,9 @@ public import BLEStreams
 /// link is lost before the device has answered its reset, or with the mode `testAndConfirm` before it has carried that
 /// out, the flow asks it on the next link what it runs, and resets it again if it has not begun the image; it sends
 /// three resets at most. Where the queue may not reconnect, the modes `test` and `confirm` then end without knowing
-/// what the device runs. At the end the device has verified the hash. An image that it calls damaged is erased, unless
-/// it is marked to run, and the flow fails: the device would list it as if it were right.
+/// what the device runs. Otherwise they end once the device has dropped the link for its reset: what comes next in a
+/// queue that connects meets the new image. At the end the device has verified the hash. An image that it calls damaged
+/// is erased, unless it is marked to run, and the flow fails: the device would list it as if it were right.
 ///
 /// The phases of its progress: `prepare`, `upload` (in octets), `verify`, and with MCUmgr `test`, `reset`, `restart`,
 /// `confirm`.

@@ -76,7 +76,9 @@ struct MCUmgrUpdate: Sendable {
                     try await device.reconnect(in: context)
                     outcome = try await context.resuming(resume) { try await restart(hash, isLast, in: context) }
                     resets += 1
-                case (.settled, _), (_, .upload), (_, .test), (.isRestarting, .confirm), (.mayRestart, .confirm): return
+                // What comes next in the queue is not to meet the former image, nor a link that is about to be lost.
+                case (.isRestarting, .test), (.isRestarting, .confirm): return try await device.waitForReset(context)
+                case (.settled, _), (_, .upload), (_, .test), (.mayRestart, .confirm): return
                 case (.isRestarting, .testAndConfirm), (.mayRestart, .testAndConfirm):
                     context.begin("restart")
                     try await device.waitForReset(context)

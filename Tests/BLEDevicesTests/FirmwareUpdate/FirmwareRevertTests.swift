@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test func `a trial that follows at once in the queue has not begun, and is ended all the same`() async throws {
+    @Test func `a trial is ended by what follows at once in the queue`() async throws {
         let (device, image) = (UpdateDevice(), try UpdateDevice.firmware(5000))
         let before = device.mcumgr.runningImage
         try await device.run { bench in

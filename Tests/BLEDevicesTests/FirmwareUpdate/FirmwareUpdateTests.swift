@@ -75,6 +75,33 @@ import Testing
         }
     }
 
+    @Test(arguments: [FirmwareUpdateFlow.MCUmgrOptions.Mode.test, .confirm], [false, true])
+    func `what comes behind an update in its queue comes behind the reset too`(
+        mode: FirmwareUpdateFlow.MCUmgrOptions.Mode,
+        isOfSession: Bool
+    ) async throws {
+        let (device, image) = (UpdateDevice(), try UpdateDevice.firmware(5000))
+        let update = FirmwareUpdateFlow(image, over: .mcumgr(FirmwareUpdateFlow.MCUmgrOptions(mode: mode)))
+        try await device.run { bench in
+            let work: @Sendable (CommandQueue) async throws -> Void = { queue in
+                let hasFormerLink = CommandBlock<Bool>("update") { context in
+                    try await update.run(in: context)
+                    return context.isConnected
+                }
+                let isUp = try await queue.run(hasFormerLink)
+                #expect(!isUp && device.mcumgr.restarts == 1)
+                let battery = try await queue.run(.read(UpdateDevice.battery))
+                #expect(Array(battery) == [87])
+            }
+            if isOfSession {
+                try await bench.central.withSession(Session.Plan(bench.peripheral)) { try await work($0.queue) }
+            } else {
+                try await bench.peripheral.withQueue { try await work($0.connecting()) }
+            }
+            #expect(device.mcumgr.runningImage == image.bytes)
+        }
+    }
+
     @Test(arguments: [0, 1]) func `a lost link is made again, and nothing is sent twice`(method: Int) async throws {
         let (device, image) = (UpdateDevice(), try UpdateDevice.firmware(100_000))
         try await device.run { bench in

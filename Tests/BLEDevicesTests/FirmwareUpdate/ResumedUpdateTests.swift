@@ -44,6 +44,20 @@ import Testing
         }
     }
 
+    @Test func `a trial that has not begun is begun and ended`() async throws {
+        let (device, image) = (UpdateDevice(), try UpdateDevice.firmware(5000))
+        let before = device.mcumgr.runningImage
+        try await device.run { bench in
+            try await Self.begin(image, .test, until: "reset", on: bench)
+            try await bench.peripheral.withQueue { queue in
+                let outcome = try await queue.connecting().run(FirmwareRevertFlow(image))
+                #expect(outcome == .reverted)
+            }
+            #expect(device.mcumgr.runningImage == before && device.mcumgr.isConfirmed)
+            #expect(device.mcumgr.restarts == 2)
+        }
+    }
+
     @Test func `an image that is marked to stay is not begun by what is to end its trial`() async throws {
         let (device, image) = (UpdateDevice(), try UpdateDevice.firmware(5000))
         try await device.run { bench in
