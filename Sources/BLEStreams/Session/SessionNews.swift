@@ -25,7 +25,7 @@ struct SessionNews: Equatable {
     /// The trigger for a failure on a link, or for the end of the link or the loss of the adapter if that is the cause.
     func trigger(forFailureOnLink error: BLEError, or trigger: SessionState.Trigger) -> SessionState.Trigger {
         if let adapter = awayAdapter(because: error) { return .adapterLost(adapter) }
-        if error.code == .disconnected, let reason = error.reason { return .linkLost(reason) }
+        if error.endsLink, let reason = error.reason { return .linkLost(reason) }
         return linkEnd.map { .linkLost($0) } ?? trigger
     }
 

@@ -75,4 +75,18 @@ import Testing
             }
         }
     }
+
+    @Test func `a session's stream whose subscription isn't answered has it on the next link`() async throws {
+        try await Bench.run(serve: Bench.sendForEver) { bench in
+            var plan = Session.Plan(bench.peripheral)
+            plan.limits.subscribe = .seconds(60)
+            try await bench.central.withSession(plan) { session in
+                try await session.ready()
+                // Of the bench's own service: see `Bench.writes`.
+                bench.air.faults.add(.swallow(.where { $0.first == 0x12 && $0.count > 2 && $0[1] > 0x0D }).times(1))
+                _ = try await session.notifications(of: Bench.notifying).first()
+                #expect(bench.time.now > .seconds(30))
+            }
+        }
+    }
 }

@@ -48,6 +48,12 @@ import Testing
         expect(news.trigger(for: timedOut, or: .connectFailed(timedOut)), .connectFailed(timedOut))
     }
 
+    @Test func `a request that isn't answered is the end of the link, before that is told`() {
+        let unanswered = Self.error(.timedOut, .transactionTimeout)
+        let lost = SessionState.Trigger.linkLost(DisconnectReason(.transactionTimeout))
+        expect(SessionNews().trigger(forFailureOnLink: unanswered, or: .subscriptionRefused(unanswered)), lost)
+    }
+
     @Test func `a link that ended with its adapter is the adapter's loss`() {
         expect(SessionNews().trigger(forEnd: DisconnectReason(.adapterOff)), .adapterLost(.poweredOff))
         expect(SessionNews(adapter: .absent).trigger(forEnd: DisconnectReason(.adapterOff)), .adapterLost(.absent))
