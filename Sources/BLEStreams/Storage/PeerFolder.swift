@@ -51,6 +51,12 @@ struct PeerFolder: Sendable {
         return peer
     }
 
+    /// Whether this is the path of another peer's file.
+    func isFile(_ path: String, ofOtherThan peer: BluetoothAddress) -> Bool {
+        guard let name = path.split(separator: "/").last, let owner = Self.peer(String(name)) else { return false }
+        return owner != peer
+    }
+
     /// The peers that have a file; none if there is no folder.
     func peers() throws(BLEError) -> [BluetoothAddress] {
         onAccess()

@@ -33,6 +33,12 @@ public final class PeerStore: Sendable {
         var isLasting: Bool
     }
 
+    /// A warning that the program was given.
+    private struct Told: Hashable {
+        let object: String
+        let text: String
+    }
+
     private struct State {
         /// The changes that the files still lack, oldest first.
         var pending: [BluetoothAddress: [Pending]] = [:]
@@ -48,8 +54,9 @@ public final class PeerStore: Sendable {
         var strangers = RecencyTable<BluetoothAddress, Void>()
         /// Another program keeps the files locked; whoever has waited for it once doesn't wait again.
         var isLockedOut = false
-        /// The warnings since the last successful write: a lasting problem is reported once, not at each link.
-        var told: Set<String> = []
+        /// The warnings since the last successful write; those of one peer's file, since that was written: a lasting
+        /// problem is reported once, not at each link.
+        var told: Set<Told> = []
 
         /// Changes a record of a store without a folder, and forgets the stranger that was changed longest ago, if
         /// there are too many.
@@ -248,7 +255,7 @@ public final class PeerStore: Sendable {
         let isNews = state.withLock { state in
             // Each peer's file may have its own problem.
             if state.told.count >= 256 { state.told = [] }
-            return state.told.insert("\(failure)").inserted
+            return state.told.insert(Told(object: failure.object, text: "\(failure)")).inserted
         }
         if isNews { warning(failure) }
     }
@@ -302,7 +309,11 @@ public final class PeerStore: Sendable {
             let outcome = try folder.change(peer, isPatient: isPatient) { record in
                 for change in changes { change(&record) }
             }
-            state.withLock { ($0.told, $0.isLockedOut) = ([], false) }
+            state.withLock { state in
+                state.isLockedOut = false
+                // That this file can be written says nothing of the others.
+                state.told = state.told.filter { folder.isFile($0.object, ofOtherThan: peer) }
+            }
             if let notice = outcome.notice { tell(notice) }
             madeStrangers = outcome.madeStrangers
             return nil

@@ -156,6 +156,30 @@ import Testing
         #expect(store.bonds(with: other) == [.planted(9, with: other)])
     }
 
+    @Test func `a file that can't be used is told of once, though another peer's is written again and again`()
+        async throws
+    {
+        try await StoreChild.with { child in
+            await child.remember(.planted(1, with: peer))
+            let path = "\(child.folder)/\(name)"
+            try FileManager.default.setAttributes([.posixPermissions: 0o666], ofItemAtPath: path)
+            let warnings = Recorder<BLEError>()
+            let store = PeerStore(folder: child.folder) { warnings.add($0) }
+            for number: UInt8 in 1...10 {
+                #expect(store.bonds(with: peer).isEmpty)
+                store.remember(.planted(number, with: other))
+                await store.flush()
+            }
+            #expect(warnings.all.map(\.object) == [path], "\(warnings.all)")
+            // What is written after the file was mended shows that it was; a new problem is news.
+            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
+            store.remember(.planted(2, with: peer))
+            await store.flush()
+            try FileManager.default.setAttributes([.posixPermissions: 0o666], ofItemAtPath: path)
+            #expect(store.bonds(with: peer).isEmpty && warnings.all.map(\.object) == [path, path])
+        }
+    }
+
     @Test(
         .enabled(if: geteuid() == 0, "only root makes links of other users"),
         arguments: ["state", "state/blestreams"]
