@@ -12,9 +12,9 @@ import Synchronization
 /// place of a file: the files decide which keys the kernel gets. A file is replaced as a whole, so that after a power
 /// failure either the old or the new one exists. A damaged file is set aside in the same folder and named in a warning,
 /// and its content is determined again; a file that can't be used for another reason stays as it is. A bond that could
-/// not be written, for example to a full disk, is kept in memory while the program runs, and is written with the peer's
-/// next change or by ``flush()``; so is ``Session/forget()``. Of peers with which there is neither a bond nor a
-/// session, a store keeps the services alone, of about 1,024 peers: those whose records were written last.
+/// not be written, for example to a full disk, is kept in memory while the program runs, and is written with the next
+/// change of any peer that can be, or by ``flush()``; so is ``Session/forget()``. Of peers with which there is neither
+/// a bond nor a session, a store keeps the services alone, of about 1,024 peers: those whose records were written last.
 ///
 /// Several programs may share a folder: each change applies to the file's content at that moment. A program that was
 /// stopped while it wrote, or whose disk doesn't answer, keeps the others from changing files: they wait ten seconds,
@@ -288,6 +288,8 @@ public final class PeerStore: Sendable {
             if madeStrangers { forgetStrangers() }
             // Later changes are tried with the next one.
             guard failure == nil else { return }
+            // There may be room again for what other peers' files lack, and no change of theirs need follow for months.
+            for other in changedPeers where other != peer { schedule(other) }
         }
     }
 
