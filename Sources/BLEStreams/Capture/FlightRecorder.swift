@@ -1,5 +1,6 @@
 public import BLEProtocol
 import BLERadio
+import CLibrary
 import Dispatch
 import Synchronization
 
@@ -13,9 +14,10 @@ import Synchronization
 /// ```
 ///
 /// With a folder, it writes a file automatically when a session fails: `2026-11-20T13:00:37Z-C4F2171A1DBB.btsnoop`; at
-/// most one in ten seconds, and the first 32 of a process. If that can't be written, it warns. btmon and Wireshark show
-/// the file, and a simulated air replays it (`RecordedTraffic`). It contains the services that were discovered since
-/// the program began, including those of links that began before those minutes.
+/// most one in ten seconds, and the first 32 of a process. One that can't be written doesn't count, and what there was
+/// room for is removed; it warns once, until another file could be written. btmon and Wireshark show the file, and a
+/// simulated air replays it (`RecordedTraffic`). It contains the services that were discovered since the program began,
+/// including those of links that began before those minutes.
 ///
 /// Values are left out by default: their octets are zeros, in memory too, as are names and data in advertisements.
 /// Addresses, handles, types, lengths, times and errors are kept. Its memory is limited; recording costs an allocation
@@ -26,6 +28,8 @@ public final class FlightRecorder: Sendable {
         var adapter = AdapterInfo(name: "", address: nil, state: .unknown)
         var automaticFiles = 0
         var lastAutomatic: Duration?
+        /// Why the last automatic file could not be written.
+        var lastCause: String?
         var whenWritten: (@Sendable (String) -> Void)?
         /// The clock of the radio that it records.
         var timeline: (any Timeline)?
@@ -46,8 +50,8 @@ public final class FlightRecorder: Sendable {
     ///   - limit: how much memory it may take, in octets: at most 8 MiB; 2 MiB by default.
     ///   - keepsValues: whether to keep values, names and other data.
     ///   - folder: where to write a file when a session fails; `nil`: no automatic files.
-    ///   - warning: called with the error of an automatic file that could not be written, on another thread, for each
-    ///     such file; by default a line goes to standard error.
+    ///   - warning: called with the error of an automatic file that could not be written, on another thread: of several
+    ///     in a row with the same cause, for the first; by default a line goes to standard error.
     public init(
         keeping duration: Duration = .seconds(300),
         limit: Int = 2 << 20,
@@ -100,12 +104,32 @@ public final class FlightRecorder: Sendable {
         do throws(BLEError) {
             file = try CaptureFile(path)
         } catch {
+            guard isNews(error) else { return }
             // The caller may be the radio's thread, which must not wait for the program.
             return DispatchQueue.global().async { [warning] in warning(error) }
         }
         file.appendWhole(octets)
-        file.closeSoon { [warning] failure in
-            if let failure { warning(failure) } else { written?(path) }
+        file.closeSoon { [self] failure in
+            guard let failure else {
+                state.withLock { $0.lastCause = nil }
+                written?(path)
+                return
+            }
+            // A part of a file, for each failure while the disk is full, would be all that is found later.
+            unlink(path)
+            if isNews(failure) { warning(failure) }
+        }
+    }
+
+    /// An automatic file could not be written. It doesn't count: the disk may be full for days, and the program runs
+    /// for months after that.
+    ///
+    /// - Returns: whether the one before it didn't fail for the same cause.
+    private func isNews(_ failure: BLEError) -> Bool {
+        state.withLock { state in
+            state.automaticFiles -= 1
+            defer { state.lastCause = failure.cause }
+            return state.lastCause != failure.cause
         }
     }
 

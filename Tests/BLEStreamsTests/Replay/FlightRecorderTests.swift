@@ -197,4 +197,35 @@ import Testing
             #expect(warning.code == .systemFailure && warning.systemError == ENOSPC, "\(warning)")
         }
     }
+
+    @Test func `files are written again once there is room, however many could not be, and the program is warned once`()
+        async throws
+    {
+        try await withFolder { folder in
+            let place = folder.appending(path: "later")
+            let warnings = Recorder<BLEError>()
+            let (told, feed) = AsyncStream.makeStream(of: BLEError.self)
+            let recorder = FlightRecorder(folder: place.path) { error in
+                warnings.add(error)
+                feed.yield(error)
+            }
+            try await Bench.run { bench in
+                let central = try await Central.open(.radio(bench.centralAdapter).recorded(by: recorder))
+                let error = BLEError(.notFound, operation: "session", cause: "no such service")
+                for number in 0...40 {
+                    if number == 40 {
+                        try FileManager.default.createDirectory(at: place, withIntermediateDirectories: false)
+                    }
+                    recorder.handle(Central.Event(.session(.failed(error)), at: bench.time.wallTime))
+                    try await bench.time.sleep(for: .seconds(10))
+                }
+                withExtendedLifetime(central) {}
+            }
+            // It is made at once, and written later.
+            #expect(try FileManager.default.contentsOfDirectory(atPath: place.path).count == 1)
+            var first = told.makeAsyncIterator()
+            let warning = try #require(await first.next())
+            #expect(warning.systemError == ENOENT && warnings.all.count == 1, "\(warnings.all)")
+        }
+    }
 }
