@@ -67,4 +67,14 @@ struct RecentAdvertisementsTests {
         #expect(recent.count <= RecentAdvertisements.limit)
         #expect(recent.take(address, Array("19999".utf8), at: 20_000) == nil)
     }
+
+    @Test("are forgotten if they are of a clock that was years ahead, and not those that come after it was set")
+    func clockSetBack() {
+        var recent = RecentAdvertisements(window: 10)
+        for number in 0..<RecentAdvertisements.limit {
+            #expect(recent.take(address, Array("a\(number)".utf8), at: 1e9) == 0)
+        }
+        for number in 0..<3000 { #expect(recent.take(address, Array("b\(number)".utf8), at: 1) == 0) }
+        for number in 0..<3000 { #expect(recent.take(address, Array("b\(number)".utf8), at: 2) == nil) }
+    }
 }

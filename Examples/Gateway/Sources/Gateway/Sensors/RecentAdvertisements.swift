@@ -34,9 +34,10 @@ struct RecentAdvertisements {
         return repeats
     }
 
-    /// Forgets those whose window is over, or else the older half.
+    /// Forgets those whose window is over, or else the older half. One that was published far later than now is of a
+    /// clock that was set back since, and would stay for ever, in place of newer ones.
     private mutating func forget(at time: Double) {
-        seen = seen.filter { time - $0.value.time < window }
+        seen = seen.filter { abs(time - $0.value.time) < window }
         guard seen.count >= Self.limit else { return }
         let times = seen.values.map(\.time).sorted()
         let middle = times[times.count / 2]
