@@ -1,3 +1,5 @@
+import Dispatch
+import Foundation
 import Glibc
 import MQTT
 import Synchronization
@@ -35,5 +37,48 @@ final class LastingErrorTests: Sendable {
         isBroken.withLock { $0 = true }
         for token in tokens[101...] { outbox.acknowledged(token) }
         #expect(reports.withLock { $0.count } == 2)
+    }
+
+    /// Calls the closure five times while the file can't be written, then when it can, and again when it can't.
+    private func failing(_ file: String, _ store: () -> Void) throws {
+        // What is in the way of the new file is as good as a full disk.
+        let obstacle = file + ".new"
+        for isBroken in [true, true, true, true, true, false, true] {
+            if isBroken {
+                try FileManager.default.createDirectory(atPath: obstacle, withIntermediateDirectories: true)
+            } else {
+                try FileManager.default.removeItem(atPath: obstacle)
+            }
+            store()
+        }
+    }
+
+    @Test("is told once if it is of the number of an edge node, which each attempt to connect stores")
+    func births() throws {
+        let folder = try temporaryFolder("sparkplug")
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let driver = try SparkplugDriver(
+            .init(group: "plant", node: "hall"),
+            beside: .init(folder: "\(folder)/spool", megabytes: 1),
+            report: { [self] line in reports.withLock { $0.append(line) } }
+        )
+        try failing("\(folder)/spool.sparkplug.bdSeq") { _ = driver.will() }
+        #expect(reports.withLock { $0.count } == 2)
+        #expect(reports.withLock { $0.allSatisfy { $0.hasPrefix("sparkplug: \(folder)/spool.sparkplug.bdSeq") } })
+    }
+
+    @Test("is told once if it is of the reservation of the leases, which is tried again and again")
+    func reservations() throws {
+        let folder = try temporaryFolder("leases")
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let driver = try LeaseDriver(Configuration.Sharing(), spool: "\(folder)/spool") { [self] line in
+            reports.withLock { $0.append(line) }
+        }
+        try failing("\(folder)/spool.leases") {
+            driver.finish(LeaseDriver.Aftermath(store: 1024))
+            driver.disk.sync {}
+        }
+        #expect(reports.withLock { $0.count } == 2)
+        #expect(reports.withLock { $0.allSatisfy { $0.hasPrefix("leases: \(folder)/spool.leases") } })
     }
 }

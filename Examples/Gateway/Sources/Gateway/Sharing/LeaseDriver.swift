@@ -70,8 +70,10 @@ final class LeaseDriver: Sendable {
     let report: @Sendable (String) -> Void
     let state: Mutex<State>
     private let store: EpochStore
+    /// The reservation can't be stored, which is tried every half a minute.
+    private let storing: LastingError
     private let client = Mutex<MQTTClient?>(nil)
-    private let disk = DispatchQueue(label: "leases: disk")
+    let disk = DispatchQueue(label: "leases: disk")
     let clock = DispatchQueue(label: "leases: clock")
     private let changed: AsyncStream<Void>.Continuation
 
@@ -88,6 +90,7 @@ final class LeaseDriver: Sendable {
     ) throws {
         self.settings = settings
         self.report = report
+        storing = LastingError(report)
         store = try EpochStore(beside: spool, configured: settings.gateway)
         gateway = store.gateway
         topics = LeaseTopics(prefix: settings.prefix)
@@ -167,12 +170,13 @@ final class LeaseDriver: Sendable {
     func finish(_ after: Aftermath) {
         if after.hasChanged { changed.yield() }
         if let number = after.store {
-            disk.async { [weak self, store] in
+            disk.async { [weak self, store, storing] in
                 do {
                     try store.store(number)
+                    storing.end()
                     self?.give(.stored(number))
                 } catch {
-                    self?.report("\(error)")
+                    storing.tell("\(error)")
                     self?.give(.storeFailed)
                 }
             }

@@ -18,7 +18,8 @@ extension SparkplugDriver: BrokerDriver {
 
     func will() -> MQTTDelayedWill? {
         let (message, birth) = state.withLock { $0.node.connecting(at: now()) }
-        do { try births.store(birth) } catch { report("sparkplug: \(error)") }
+        // There is an attempt each minute while the broker is away.
+        storing.watch { try births.store(birth) }
         return MQTTDelayedWill(MQTTMessage(message.topic, message.payload.encoded), delay: 0)
     }
 

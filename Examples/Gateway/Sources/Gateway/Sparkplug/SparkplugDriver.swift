@@ -34,6 +34,8 @@ final class SparkplugDriver: Sendable {
     let report: @Sendable (String) -> Void
     /// What is settled can't be written to the spool.
     let settling: LastingError
+    /// The number of the next certificates can't be stored.
+    let storing: LastingError
     let now: @Sendable () -> UInt64
     let state: Mutex<State>
 
@@ -60,6 +62,7 @@ final class SparkplugDriver: Sendable {
         )
         self.report = report
         settling = LastingError { report("sparkplug: \($0)") }
+        storing = LastingError { report("sparkplug: \($0)") }
         self.now = now
         state = Mutex(State(node: EdgeNode(names, birth: births.next)))
         state.withLock { record(.started, &$0) }
