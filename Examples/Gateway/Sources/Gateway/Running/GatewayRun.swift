@@ -250,15 +250,8 @@ struct GatewayRun {
     }
 
     private func tell(_ events: AsyncStream<MQTTEvent>, of part: String) async {
-        for await event in events {
-            switch event {
-            case .connected(let inFlight): report("\(part): connected; at most \(inFlight) messages in flight")
-            case .disconnected(let error, let pause):
-                report("\(part): \(error) Next attempt in \((pause.seconds * 10).rounded() / 10) s.")
-            case .subscriptionRefused(let error): report("\(part): \(error)")
-            case .ended: break
-            }
-        }
+        var news = BrokerNews(of: part)
+        for await event in events { if let line = news.news(event) { report(line) } }
     }
 
     // MARK: - From time to time

@@ -1,0 +1,28 @@
+import MQTT
+
+/// What a person is told of a connection to a broker. A broker that is away for days is told of once: there is an
+/// attempt each minute, and each part has a connection of its own.
+struct BrokerNews {
+    private let part: String
+    /// Why the last attempt has failed, if there is no connection since.
+    private var last: MQTTError?
+
+    /// - Parameter part: what the connection is for.
+    init(of part: String) { self.part = part }
+
+    /// What to tell of an event; `nil`: nothing new.
+    mutating func news(_ event: MQTTEvent) -> String? {
+        switch event {
+        case .connected(let inFlight):
+            last = nil
+            return "\(part): connected; at most \(inFlight) messages in flight"
+        case .disconnected(let error, let pause):
+            guard error != last else { return nil }
+            last = error
+            let seconds = (pause.seconds * 10).rounded() / 10
+            return "\(part): \(error) Next attempt in \(seconds) s; the same failure of later ones is not told."
+        case .subscriptionRefused(let error): return "\(part): \(error)"
+        case .ended: return nil
+        }
+    }
+}
