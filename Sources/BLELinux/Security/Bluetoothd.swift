@@ -30,9 +30,20 @@ enum Bluetoothd {
             && textFile("/proc/1/comm", of: kernel) != nil
     }
 
-    /// What the list of processes shows; reads files.
+    /// What the list of processes shows; reads files. A process that can't be looked at because something has run out,
+    /// such as descriptors, may be it.
     static func presenceByProcesses(on kernel: Kernel) -> Presence {
-        isRunning(on: kernel) ? .here : seesAllProcesses(on: kernel) ? .absent : .unknown
+        let processes = namesInFolder("/proc", of: kernel).filter { $0.allSatisfy(\.isNumber) }
+        var isComplete = !processes.isEmpty
+        for process in processes {
+            do throws(SystemError) {
+                if try readTextFile("/proc/\(process)/comm", of: kernel) == "bluetoothd" { return .here }
+            } catch {
+                // Any other one has ended.
+                if error.isShortage { isComplete = false }
+            }
+        }
+        return isComplete && seesAllProcesses(on: kernel) ? .absent : .unknown
     }
 
     /// Asks the system bus whether bluetoothd is on it; the closure is called once, on the loop's thread.

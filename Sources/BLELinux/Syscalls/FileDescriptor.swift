@@ -133,19 +133,26 @@ extension FileDescriptor {
 }
 
 /// The text of a small file, without the line's end; `nil` if it can't be read.
-func textFile(_ path: String, of kernel: Kernel = .ofThisMachine) -> String? {
-    guard let file = try? FileDescriptor.openForReading(path, of: kernel), let octets = try? file.read(4096) else {
-        return nil
-    }
+func textFile(_ path: String, of kernel: Kernel = .ofThisMachine) -> String? { try? readTextFile(path, of: kernel) }
+
+/// The same, or why it can't be read.
+func readTextFile(_ path: String, of kernel: Kernel) throws(SystemError) -> String {
+    let file = try FileDescriptor.openForReading(path, of: kernel)
+    let octets = try file.read(4096)
     return String(decoding: octets.prefix { $0 != UInt8(ascii: "\n") && $0 != 0 }, as: UTF8.self)
 }
 
 /// The whole text of a file that a kernel generates, up to a megabyte; `nil` if it can't be read.
 func wholeFile(_ path: String, of kernel: Kernel = .ofThisMachine) -> String? {
-    guard let file = try? FileDescriptor.openForReading(path, of: kernel) else { return nil }
+    try? readWholeFile(path, of: kernel)
+}
+
+/// The same, or why it can't be read; `nil` if it is longer.
+func readWholeFile(_ path: String, of kernel: Kernel) throws(SystemError) -> String? {
+    let file = try FileDescriptor.openForReading(path, of: kernel)
     var octets: [UInt8] = []
     while octets.count < 1 << 20 {
-        guard let part = try? file.read(4096) else { return nil }
+        let part = try file.read(4096)
         if part.isEmpty { return String(decoding: octets, as: UTF8.self) }
         octets += part
     }

@@ -90,6 +90,15 @@ import Testing
         withExtendedLifetime(radio) {}
     }
 
+    /// The files that say what the processes are.
+    @Test(arguments: [EMFILE, ENFILE, ENOMEM], 1...2)
+    func `a bluetoothd is not said to be absent where a process can't be looked at`(_ error: Int32, _ number: Int) {
+        let kernel = FakeKernel { $0.files["/proc/77/comm"] = Array("bluetoothd\n".utf8) }
+        kernel.with { $0.fault = SystemFault(call: .open, number: number, effect: .fails(error)) }
+        #expect(Bluetoothd.presenceByProcesses(on: kernel.kernel) == (number == 2 ? .unknown : .here))
+        #expect(Bluetoothd.presenceByProcesses(on: kernel.kernel) == .here)
+    }
+
     /// The sockets that list the adapters, look at one, and manage it.
     @Test(arguments: 1...3)
     func `an adapter that can't be opened for want of descriptors joins once there are some`(_ number: Int) async throws
