@@ -136,9 +136,16 @@ extension LinuxRadio {
         let sink = EventSink(result)
         @Sendable func begin() {
             let (name, count) = (adapter.name, keys.reportCount)
-            let (current, presence) = (
-                KernelKeyList.current(of: name, on: adapter.kernel), Bluetoothd.presenceByProcesses(on: adapter.kernel)
-            )
+            let current: KernelKeyList?
+            do throws(SystemError) {
+                current = try KernelKeyList.current(of: name, on: adapter.kernel)
+            } catch {
+                // Whoever may read the list adds to it: one that is loaded without it takes other programs' keys away.
+                let call = "reading the adapter's keys"
+                let failure = BLEError.system(error, call: call, operation: "restore bonds", object: "of \(name)")
+                return loop.enqueue { sink.finish(.failure(failure)) }
+            }
+            let presence = Bluetoothd.presenceByProcesses(on: adapter.kernel)
             // A list that can be read shows by itself what bluetoothd has made of it.
             let asksBus = current == nil && bus.isThere
             loop.enqueue { [self] in

@@ -10,12 +10,22 @@ struct KernelKeyList: Hashable, Sendable {
     var identity: [ManagementIdentityResolvingKey]
 
     /// The kernel's current list; `nil` if this program may not read it, or doesn't understand it.
-    static func current(of adapter: String, on kernel: Kernel = .ofThisMachine) -> KernelKeyList? {
+    ///
+    /// - Throws: if it can't be read now because something has run out, such as descriptors.
+    static func current(
+        of adapter: String,
+        on kernel: Kernel = .ofThisMachine
+    ) throws(SystemError) -> KernelKeyList? {
         let folder = "/sys/kernel/debug/bluetooth/\(adapter)"
-        guard let longTerm = wholeFile("\(folder)/long_term_keys", of: kernel),
-            let identity = wholeFile("\(folder)/identity_resolving_keys", of: kernel)
-        else { return nil }
-        return KernelKeyList(longTerm: longTerm, identity: identity)
+        do throws(SystemError) {
+            guard let longTerm = try readWholeFile("\(folder)/long_term_keys", of: kernel),
+                let identity = try readWholeFile("\(folder)/identity_resolving_keys", of: kernel)
+            else { return nil }
+            return KernelKeyList(longTerm: longTerm, identity: identity)
+        } catch {
+            guard error.isShortage else { return nil }
+            throw error
+        }
     }
 
     init(longTerm: [ManagementLongTermKey], identity: [ManagementIdentityResolvingKey]) {

@@ -239,7 +239,7 @@ final class PairingDialogue: Sendable {
             consent: consent,
             agent: agent,
             bluetoothd: bluetoothd,
-            isBonded: KernelKeyList.current(of: adapter)?.hasKeys(of: peer)
+            isBonded: (try? KernelKeyList.current(of: adapter))?.hasKeys(of: peer)
         )
     }
 }

@@ -1,5 +1,6 @@
 import BLEProtocol
 import BLERadio
+import Glibc
 import Testing
 
 @testable import BLELinux
@@ -19,10 +20,7 @@ import Testing
 
     @Test func `a bond that was made here is given to the kernel again`() async throws {
         let (kernel, number, radio) = (run.kernel, run.kernel.central, try run.radio())
-        let adapter = try #require(radio.adapterInfo.address)
-        let value = try #require(SecretKey(octets: Array(1...16)))
-        let key = Bond.EncryptionKey(kind: 3, initiator: 0, size: 16, diversifier: 0, random: 0, value: value)
-        let bond = Bond(peer: .example, adapter: adapter, encryptionKeys: [key], identityKey: nil)
+        let bond = try bond(of: radio)
         kernel.with { state in
             let key: [UInt8] = [3, 0, 16] + [UInt8](repeating: 0, count: 10) + Array(1...16)
             state.tell(number, 0x0A, [1] + ManagementAddress(.example).octets + key)
@@ -32,5 +30,33 @@ import Testing
         // The kernel's list, which is read now, has no key any more.
         try await run.result("restoring") { radio.restore([bond], result: $0) }
         #expect(kernel.with { $0.adapters[number]?.keyLists } == 1)
+    }
+
+    /// One of its two files.
+    @Test(arguments: 1...2)
+    func `a list that can't be read for want of descriptors is not replaced by another one`(_ file: Int) async throws {
+        let (kernel, number, radio) = (run.kernel, run.kernel.central, try run.radio())
+        let bond = try bond(of: radio)
+        await kernel.idle()
+        kernel.with { state in
+            let next = (state.calls[.open] ?? 0) + file
+            state.fault = SystemFault(call: .open, number: next, effect: .fails(EMFILE))
+        }
+        let outcome: Result<Void, BLEError> = try await run.first("restoring") {
+            radio.restore([bond], result: $0)
+        } _: {
+            $0
+        }.value
+        #expect(outcome.failure?.code == .systemFailure && outcome.failure?.systemError == EMFILE)
+        #expect(kernel.with { $0.adapters[number]?.keyLists } == 0)
+        try await run.result("restoring") { radio.restore([bond], result: $0) }
+        #expect(kernel.with { $0.adapters[number]?.keyLists } == 1)
+    }
+
+    private func bond(of radio: LinuxRadio) throws -> Bond {
+        let adapter = try #require(radio.adapterInfo.address)
+        let value = try #require(SecretKey(octets: Array(1...16)))
+        let key = Bond.EncryptionKey(kind: 3, initiator: 0, size: 16, diversifier: 0, random: 0, value: value)
+        return Bond(peer: .example, adapter: adapter, encryptionKeys: [key], identityKey: nil)
     }
 }
