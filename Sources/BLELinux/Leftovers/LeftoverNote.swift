@@ -11,12 +11,16 @@ final class LeftoverNote: Sendable {
     private let claim: SharedDescriptor?
 
     /// Takes a note, whether or not it is written; `nil` if another running program holds it.
-    init?(_ thing: KernelThing, in folder: NoteFolder?, of kernel: Kernel) {
+    ///
+    /// - Parameter isFound: whether it was found, and is not about to be written: then it is also `nil` if something
+    ///   has run out, such as descriptors, so that nothing shows whether its program still runs.
+    init?(_ thing: KernelThing, in folder: NoteFolder?, of kernel: Kernel, isFound: Bool = false) {
         do throws(SystemError) {
             claim = SharedDescriptor(try .namedSocket("blestreams/\(thing.noteName)", of: kernel))
         } catch .addressInUse {
             return nil
         } catch {
+            if isFound, error.isShortage { return nil }
             claim = nil
         }
         self.thing = thing

@@ -41,7 +41,7 @@ struct Leftovers: Sendable {
         var left: [LeftoverNote] = []
         for entry in folder.names.sorted() {
             guard let thing = KernelThing(noteName: entry), thing.adapter == name,
-                let note = LeftoverNote(thing, in: folder, of: kernel)
+                let note = LeftoverNote(thing, in: folder, of: kernel, isFound: true)
             else { continue }
             // What was noted before the machine's last boot has gone with its kernel.
             if note.text == boot { left.append(note) } else { note.forget() }
@@ -62,7 +62,7 @@ extension Leftovers {
     func held(on adapter: AdapterFacts) -> [KernelThing] {
         let name = KernelThing.name(of: adapter)
         return (folder?.names ?? []).compactMap { KernelThing(noteName: $0) }
-            .filter { $0.adapter == name && LeftoverNote($0, in: folder, of: kernel) == nil }
+            .filter { $0.adapter == name && LeftoverNote($0, in: folder, of: kernel, isFound: true) == nil }
     }
 
     /// Removes what ended programs have left on an adapter, then continues; immediately if there is nothing.

@@ -90,6 +90,29 @@ import Testing
         withExtendedLifetime(radio) {}
     }
 
+    @Test(arguments: [EMFILE, ENFILE, ENOMEM])
+    func `what a running program has in the kernel is not taken for left while no socket can be had`(
+        _ error: Int32
+    ) async throws {
+        let run = FakeRun(kernel: FakeKernel())
+        let radio = try run.radio()
+        let advertisement = try await run.advertise(radio)
+        let facts = try #require(radio.adapter.facts)
+        for isShort in [false, true] {
+            run.kernel.with { state in
+                let next = (state.calls[.socket] ?? 0) + 1
+                state.fault = SystemFault(call: .socket, number: next, effect: .keepsFailing(error))
+                if !isShort { state.fault = nil }
+            }
+            #expect(radio.leftovers.left(on: facts).isEmpty, "short: \(isShort)")
+            #expect(radio.leftovers.held(on: facts).map(\.kind) == [.advertisement], "short: \(isShort)")
+        }
+        run.kernel.with { $0.fault = nil }
+        advertisement.cancel()
+        await run.kernel.idle()
+        withExtendedLifetime(radio) {}
+    }
+
     /// The files that say what the processes are.
     @Test(arguments: [EMFILE, ENFILE, ENOMEM], 1...2)
     func `a bluetoothd is not said to be absent where a process can't be looked at`(_ error: Int32, _ number: Int) {
