@@ -50,8 +50,10 @@ extension ConnectedCentral {
         if isNoted { return }
         let (store, identity, adapter) = (server.served.store, identity, bearer.radioLink.local)
         store.whenWritten(on: bearer.timeline) { [weak self] in
-            // A change that could not be written is not there.
-            guard store.record(of: identity).served(at: adapter) != nil else { return }
+            // A change that could not be written is not there, but in memory only.
+            guard store.failure(of: identity) == nil, store.record(of: identity).served(at: adapter) != nil else {
+                return
+            }
             self?.state.withLock { if $0.keepings == keepings { $0.hasStoredState = true } }
         }
     }

@@ -127,7 +127,8 @@ struct ServedCentrals: Sendable {
             adapter: adapter?.descriptionWithKind
         )
         let isEmpty = served.configurations.isEmpty && served.features == 0
-        store.update(central) { record in
+        // It won't write that again: where the disk is full, it is kept in memory for its next link.
+        store.update(central, isLasting: true) { record in
             // The bond may have gone meanwhile. It is looked for here, since another program may have removed it.
             let mayBeForgotten = hadStored.bond || hadStored.state && record.served(at: adapter) == nil
             let isForgotten = mayBeForgotten && record.bonds?.isEmpty != false

@@ -1,6 +1,6 @@
 import BLEProtocol
 import BLESimulator
-import FoundationEssentials
+import Foundation
 import RadioDoubles
 import Testing
 
@@ -48,6 +48,35 @@ import Testing
         #expect(record.served(at: Self.central) == nil)
         record.setServed(nil, at: Self.other)
         #expect(record.served(at: Self.other) == nil && record.allServed == [own])
+    }
+
+    @Test func `what finds no room is there on the central's next link, and is written once there is room`()
+        async throws
+    {
+        try await StoreChild.with { child in
+            await child.remember(.planted(1, with: Self.central))
+            // What is in the way of the new file is as good as a full disk.
+            let obstacle = "\(child.folder)/.new"
+            try FileManager.default.createDirectory(atPath: obstacle, withIntermediateDirectories: false)
+            let store = PeerStore(folder: child.folder) { _ in }
+            let client = ServerClient(configurations: [8: 2])
+            _ = ServedCentrals(store: store).keep(
+                client,
+                of: Self.central,
+                at: nil,
+                isBonded: true,
+                hadStored: (bond: true, state: false),
+                AttributeDatabase(services: [])
+            )
+            await store.flush()
+            #expect(store.failure(of: Self.central) != nil)
+            #expect(store.record(of: Self.central).served?.configurations == Self.served.configurations)
+            try FileManager.default.removeItem(atPath: obstacle)
+            await store.flush()
+            let written = PeerStore(folder: child.folder).record(of: Self.central)
+            #expect(written.served?.configurations == Self.served.configurations)
+            #expect(written.bonds(with: Self.central) == [.planted(1, with: Self.central)])
+        }
     }
 
     @Test func `they end with the bond, so that nobody without one is served with them`() {
