@@ -37,7 +37,8 @@ final class PlanKeepers: Sendable {
     ) {
         change(address, by: session, &alive) { state, others, alive in
             Self.add(session, at: address, to: &state, &alive)
-            store.update(address) { peer in
+            // The session may be ready for months, and has no other occasion.
+            store.update(address, isLasting: true) { peer in
                 let others = peer.sessions.filter { others.contains($0.withoutName) && !$0.isSamePlan(as: record) }
                 peer.sessions = [record] + others
             }
@@ -54,14 +55,13 @@ final class PlanKeepers: Sendable {
         from address: BluetoothAddress,
         by session: Session,
         in store: PeerStore,
-        isLasting: Bool = false,
         _ alive: inout [Session]
     ) {
         change(address, by: session, &alive) { state, others, alive in
             let kept = state.keepers.removeValue(forKey: address) ?? []
             let rest = Self.living(kept, &alive).filter { $0.session !== session }
             if !rest.isEmpty { state.keepers[address] = rest.map(\.keeper) }
-            store.update(address, isLasting: isLasting) { peer in
+            store.update(address, isLasting: true) { peer in
                 peer.sessions.removeAll { kept in
                     (record.map(kept.isSamePlan) ?? true) && !others.contains(kept.withoutName)
                 }

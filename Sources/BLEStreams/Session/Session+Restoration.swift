@@ -50,11 +50,8 @@ extension Session {
         var others: [Session] = []
         facts.withLock { facts in
             facts.isForgotten = true
-            // A file that can't be written now must not bring it back later.
-            for name in names {
-                core.store.planKeepers.withdraw(from: name, by: self, in: core.store, isLasting: true, &others)
-            }
-            if let kept = facts.kept.take() { withdraw(kept, isLasting: true, &others) }
+            for name in names { core.store.planKeepers.withdraw(from: name, by: self, in: core.store, &others) }
+            if let kept = facts.kept.take() { withdraw(kept, &others) }
         }
         withExtendedLifetime(others) {}
     }
@@ -83,11 +80,9 @@ extension Session {
     /// has stored another plan there.
     private func withdraw(
         _ kept: (address: BluetoothAddress, record: SessionRecord),
-        isLasting: Bool = false,
         _ others: inout [Session]
     ) {
-        let keepers = core.store.planKeepers
-        keepers.withdraw(kept.record, from: kept.address, by: self, in: core.store, isLasting: isLasting, &others)
+        core.store.planKeepers.withdraw(kept.record, from: kept.address, by: self, in: core.store, &others)
     }
 
     /// Where the plan for the peripheral with this address may be stored: there, under its identity, and under the

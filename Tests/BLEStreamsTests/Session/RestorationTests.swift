@@ -271,6 +271,29 @@ import Testing
         }
     }
 
+    @Test func `a session that became ready while the disk was full is restored once there is room`() async throws {
+        try await StoreChild.with { child in
+            await child.remember(.planted(9, with: StoreChild.other))
+            // What is in the way of the new file is as good as a full disk.
+            let obstacle = "\(child.folder)/.new"
+            try FileManager.default.createDirectory(atPath: obstacle, withIntermediateDirectories: false)
+            let store = PeerStore(folder: child.folder) { _ in }
+            try await Bench.run { bench in
+                let central = try await Central.open(.radio(bench.centralAdapter), store: store)
+                try await central.withSession(Self.keptPlan()) { session in
+                    try await session.ready()
+                    await bench.time.holding { await store.flush() }
+                    #expect(central.keptPlans.count == 1)
+                    try FileManager.default.removeItem(atPath: obstacle)
+                    await bench.time.holding { await store.flush() }
+                    // The session goes on: the program may be killed.
+                    let written = PeerStore(folder: child.folder).record(of: bench.peripheralAdapter.address)
+                    #expect(written.sessions.count == 1)
+                }
+            }
+        }
+    }
+
     @Test func `a plan that demands what nobody knows is left out with a warning, and the others are restored`()
         async throws
     {
