@@ -46,7 +46,7 @@ final class ServerWarnings: Sendable {
     }
 
     /// Whether a number is 1, 10, 100 and so on.
-    private static func isRound(_ count: Int) -> Bool {
+    static func isRound(_ count: Int) -> Bool {
         var rest = count
         while rest % 10 == 0 { rest /= 10 }
         return rest == 1

@@ -58,6 +58,8 @@ public final class PeerStore: Sendable {
         /// The warnings since the last successful write; those of one peer's file, since that was written: a lasting
         /// problem is reported once, not at each link.
         var told: Set<Told> = []
+        /// How often each problem beside the program's calls has occurred.
+        var counts: [Told: Int] = [:]
 
         /// Changes a record of a store without a folder, and forgets the stranger that was changed longest ago, if
         /// there are too many.
@@ -150,10 +152,21 @@ public final class PeerStore: Sendable {
     }
 
     /// Tells the program of a problem beside its calls; may be called from any thread, and never calls the program on
-    /// it.
+    /// it. One that recurs is told the 1st, the 10th and the 100th time, and so on: a peripheral that has it on each of
+    /// its links can't fill a log.
     func warn(_ error: BLEError) {
+        let count = state.withLock { state in
+            let problem = Told(object: error.object, text: "\(error.operation): \(error.cause)")
+            if state.counts.count >= Self.mostTold, state.counts[problem] == nil { state.counts = [:] }
+            state.counts[problem, default: 0] += 1
+            return state.counts[problem, default: 1]
+        }
+        guard ServerWarnings.isRound(count) else { return }
         queue.async { [warning] in warning(error) }
     }
+
+    /// A limit of what is told: each peer may have its own problem.
+    private static let mostTold = 256
 
     // MARK: - Records
 
@@ -254,8 +267,7 @@ public final class PeerStore: Sendable {
 
     func tell(_ failure: BLEError) {
         let isNews = state.withLock { state in
-            // Each peer's file may have its own problem.
-            if state.told.count >= 256 { state.told = [] }
+            if state.told.count >= Self.mostTold { state.told = [] }
             return state.told.insert(Told(object: failure.object, text: "\(failure)")).inserted
         }
         if isNews { warning(failure) }

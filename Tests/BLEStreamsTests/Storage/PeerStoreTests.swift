@@ -120,6 +120,25 @@ struct PeerStoreTests {
         }
     }
 
+    @Test func `a problem that recurs with each link is told the first time, the tenth, and the hundredth`()
+        async throws
+    {
+        try await withFolder { folder in
+            let warnings = Mutex<[String]>([])
+            let store = PeerStore(folder: folder) { error in warnings.withLock { $0.append(error.object) } }
+            for _ in 1...120 {
+                for name in ["with A", "with B"] {
+                    store.warn(BLEError(.securityFailed, operation: "encrypt link", object: name, cause: "it failed"))
+                }
+                // A link also writes what it has learned.
+                store.update(peer) { $0.services = ServicesRecord(databaseHash: Data(), services: []) }
+                await store.flush()
+            }
+            let told = warnings.withLock { $0 }
+            #expect(told == ["with A", "with B", "with A", "with B", "with A", "with B"])
+        }
+    }
+
     @Test func `a folder that can't be made is a warning that names it`() async throws {
         let warnings = Mutex<[BLEError]>([])
         let store = PeerStore(folder: "/dev/null/blestreams") { error in warnings.withLock { $0.append(error) } }
