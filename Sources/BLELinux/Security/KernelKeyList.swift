@@ -57,6 +57,12 @@ struct KernelKeyList: Hashable, Sendable {
         Set(longTerm).isSuperset(of: other.longTerm) && Set(identity).isSuperset(of: other.identity)
     }
 
+    /// Whether the kernel takes so many keys: a list is loaded by one command.
+    var fits: Bool {
+        longTerm.count <= ManagementLoadLongTermKeys.maximum
+            && identity.count <= ManagementLoadIdentityResolvingKeys.maximum
+    }
+
     /// Whether there is a key of a bond with a peer.
     func hasKeys(of peer: BluetoothAddress) -> Bool { longTerm.contains { $0.address == ManagementAddress(peer) } }
 

@@ -298,6 +298,7 @@ final class KernelKeys: Sendable {
         after count: Int,
         _ result: @escaping @Sendable (Result<Void, KeyObstacle>) -> Void
     ) {
+        guard keys.fits else { return result(.failure(.tooMany(keys.longTerm.count))) }
         management.submit(ManagementLoadIdentityResolvingKeys(keys.identity)) { [self] answer in
             if case .failure(let failure) = answer { return result(.failure(.management(failure))) }
             management.submit(ManagementLoadLongTermKeys(keys.longTerm)) { [self] answer in

@@ -10,6 +10,8 @@ enum KeyObstacle: Error, Hashable, Sendable {
     case anotherProgram
     /// The system didn't let this program claim the list, so that whose it is can't be known.
     case system(SystemError)
+    /// The list has more keys than the kernel takes: bonds of years with ever new centrals.
+    case tooMany(Int)
     /// The kernel refused the list.
     case management(ManagementFailure)
 
@@ -35,6 +37,11 @@ enum KeyObstacle: Error, Hashable, Sendable {
             remedy =
                 "Let the program see the system bus (in a container: mount /run/dbus, and install libdbus-1-3) or "
                 + "the machine's processes (docker run --pid=host; without ProtectProc in a service)."
+        case .tooMany(let count):
+            cause =
+                "there are \(count) keys of bonds, and the kernel takes at most "
+                + "\(ManagementLoadLongTermKeys.maximum) in the one list that it has"
+            remedy = "Remove the bonds that are not needed any more with Peripheral.unpair()."
         case .anotherProgram:
             cause =
                 "another program that uses this library has set the adapter's keys, in the one list that the "

@@ -53,6 +53,27 @@ import Testing
         #expect(kernel.with { $0.adapters[number]?.keyLists } == 1)
     }
 
+    @Test func `more keys than the kernel takes in a list are an error, and as many as it takes are loaded`()
+        async throws
+    {
+        let (kernel, number, radio) = (run.kernel, run.kernel.central, try run.radio())
+        let bond = try bond(of: radio)
+        let bonds = (0...1820).map { count in
+            let peer = BluetoothAddress(rawValue: 0xC000_0000_0000 + UInt64(count), kind: .random)
+            return Bond(peer: peer, adapter: bond.adapter, encryptionKeys: bond.encryptionKeys, identityKey: nil)
+        }
+        let outcome: Result<Void, BLEError> = try await run.first("restoring") {
+            radio.restore(bonds, result: $0)
+        } _: {
+            $0
+        }.value
+        #expect(outcome.failure?.code == .securityFailed)
+        #expect(outcome.failure?.cause.contains("1821 keys") == true, "\(outcome)")
+        #expect(kernel.with { $0.adapters[number]?.keyLists } == 0)
+        try await run.result("restoring") { radio.restore(Array(bonds.dropLast()), result: $0) }
+        #expect(kernel.with { $0.adapters[number]?.keyLists } == 1)
+    }
+
     private func bond(of radio: LinuxRadio) throws -> Bond {
         let adapter = try #require(radio.adapterInfo.address)
         let value = try #require(SecretKey(octets: Array(1...16)))

@@ -1,9 +1,11 @@
 /// Gives the kernel the keys of all bonds; the list replaces the previous one, including bluetoothd's.
 ///
-/// At most 1,820 keys fit a packet; more is a programming error.
+/// At most ``maximum`` keys fit a packet; more is a programming error.
 package struct ManagementLoadLongTermKeys: ManagementCommand {
     package typealias Response = ManagementEmptyResponse
     package static let opcode = ManagementOpcode.loadLongTermKeys
+    /// How many keys of 36 octets fit the 65,535 of a packet, behind their number.
+    package static let maximum = 1820
 
     package let keys: [ManagementLongTermKey]
     package init(_ keys: [ManagementLongTermKey]) { self.keys = keys }
@@ -17,10 +19,12 @@ package struct ManagementLoadLongTermKeys: ManagementCommand {
 /// Gives the kernel the identity keys of all bonds; the list replaces the previous one.
 ///
 /// The kernel accepts identity keys in a pairing only after the first such command, which may be empty.
-/// At most 2,849 keys fit a packet; more is a programming error.
+/// At most ``maximum`` keys fit a packet; more is a programming error.
 package struct ManagementLoadIdentityResolvingKeys: ManagementCommand {
     package typealias Response = ManagementEmptyResponse
     package static let opcode = ManagementOpcode.loadIdentityResolvingKeys
+    /// How many keys of 23 octets fit the 65,535 of a packet, behind their number.
+    package static let maximum = 2849
 
     package let keys: [ManagementIdentityResolvingKey]
     package init(_ keys: [ManagementIdentityResolvingKey]) { self.keys = keys }
