@@ -1,3 +1,5 @@
+internal import Synchronization
+
 /// The note of one thing in the kernel, held by the program that is responsible for it.
 ///
 /// The holder has a socket with its name, which the kernel frees when the program ends: so neither reused process
@@ -9,12 +11,27 @@ final class LeftoverNote: Sendable {
     private let folder: NoteFolder?
     /// `nil` if the system doesn't let the program open more sockets.
     private let claim: SharedDescriptor?
+    /// Where it is held without a claim.
+    private let unclaimed: Place?
+
+    private struct Place: Hashable, Sendable {
+        var kernel: ObjectIdentifier?
+        var name: String
+    }
+
+    /// Where this program holds notes without a claim: other parts of the program, such as a scan that begins beside an
+    /// advertisement, would take them for an ended program's. The kernel doesn't tell a program of what that removes
+    /// itself.
+    private static let held = Mutex<Set<Place>>([])
 
     /// Takes a note, whether or not it is written; `nil` if another running program holds it.
     ///
     /// - Parameter isFound: whether it was found, and is not about to be written: then it is also `nil` if something
     ///   has run out, such as descriptors, so that nothing shows whether its program still runs.
     init?(_ thing: KernelThing, in folder: NoteFolder?, of kernel: Kernel, isFound: Bool = false) {
+        let place = Place(kernel: kernel.substitute.map { ObjectIdentifier($0) }, name: thing.noteName)
+        if Self.held.withLock({ $0.contains(place) }) { return nil }
+        let claim: SharedDescriptor?
         do throws(SystemError) {
             claim = SharedDescriptor(try .namedSocket("blestreams/\(thing.noteName)", of: kernel))
         } catch .addressInUse {
@@ -25,6 +42,13 @@ final class LeftoverNote: Sendable {
         }
         self.thing = thing
         self.folder = folder
+        self.claim = claim
+        unclaimed = claim == nil ? place : nil
+        if claim == nil { Self.held.withLock { _ = $0.insert(place) } }
+    }
+
+    deinit {
+        if let unclaimed { Self.held.withLock { _ = $0.remove(unclaimed) } }
     }
 
     var text: String? { folder?.read(thing.noteName) }

@@ -113,6 +113,31 @@ import Testing
         withExtendedLifetime(radio) {}
     }
 
+    /// For lack of descriptors, or where a service may have no local sockets at all.
+    @Test(arguments: [EMFILE, EAFNOSUPPORT])
+    func `an advertisement that could not be claimed is not taken for left by its own program`(
+        _ error: Int32
+    ) async throws {
+        let run = FakeRun(kernel: FakeKernel())
+        let radio = try run.radio()
+        await run.kernel.idle()
+        run.kernel.with { state in
+            let next = (state.calls[.socket] ?? 0) + 1
+            state.fault = SystemFault(call: .socket, number: next, effect: .keepsFailing(error))
+        }
+        let advertisement = try await run.advertise(radio)
+        let facts = try #require(radio.adapter.facts)
+        for isShort in [true, false] {
+            if !isShort { run.kernel.with { $0.fault = nil } }
+            #expect(radio.leftovers.left(on: facts).isEmpty, "short: \(isShort)")
+            #expect(radio.leftovers.held(on: facts).map(\.kind) == [.advertisement], "short: \(isShort)")
+        }
+        advertisement.cancel()
+        await run.kernel.idle()
+        #expect(radio.leftovers.held(on: facts).isEmpty)
+        withExtendedLifetime(radio) {}
+    }
+
     /// The files that say what the processes are.
     @Test(arguments: [EMFILE, ENFILE, ENOMEM], 1...2)
     func `a bluetoothd is not said to be absent where a process can't be looked at`(_ error: Int32, _ number: Int) {
