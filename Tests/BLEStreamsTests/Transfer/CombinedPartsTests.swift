@@ -40,7 +40,7 @@ import Testing
         let named = BLEStream<[UInt8]>(
             StreamSubject(operation: "notifications", object: "of \(name)"),
             timeline: chunks.timeline,
-            count: chunks.count,
+            counting: chunks.counting,
             open: chunks.open
         )
         return named.assembled(until: .delimiter(";")).map { String(decoding: $0, as: UTF8.self) }
