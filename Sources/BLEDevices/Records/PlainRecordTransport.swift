@@ -86,9 +86,9 @@ public struct PlainRecordTransport: RecordTransport {
         guard last > 0, last < Int(UInt32.max) - 1 else { return nil }
         // A device that keeps its records still has the last one: only of another one are all records requested.
         for start in [last - 1, nil] as [Int?] {
-            var latest: Int?
-            try await fetch(after: start, in: context) { latest = max(latest ?? $0.number, $0.number) }
-            if let latest { return latest }
+            var order = RecordOrder()
+            try await fetch(after: start, in: context) { try order.take($0.number, context) }
+            if let latest = order.latest { return latest }
         }
         return nil
     }

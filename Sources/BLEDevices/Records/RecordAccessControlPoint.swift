@@ -52,11 +52,11 @@ public struct RecordAccessControlPoint: RecordTransport {
 
     public func latest(upTo last: Int, in context: CommandContext) async throws -> Int? {
         guard last > 0 else { return nil }
-        var latest: Int?
+        var order = RecordOrder()
         do {
-            let outcome = try await report(.last, in: context) { latest = max(latest ?? $0.number, $0.number) }
+            let outcome = try await report(.last, in: context) { try order.take($0.number, context) }
             // It may not know the operator, or not answer to it.
-            return outcome == .success ? latest : nil
+            return outcome == .success ? order.latest : nil
         } catch let error as BLEError where error.code == .timedOut {
             return nil
         }

@@ -13,6 +13,9 @@ struct RecordOrder {
     private var seen: ClosedRange<Int>?
     private var returns = 0
 
+    /// The highest number so far; `nil` before the first record.
+    var latest: Int? { seen?.upperBound }
+
     /// Takes the number of the next record; throws if the device only repeats its records.
     mutating func take(_ number: Int, _ context: CommandContext) throws {
         defer { previous = number }

@@ -68,6 +68,45 @@ import Testing
         }
     }
 
+    @Test(arguments: [0, 1]) func `a device that only repeats its latest record ends the flow`(
+        transport: Int
+    ) async throws {
+        let live: @Sendable (PeripheralServer, Bench) async throws -> Void = { server, _ in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    for try await write in server.writes(to: RecordDevice.control) {
+                        write.accept()
+                        let record = UInt32(9).octets + RecordDevice.record(9)
+                        for _ in 0..<(UInt32(octets: write.value.dropFirst()) > 9 ? 0 : 200) {
+                            _ = try? await server.notify(record, of: RecordDevice.records, to: write.central)
+                        }
+                        _ = try? await server.notify(UInt32.max.octets, of: RecordDevice.records, to: write.central)
+                    }
+                }
+                group.addTask {
+                    for try await write in server.writes(to: RecordDevice.controlPoint) {
+                        write.accept()
+                        let command = Array(write.value)
+                        for _ in 0..<(command == [1, 6] ? 200 : 0) {
+                            let record: [UInt8] = [0, 9, 0] + RecordDevice.record(9)
+                            _ = try? await server.notify(record, of: RecordDevice.glucose, to: write.central)
+                        }
+                        let answer: [UInt8] = [6, 0, command[0], command.count == 5 ? 6 : 1]
+                        _ = try? await server.indicate(answer, of: RecordDevice.controlPoint, to: write.central)
+                    }
+                }
+                try await group.waitForAll()
+            }
+        }
+        try await Bench.run(description: RecordDevice.description, serve: live) { bench in
+            try await bench.peripheral.withQueue { queue in
+                let flow = FlowTests.synchronization(transport, after: 9, Recorder())
+                let error = await bleError { _ = try await queue.connecting().run(flow) }
+                #expect(error?.code == .protocolViolation && error?.cause.contains("none after number 9") == true)
+            }
+        }
+    }
+
     @Test func `a report of a former flow that only repeats its records ends the next flow`() async throws {
         let requests = Recorder<Int>()
         let live: @Sendable (PeripheralServer, Bench) async throws -> Void = { server, _ in
