@@ -55,9 +55,9 @@ public struct RecordAccessControlPoint: RecordTransport {
         var order = RecordOrder()
         do {
             let outcome = try await report(.last, in: context) { try order.take($0.number, context) }
-            // It may not know the operator, or not answer to it.
             return outcome == .success ? order.latest : nil
-        } catch let error as BLEError where error.code == .timedOut {
+        } catch let error as BLEError where error.code == .timedOut || error.code == .attributeError {
+            // It may not know the operator, and not answer to it, or refuse the request itself.
             return nil
         }
     }

@@ -8,18 +8,27 @@ import Testing
 
 /// Devices that begin the numbers of their records anew.
 @Suite(.timeLimit(.minutes(10))) struct ResetNumbersTests {
+    /// How a control point takes the operator "last record".
+    enum Last: Sendable {
+        case known
+        case unknown
+        /// The request itself is refused.
+        case refused
+        /// Nothing comes of it.
+        case ignored
+    }
+
     /// A device whose records the test chooses.
     private final class ChangingDevice: Sendable {
         private let numbers: Mutex<[Int]>
-        /// Whether its control point knows the operator "last record".
-        private let knowsLast: Bool
+        private let last: Last
         /// The first number of each report over plain characteristics.
         let requested = Recorder<Int>()
         let acknowledged = Recorder<Int>()
 
-        init(_ numbers: Range<Int>, knowsLast: Bool = true) {
+        init(_ numbers: Range<Int>, last: Last = .known) {
             self.numbers = Mutex(Array(numbers))
-            self.knowsLast = knowsLast
+            self.last = last
         }
 
         private var all: [Int] { numbers.withLock { $0 } }
@@ -46,15 +55,20 @@ import Testing
                 }
                 group.addTask {
                     for try await write in server.writes(to: RecordDevice.controlPoint) {
-                        write.accept()
                         let command = Array(write.value)
+                        if command == [1, 6], self.last == .refused {
+                            write.reject(.valueNotAllowed)
+                            continue
+                        }
+                        write.accept()
+                        if command == [1, 6], self.last == .ignored { continue }
                         let records = self.selected(by: command)
                         for number in records {
                             let octets = [0, UInt8(number), 0] + RecordDevice.record(number)
                             _ = try? await server.notify(octets, of: RecordDevice.glucose, to: write.central)
                         }
                         let outcome: UInt8 =
-                            command == [1, 6] && !self.knowsLast ? 4 : records.isEmpty ? 6 : 1
+                            command == [1, 6] && self.last == .unknown ? 4 : records.isEmpty ? 6 : 1
                         let answer = [6, 0, command[0], outcome]
                         _ = try? await server.indicate(answer, of: RecordDevice.controlPoint, to: write.central)
                     }
@@ -65,7 +79,7 @@ import Testing
 
         private func selected(by command: [UInt8]) -> [Int] {
             let all = all
-            if command == [1, 6] { return knowsLast ? Array(all.suffix(1)) : [] }
+            if command == [1, 6] { return last == .known ? Array(all.suffix(1)) : [] }
             guard command.count == 5 else { return all }
             return all.filter { $0 >= Int(command[3]) | Int(command[4]) << 8 }
         }
@@ -129,8 +143,9 @@ import Testing
         }
     }
 
-    @Test func `a control point that can't tell the latest record has nothing new`() async throws {
-        let device = ChangingDevice(0..<5, knowsLast: false)
+    @Test(arguments: [Last.unknown, .refused, .ignored])
+    func `a control point that can't tell the latest record has nothing new`(last: Last) async throws {
+        let device = ChangingDevice(0..<5, last: last)
         try await device.run { queue in
             let count = try await queue.run(FlowTests.synchronization(1, after: 99, Recorder()))
             #expect(count == 0)
