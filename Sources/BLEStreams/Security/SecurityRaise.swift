@@ -96,30 +96,32 @@ final class SecurityRaise: Sendable {
         }
     }
 
-    /// A bond that can't be read now may be with this very device, and what answers may be another one.
-    private func pair() {
+    /// Goes on with a pairing, unless there may be a bond that can't be read now: it would be replaced unseen, and what
+    /// answers may be another device.
+    private func afterReadingBond(_ pair: @escaping @Sendable () -> Void) {
         core.store.perform(on: core.timeline) { [self] in
             guard !over.hasEnded else { return }
             if let obstacle = core.store.obstacle(to: core.identity(of: peripheral.address)) {
                 return finish(.failure(.bondUnread(obstacle, object)))
             }
-            pairWithoutBond()
+            pair()
         }
     }
 
-    private func pairWithoutBond() {
-        // Only an adapter that was given its list, even an empty one, takes the identity of a peer with a private
-        // address. If that fails, the pairing itself reports it.
-        let undo = core.restoreAllBonds { [self] _ in
-            guard !over.hasEnded else { return }
-            hold(core.radio.pair(with: peripheral.address, asking: interview) { [self] in paired($0) })
+    private func pair() {
+        afterReadingBond { [self] in
+            // Only an adapter that was given its list, even an empty one, takes the identity of a peer with a private
+            // address. If that fails, the pairing itself reports it.
+            let undo = core.restoreAllBonds { [self] _ in
+                guard !over.hasEnded else { return }
+                hold(core.radio.pair(with: peripheral.address, asking: interview) { [self] in paired($0) })
+            }
+            hold(RadioActivity { undo() })
         }
-        hold(RadioActivity { undo() })
     }
 
     private func pairAnew() {
-        guard !over.hasEnded else { return }
-        hold(link.raise(to: level, asking: interview) { [self] in paired($0) })
+        afterReadingBond { [self] in hold(link.raise(to: level, asking: interview) { [self] in paired($0) }) }
     }
 
     private func paired(_ outcome: Result<Bond?, BLEError>) {

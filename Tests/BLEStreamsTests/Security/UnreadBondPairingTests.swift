@@ -54,4 +54,35 @@ import Testing
             }
         }
     }
+
+    @Test func `it is not paired anew for a higher level either, where the adapter still has its keys`() async throws {
+        try await StoreChild.with { child in
+            let folder = child.folder
+            try await SecurityOnDemandTests.withVault { bench in
+                let store = PeerStore(folder: folder) { _ in }
+                let central = try await Central.open(.radio(bench.centralAdapter), store: store)
+                let peripheral = central.peripheral(bench.peripheralAdapter.address)
+                try await peripheral.withLink { link in
+                    try await link.pair()
+                    await store.flush()
+                    let names = try FileManager.default.contentsOfDirectory(atPath: folder)
+                    let name = try #require(names.first { $0.hasSuffix(".json") })
+                    let file = "\(folder)/\(name)"
+                    bench.peripheralAdapter.settings.pairing = .showsPasskey(SecurityOnDemandTests.passkey)
+                    let answers = PairingAnswers.passkey(SecurityOnDemandTests.passkey)
+
+                    try #require(chmod(file, 0o660) == 0)
+                    let error = await bleError { try await link.secure(to: .authenticated, answers: answers) }
+                    #expect(error?.code == .systemFailure && error?.isFinal == false, "\(error as Any)")
+                    #expect(error?.cause.contains(file) == true && link.security.level == .encrypted)
+
+                    try #require(chmod(file, 0o600) == 0)
+                    #expect(try central.bonds.map(\.isAuthenticated) == [false])
+                    try await link.secure(to: .authenticated, answers: answers)
+                    #expect(link.security.level == .secureConnections)
+                }
+                #expect(try central.bonds.map(\.isAuthenticated) == [true])
+            }
+        }
+    }
 }
