@@ -26,7 +26,8 @@ extension FirmwareUpdateFlow {
         public var patience: Duration
         /// The same for the first answer to a part of the image, while the device erases its slot.
         public var erasePatience: Duration
-        /// How long the device may take after its reset until it can be connected to.
+        /// How long the device may take after its answer to a reset until it drops the link, and as long again until it
+        /// can be connected to.
         public var resetPatience: Duration
         /// How often in a row, and after what pause, a request is repeated if the device is busy or does not answer;
         /// progress restarts the count.
