@@ -65,6 +65,21 @@ struct SharingTests {
         #expect(world.overlaps == 0)
     }
 
+    @Test("say first that they hold nothing, whatever one that was killed has left at the broker")
+    func leftStates() async throws {
+        let world = try await SharedWorld(gateways: 1, sensors: 1)
+        let words = ["-h", "127.0.0.1", "-p", "\(world.broker.port)", "-V", "5", "-q", "1", "-r"]
+        let message = ["-t", "g0/state/s0", "-m", #"{"peripheral":"s0","state":"ready","ready":true}"#]
+        #expect(try await RunningProgram("/usr/bin/mosquitto_pub", words + message).waitForEnd() == 0)
+        try await world.run {
+            var states: [String] = []
+            while states.count < 2, let message = await world.collector.next() {
+                if message.topic == "g0/state/s0" { states.append(message.payload) }
+            }
+            #expect(states.last == #"{"peripheral":"s0","state":"not held","ready":false}"#)
+        }
+    }
+
     @Test("hand a peripheral over to the one that receives it better")
     func reception() async throws {
         let world = try await SharedWorld(gateways: 2, sensors: 1)

@@ -69,6 +69,7 @@ struct GatewayRun {
     /// - Returns: the configuration to begin again with; `nil`: the end.
     func run(_ orders: AsyncStream<Order>) async throws -> Configuration? {
         outbox.retain(status("online"))
+        publisher.tellUnfollowed(settings.current.peripherals, isSharing: leases != nil)
         let result = await withTaskGroup(of: Void.self) { group in
             group.addTask { await talkToBrokers() }
             group.addTask { await repeatedly(every: Self.healthInterval) { publisher.retain("health", $0) } }
@@ -129,6 +130,10 @@ struct GatewayRun {
                     report("configuration: it needs a new beginning, so all links end and are made again")
                     return configuration
                 }
+                // Before they can be followed.
+                let labels = Set(old.peripherals.map(\.label))
+                let new = configuration.peripherals.filter { !labels.contains($0.label) }
+                publisher.tellUnfollowed(new, isSharing: leases != nil)
                 settings.set(configuration)
                 // Those that are followed still are tidied up after when that has ended.
                 for peripheral in old.peripherals where !sessions.contains(peripheral.label) {

@@ -43,7 +43,7 @@ struct Follower {
         troubles.end(of: name)
         await fleet.remove(session)
         sparkplug?.device(peripheral.label, isOnline: false)
-        if lease != nil { publish("not held", isReady: false, nil) }
+        if lease != nil { publisher.tellUnfollowed([peripheral], isSharing: true) }
     }
 
     /// Its label; that of one of several is followed by the address.
@@ -161,19 +161,12 @@ struct Follower {
     private func publish(_ change: Session.Transition) {
         let trouble = troubles.follow(change, of: name)
         let cause = change.cause.map { BLEError.reworded("\($0)", about: "\(change.session)") }
-        publish(change.state.words, isReady: change.state.isReady, cause, trouble?.ofGateway.remedy)
-    }
-
-    private func publish(_ state: String, isReady: Bool, _ cause: String?, _ remedy: String? = nil) {
-        publisher.retain(
-            "state/\(peripheral.label)",
-            JSONText.object(
-                ("peripheral", .string(peripheral.label)),
-                ("state", .string(state)),
-                ("ready", .bool(isReady)),
-                ("cause", .text(cause)),
-                ("remedy", .text(remedy))
-            ).octets
+        publisher.tell(
+            change.state.words,
+            of: peripheral.label,
+            isReady: change.state.isReady,
+            cause: cause,
+            remedy: trouble?.ofGateway.remedy
         )
     }
 
