@@ -33,14 +33,29 @@ struct AdapterOffTests {
             }
         }
     }
+
+    @Test func `says what it waits for, with the command that helps, and goes on with the adapter`() async throws {
+        let world = try await AdapterOffWorld()
+        try await world.run {
+            let line = await world.lines.first { $0.hasPrefix("adapter: ") }
+            #expect(line?.contains("`ble adapter on`") == true, "\(line ?? "")")
+            world.adapter.powerOn()
+            while let message = await world.collector.next() {
+                if message.topic == "test/state/lock", message.payload.contains("scanning") { break }
+            }
+        }
+    }
 }
 
 /// A broker, a subscriber, and a gateway on an adapter that is switched off.
 private final class AdapterOffWorld: Sendable {
     let collector: Collector
     let control: AsyncStream<Order>.Continuation
+    let adapter: SimulatedAdapter
+    /// What a person is told.
+    let lines: AsyncStream<String>
+    private let told: AsyncStream<String>.Continuation
     private let orders: AsyncStream<Order>
-    private let adapter: SimulatedAdapter
     private let broker: Broker
     private let folder: String
 
@@ -51,6 +66,7 @@ private final class AdapterOffWorld: Sendable {
         adapter = SimulatedAir().adapter()
         adapter.powerOff()
         (orders, control) = AsyncStream.makeStream()
+        (lines, told) = AsyncStream.makeStream()
     }
 
     deinit { try? FileManager.default.removeItem(atPath: folder) }
@@ -71,15 +87,12 @@ private final class AdapterOffWorld: Sendable {
     }
 
     /// Runs a gateway that is to follow one peripheral while the closure runs.
-    func run(
-        report: @escaping @Sendable (String) -> Void = { _ in },
-        _ body: @escaping @Sendable () async throws -> Void
-    ) async throws {
+    func run(_ body: @escaping @Sendable () async throws -> Void) async throws {
         let gateway = Gateway(
             configuration(of: "lock"),
             orders: orders,
             radio: { [adapter] in .radio(adapter) },
-            report: report
+            report: { [told] line in told.yield(line) }
         )
         try await withChildren([Child { try await gateway.run() }], areCancelled: false) { [control] in
             defer { control.yield(.stop) }

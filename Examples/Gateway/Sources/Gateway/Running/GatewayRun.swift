@@ -7,6 +7,11 @@ struct GatewayRun {
     /// How often the health record is published, and the spool written to disk at the latest.
     private static let healthInterval = Duration.seconds(60)
     private static let flushInterval = Duration.seconds(5)
+    /// How long the adapter is waited for before a person is told, and again before it is looked why it isn't on.
+    private static let adapterPatience = Duration.seconds(5)
+    private static let adapterPatienceOnceTold = Duration.seconds(60)
+    /// Its name among the troubles.
+    private static let adapterName = "adapter"
 
     private let settings: Settings
     private let adapter: AdapterChoice
@@ -145,31 +150,47 @@ struct GatewayRun {
         return nil
     }
 
+    /// Uses the adapter once it is on. A person is told what that waits for, and told again if it is something else.
     private func useRadio() async throws {
-        try await Central.with(adapter, waitingFor: nil) { central in
-            try await central.withFleet { fleet in
-                await withTaskGroup(of: Void.self) { group in
+        var patience = Self.adapterPatience
+        while true {
+            var isOn = false
+            do {
+                return try await Central.with(adapter, waitingFor: patience) { central in
+                    isOn = true
+                    troubles.end(of: Self.adapterName)
+                    try await follow(by: central)
+                }
+            } catch let error as BLEError where !isOn && error.elapsed != nil {
+                troubles.tell(error, of: Self.adapterName)
+                patience = Self.adapterPatienceOnceTold
+            }
+        }
+    }
+
+    private func follow(by central: Central) async throws {
+        try await central.withFleet { fleet in
+            await withTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    await runEach(settings.changes.map { $0.advertisements.map { [$0] } ?? [] }) { settings in
+                        await Advertisements(settings: settings, publisher: publisher).run(central)
+                    }
+                }
+                if let leases {
+                    group.addTask { await Reception(leases: leases, report: report).run(central) }
+                    group.addTask { for await settings in settings.changes { leases.share(settings.peripherals) } }
                     group.addTask {
-                        await runEach(settings.changes.map { $0.advertisements.map { [$0] } ?? [] }) { settings in
-                            await Advertisements(settings: settings, publisher: publisher).run(central)
+                        await runHeld(leases) { tenure in
+                            await follower(tenure.peripheral, Lease(driver: leases, tenure: tenure))
+                                .run(central, fleet)
+                            tidyUp(after: tenure.peripheral.label)
                         }
                     }
-                    if let leases {
-                        group.addTask { await Reception(leases: leases, report: report).run(central) }
-                        group.addTask { for await settings in settings.changes { leases.share(settings.peripherals) } }
-                        group.addTask {
-                            await runHeld(leases) { tenure in
-                                await follower(tenure.peripheral, Lease(driver: leases, tenure: tenure))
-                                    .run(central, fleet)
-                                tidyUp(after: tenure.peripheral.label)
-                            }
-                        }
-                    } else {
-                        group.addTask {
-                            await runEach(settings.changes.map(\.peripherals)) { peripheral in
-                                await follower(peripheral, nil).run(central, fleet)
-                                tidyUp(after: peripheral.label)
-                            }
+                } else {
+                    group.addTask {
+                        await runEach(settings.changes.map(\.peripherals)) { peripheral in
+                            await follower(peripheral, nil).run(central, fleet)
+                            tidyUp(after: peripheral.label)
                         }
                     }
                 }
