@@ -76,6 +76,29 @@ struct OutboxTests {
         #expect(outbox.next() == nil)
     }
 
+    @Test("removes a state that came back before the broker had its removal, also over another connection")
+    func laterRemoval() throws {
+        let (outbox, _) = try outbox()
+        outbox.retain(.json("state", [1], isRetained: true))
+        outbox.connected()
+        #expect(outbox.next()?.message.payload == [1])
+        outbox.remove("state")
+        let removal = try #require(outbox.next())
+        outbox.retain(.json("state", [2], isRetained: true))
+        outbox.remove("state")
+        #expect(outbox.next()?.message.payload == [2])
+        outbox.acknowledged(removal.token)
+        // The broker has the second state.
+        outbox.interrupted()
+        outbox.connected()
+        let later = try #require(outbox.next())
+        #expect(later.message == MQTTMessage("state", [], isRetained: true))
+        outbox.acknowledged(later.token)
+        outbox.interrupted()
+        outbox.connected()
+        #expect(outbox.next() == nil)
+    }
+
     @Test("marks what is from before the connection, and what was sent before")
     func marks() throws {
         let (outbox, spool) = try outbox()

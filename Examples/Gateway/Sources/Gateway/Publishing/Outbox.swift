@@ -28,6 +28,13 @@ final class Outbox: MQTTOutbox {
         var isConnected = false
         var isOver = false
         var counts = OutboxCounts()
+
+        /// Whether the broker has all that was said of a state, and the last of it is that there is none. A state that
+        /// came back, and was removed again, leaves a removal behind the one that is acknowledged.
+        func isRemoved(_ topic: String) -> Bool {
+            retained[topic]?.payload.isEmpty == true && !removals.values.contains(topic)
+                && !pending.contains { $0.topic == topic }
+        }
     }
 
     let spool: Spool
@@ -191,9 +198,7 @@ final class Outbox: MQTTOutbox {
     func acknowledged(_ token: UInt64) {
         if token & 1 == 0 { return settling.watch { try spool.acknowledge(token >> 1) } }
         let loss = state.withLock { state in
-            if let topic = state.removals.removeValue(forKey: token),
-                state.retained[topic]?.payload.isEmpty == true
-            {
+            if let topic = state.removals.removeValue(forKey: token), state.isRemoved(topic) {
                 state.retained[topic] = nil
             }
             let loss = state.losses.removeValue(forKey: token)
