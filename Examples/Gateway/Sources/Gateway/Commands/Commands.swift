@@ -222,6 +222,12 @@ struct Commands {
         let image = try ImageFolder(folder: folder).image(hash)
         guard session.queue.activeFlow == nil else { throw Busy() }
         let news = UpdateNews(publisher, label, image: hash)
+        // A peripheral that has left the configuration meanwhile has no topics any more. One that leaves from here on
+        // is tidied up after later.
+        defer {
+            let isHere = settings.current.peripherals.contains { $0.label == label }
+            if !isHere { publisher.remove("update/\(label)") }
+        }
         do {
             try await session.queue.run(FirmwareUpdateFlow(image), replacing: .activeFlow) { progress in
                 news.tell(progress.phase, progress.fraction)

@@ -1,0 +1,48 @@
+import BLESimulator
+import BLEStreams
+import Foundation
+import MQTT
+import Spool
+import TestBroker
+import Testing
+
+@testable import Gateway
+
+/// A peripheral that leaves the configuration while a command for it is carried out.
+@Suite(.timeLimit(.minutes(5))) struct LeftPeripheralTests {
+    @Test func `an update that its leaving ends says nothing about it that stays at the broker`() async throws {
+        let folder = try temporaryFolder("left")
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let spool = try Spool(SpoolSettings(folder: "\(folder)/spool"))
+        let (publisher, outbox) = (Publisher(spool, prefix: "p") { _ in }, Outbox(spool, prefix: "p") { _ in })
+        publisher.use(outbox)
+        outbox.connected()
+        let settings = Settings(configuration(folder))
+        let hash = try TestImage.place(TestImage.octets(1, size: 2000), in: folder)
+        let command = #"{"peripheral":"lock","op":"update","image":"\#(hash)"}"#
+        try await VirtualTime.run { time in
+            let central = try await Central.open(.radio(SimulatedAir(time).adapter()))
+            let session = central.session(Session.Plan(finding: .name("Lock")))
+            let sessions = Sessions()
+            sessions.add("lock", session, nil)
+            session.stop()
+            let (messages, inbox) = AsyncStream<MQTTMessage>.makeStream()
+            inbox.yield(MQTTMessage("p/command", Array(command.utf8)))
+            inbox.finish()
+            await Commands(settings: settings, sessions: sessions, publisher: publisher).run(messages)
+        }
+        var news: [[UInt8]] = []
+        while let item = outbox.next() {
+            if item.message.topic == "p/update/lock" { news.append(item.message.payload) }
+        }
+        #expect(news.count == 2 && news.last == [], "it failed, and was removed")
+    }
+
+    /// One without the peripheral. It still permits the command, which was looked at before.
+    private func configuration(_ folder: String) -> Configuration {
+        var configuration = Configuration(spool: .init(folder: "\(folder)/spool"))
+        configuration.permissions = [.init(peripheral: "lock", operations: ["update"], characteristics: [])]
+        configuration.images = folder
+        return configuration
+    }
+}
