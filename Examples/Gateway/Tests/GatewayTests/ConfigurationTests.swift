@@ -127,6 +127,23 @@ struct ConfigurationTests {
     }
 
     @Test(
+        "has a peripheral once if it is shared, since only one of its labels would be followed",
+        arguments: [
+            (
+                #"{ "address": "C4:F2:17:1A:1D:BB", "label": "a" }"#, #"{ "address": "c4:f2:17:1a:1d:bb/public" }"#,
+                "address"
+            ),
+            (#"{ "name": "Heart", "label": "a" }"#, #"{ "name": "Heart" }"#, "name"),
+        ]
+    )
+    func sharedTwice(_ first: String, _ second: String, _ field: String) throws {
+        let peripherals = #""spool": { "folder": "/x" }, "peripherals": [\#(first), \#(second)]"#
+        let error = try #require(throws: ConfigurationError.self) { try read(#"{ \#(peripherals), "leases": {} }"#) }
+        #expect(error.field == "peripherals[1].\(field)" && error.cause.contains("peripherals[0]"), "\(error)")
+        #expect(try read("{ \(peripherals) }").peripherals.count == 2)
+    }
+
+    @Test(
         "names what may be a misspelt field where one is missing",
         arguments: [
             (#"{ "spol": {} }"#, "spool: it is missing, but there is 'spol'."),

@@ -118,6 +118,7 @@ extension Configuration {
         permissions = try fields.objects("commands") { fields throws(ConfigurationError) in try Permission(&fields) }
         images = try fields.optionalString("images")
         try checkLabels()
+        try checkShared()
         try checkImages()
     }
 

@@ -1,4 +1,32 @@
+import BLEStreams
 import Leases
+
+extension Configuration {
+    /// Checks that each peripheral that is shared is there once: it has one lease, and so one label. Without leases,
+    /// two labels of one peripheral have a session each.
+    func checkShared() throws(ConfigurationError) {
+        guard leases != nil else { return }
+        var (addresses, names): ([UInt64: Int], [String: Int]) = ([:], [:])
+        for (index, peripheral) in peripherals.enumerated() {
+            // The leases don't know of what kind an address is.
+            let bits = BluetoothAddress.candidates(for: peripheral.address ?? "").first?.rawValue
+            if let former = bits.flatMap({ addresses.updateValue(index, forKey: $0) }) {
+                throw Self.sharedTwice("peripherals[\(index)].address", "peripherals[\(former)]")
+            }
+            if let former = peripheral.name.flatMap({ names.updateValue(index, forKey: $0) }) {
+                throw Self.sharedTwice("peripherals[\(index)].name", "peripherals[\(former)]")
+            }
+        }
+    }
+
+    private static func sharedTwice(_ field: String, _ former: String) -> ConfigurationError {
+        ConfigurationError(
+            field: field,
+            cause: "it is that of \(former), too, and with 'leases' a peripheral has one label",
+            remedy: "Write it once, with all its characteristics."
+        )
+    }
+}
 
 extension Configuration.Sharing {
     /// Reads the section `leases`.
