@@ -63,6 +63,18 @@ struct PairingTests {
         #expect(!world.hasSaidThePasskey)
     }
 
+    @Test func `is tried again after a failure also if nothing is subscribed to, as for commands alone`() async throws {
+        let world = try await PairingWorld()
+        try await world.run(pairing: .passkey(1), subscribing: false) {
+            var failures = 0
+            while failures < 2, let message = await world.collector.next() {
+                guard message.topic == "test/state/lock", message.payload.contains("failed: ") else { continue }
+                failures += 1
+            }
+            #expect(failures == 2)
+        }
+    }
+
     @Test func `with a passkey, is not paired with by just works`() async throws {
         let world = try await PairingWorld()
         try await world.run(pairing: .justWorks) {
@@ -103,7 +115,7 @@ private final class PairingWorld: Sendable {
     /// Whether the passkey is in anything that a person was told.
     var hasSaidThePasskey: Bool { said.withLock { $0.contains { $0.contains("\(Self.passkey)") } } }
 
-    func configuration(_ pairing: Configuration.Pairing?) -> Configuration {
+    func configuration(_ pairing: Configuration.Pairing?, subscribing: Bool = true) -> Configuration {
         var configuration = Configuration(spool: .init(folder: "\(folder)/spool"))
         configuration.broker.host = "127.0.0.1"
         configuration.broker.port = broker.port
@@ -111,16 +123,20 @@ private final class PairingWorld: Sendable {
         configuration.metricsPort = port
         let temperature = [Configuration.Subscription(characteristic: .Characteristics.temperature)]
         configuration.peripherals = [
-            .init(label: "lock", name: "Lock", subscriptions: temperature, pairing: pairing),
+            .init(label: "lock", name: "Lock", subscriptions: subscribing ? temperature : [], pairing: pairing),
             .init(label: "open", name: "Open", subscriptions: temperature),
         ]
         return configuration
     }
 
     /// Runs a gateway while the closure runs.
-    func run(pairing: Configuration.Pairing?, _ body: @escaping @Sendable () async throws -> Void) async throws {
+    func run(
+        pairing: Configuration.Pairing?,
+        subscribing: Bool = true,
+        _ body: @escaping @Sendable () async throws -> Void
+    ) async throws {
         let gateway = Gateway(
-            configuration(pairing),
+            configuration(pairing, subscribing: subscribing),
             orders: orders,
             radio: { [air] in .radio(air.adapter()) },
             report: { line in self.said.withLock { $0.append(line) } }

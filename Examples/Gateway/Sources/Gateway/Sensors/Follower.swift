@@ -113,6 +113,8 @@ struct Follower {
                 for try await change in session.states {
                     sparkplug?.follow(session.state, of: peripheral.label)
                     publish(change)
+                    // Nothing else tells of it where nothing is subscribed to.
+                    if let failure = change.state.failure { throw failure }
                 }
             }
             try await group.next()
