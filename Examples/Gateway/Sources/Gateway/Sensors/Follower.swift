@@ -34,6 +34,7 @@ struct Follower {
         }
         sessions.add(peripheral.label, session, lease)
         await withTaskGroup(of: Void.self) { group in
+            group.addTask { await publishStates(of: session) }
             group.addTask { await beside(session) }
             if let lease { group.addTask { await lease.listen(to: session) } }
             await follow(session)
@@ -110,10 +111,8 @@ struct Follower {
                 group.addTask { try await publish(subscription, of: session) }
             }
             group.addTask {
+                // Nothing else tells of a failure where nothing is subscribed to.
                 for try await change in session.states {
-                    sparkplug?.follow(session.state, of: peripheral.label)
-                    publish(change)
-                    // Nothing else tells of it where nothing is subscribed to.
                     if let failure = change.state.failure { throw failure }
                 }
             }
@@ -123,6 +122,19 @@ struct Follower {
     }
 
     // MARK: - What is published
+
+    /// Publishes each state, until the task is cancelled: also that in which the session has failed, which ends what
+    /// else follows it.
+    private func publishStates(of session: Session) async {
+        do {
+            for try await change in session.states {
+                sparkplug?.follow(session.state, of: peripheral.label)
+                publish(change)
+            }
+        } catch {
+            // Only the cancellation: nobody makes that many changes in front of a reader.
+        }
+    }
 
     private func publish(_ subscription: Configuration.Subscription, of session: Session) async throws {
         let uuid = subscription.characteristic
