@@ -1,6 +1,7 @@
 import BLESimulator
 import Foundation
 import Synchronization
+import RadioDoubles
 import Testing
 
 @testable import BLEStreams
