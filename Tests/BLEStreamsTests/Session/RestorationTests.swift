@@ -1,7 +1,7 @@
 import BLESimulator
 import Foundation
-import Synchronization
 import RadioDoubles
+import Synchronization
 import Testing
 
 @testable import BLEStreams
