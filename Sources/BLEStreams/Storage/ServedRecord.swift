@@ -11,7 +11,7 @@ struct ServedRecord: Codable, Equatable, Sendable {
         var value: UInt16
     }
 
-    /// The Database Hash of the attributes that the central knows; empty if it has not yet learned of a change.
+    /// The Database Hash of the attributes that the central is served from; empty if it must yet learn of a change.
     var databaseHash: Data
     /// The Client Characteristic Configurations that are not zero.
     var configurations: [Configuration]
@@ -117,9 +117,8 @@ struct ServedCentrals: Sendable {
         _ database: AttributeDatabase
     ) -> Bool {
         guard isBonded, central.subkind == .public || central.subkind == .randomStatic else { return false }
-        let isCurrent = client.isChangeAware && client.knows(database)
         let served = ServedRecord(
-            databaseHash: Data(isCurrent ? database.computedHash() : []),
+            databaseHash: Data(client.knows(database) ? database.computedHash() : []),
             configurations: client.configurations.sorted { $0.key < $1.key }.map {
                 ServedRecord.Configuration(valueHandle: $0.key, value: $0.value)
             },

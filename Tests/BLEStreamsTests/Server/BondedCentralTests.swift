@@ -148,6 +148,74 @@ import Testing
         }
     }
 
+    @Test func `a central that nothing tells of new services keeps what it has configured of those that stay`()
+        async throws
+    {
+        let more = LocalService(BluetoothUUID(0xD000)) { LocalCharacteristic(BluetoothUUID(0xD001), [.read]) }
+        let serve: @Sendable (PeripheralServer, Bench) async throws -> Void = { server, _ in
+            for try await change in server.subscriptions(of: Bench.notifying) where change.isSubscribed {
+                try server.replaceServices(Bench.description.services + [more])
+            }
+        }
+        try await Bench.run(serve: serve) { bench in
+            bench.air.setSecurity(Self.encrypted, between: bench.centralAdapter, and: bench.peripheralAdapter)
+            let address = bench.peripheralAdapter.address
+            // Another central looks: the library's own subscribes to Service Changed.
+            let visitor = try await Central.open(.radio(bench.air.adapter())).peripheral(address)
+            let handle = try await visitor.withLink { link in
+                try #require(try await link.discover().characteristic(Bench.notifying)?.clientConfiguration).handle
+            }
+            let name = [UInt8(truncatingIfNeeded: handle), UInt8(handle >> 8)]
+            try await RawCentral.connected(from: bench.centralAdapter, to: address) { central in
+                let answer = await central.ask([0x12] + name + [0x01, 0x00])
+                #expect(answer == [0x13])
+                try await bench.time.sleep(for: .seconds(1))
+            }
+            try await bench.time.sleep(for: .seconds(1))
+            try await RawCentral.connected(from: bench.centralAdapter, to: address) { central in
+                let kept = await central.ask([0x0A] + name)
+                #expect(kept == [0x0B, 0x01, 0x00])
+            }
+        }
+    }
+
+    @Test func `a central that nothing tells of an update keeps what it configures behind it`() async throws {
+        var updated = Bench.description
+        updated.services.insert(LocalService(BluetoothUUID(0xD000)), at: 0)
+        let descriptions = [Bench.description, updated]
+        try await VirtualTime.run { time in
+            let air = SimulatedAir(time)
+            let (near, visitor, far) = (air.adapter(), air.adapter(), air.adapter())
+            air.setSecurity(Self.encrypted, between: near, and: far)
+            let store = PeerStore.inMemory()
+            for description in descriptions {
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    group.addTask {
+                        try await description.run(on: .radio(far), store: store) { server in
+                            for try await _ in server.centralEvents {}
+                        }
+                    }
+                    let central = try await Central.open(.radio(visitor), store: .inMemory())
+                    let handle = try await central.peripheral(far.address).withLink { link in
+                        try #require(try await link.discover().characteristic(Bench.notifying)?.clientConfiguration)
+                            .handle
+                    }
+                    let name = [UInt8(truncatingIfNeeded: handle), UInt8(handle >> 8)]
+                    for expected: UInt8 in [0, 1] {
+                        try await RawCentral.connected(from: near, to: far.address) { central in
+                            let configuration = await central.ask([0x0A] + name)
+                            #expect(configuration == [0x0B, expected, 0x00])
+                            let answer = await central.ask([0x12] + name + [0x01, 0x00])
+                            #expect(answer == [0x13])
+                        }
+                        try await time.sleep(for: .seconds(5))
+                    }
+                    group.cancelAll()
+                }
+            }
+        }
+    }
+
     /// A copy of the files, taken while the link is up, is what a killed program or a lost power leaves.
     @Test(arguments: [true, false]) func `what a connected central has configured outlives a program that is killed`(
         bonded: Bool

@@ -33,7 +33,7 @@ extension ATTServer {
     }
 
     /// Whether the client must first learn that what it remembers may be wrong.
-    package var isOutOfSync: Bool { !client.isChangeAware && client.features.contains(.robustCaching) }
+    package var isOutOfSync: Bool { client.isOutOfSync }
 
     /// Whether values wait until the client asks for something, without a time limit: it doesn't know of a change, and
     /// no indication tells it on this link.

@@ -41,10 +41,17 @@ package struct ServerClient: Hashable, Sendable {
         return client
     }
 
-    /// Whether the client was served from the current database.
+    /// Whether the client is served from the current database, and needs to be told of no change of it.
+    ///
+    /// Without robust caching and without a subscription to Service Changed nothing ever makes it aware of a change:
+    /// what it has configured since then is right nevertheless.
     package func knows(_ database: AttributeDatabase) -> Bool {
-        unconfirmedChange == nil && (databaseVersion ?? database.history.version) == database.history.version
+        unconfirmedChange == nil && !isOutOfSync
+            && (databaseVersion ?? database.history.version) == database.history.version
     }
+
+    /// Whether it is answered Database Out Of Sync, and gets no value, before it learns of a change.
+    var isOutOfSync: Bool { !isChangeAware && features.contains(.robustCaching) }
 
     /// The client's subscription to a characteristic.
     package func subscription(of characteristic: UInt16) -> Subscription {
