@@ -65,6 +65,9 @@ public final class MCUmgrFirmwareReceiver: Sendable {
     public var restarts: Int { state.withLock { $0.restarts } }
 
     /// Serves until the server stops or the task is cancelled. A reset drops the central's link.
+    ///
+    /// A central that asks for more than it takes, although it was told how many requests are buffered, loses its link:
+    /// no other one waits for it.
     public func run(on server: PeripheralServer) async throws {
         var reassemblers: [ConnectedCentral: MCUmgrReassembler] = [:]
         for try await write in server.writes(to: MCUmgrExchange.characteristic) {
@@ -73,8 +76,9 @@ public final class MCUmgrFirmwareReceiver: Sendable {
             for request in reassemblers[central, default: MCUmgrReassembler()].append(write.value) {
                 guard case .success(let request) = request, let answer = answer(to: request) else { continue }
                 do {
-                    // One that subscribes anew midway would take the rest for an answer of its own.
-                    try await server.notify(inPieces: answer.encoded, of: MCUmgrExchange.characteristic, to: central)
+                    try send(answer, to: central, by: server)
+                } catch let error as BLEError where error.code == .overflow {
+                    central.disconnect()
                 } catch is BLEError {
                     // The central has left, or is not subscribed.
                 }
@@ -87,6 +91,20 @@ public final class MCUmgrFirmwareReceiver: Sendable {
             // State of centrals that have left is discarded.
             let present = Set(server.centrals)
             reassemblers = reassemblers.filter { present.contains($0.key) }
+        }
+    }
+
+    /// How many parts of an answer there may be for each request that is buffered.
+    private static let partsOfAnswer = 64
+
+    /// Sends an answer in parts that fit the link, without waiting for its central.
+    private func send(_ answer: MCUmgrMessage, to central: ConnectedCentral, by server: PeripheralServer) throws {
+        let buffer = BufferPolicy.fail(max(1, bufferCount) * Self.partsOfAnswer)
+        var rest = answer.encoded[...]
+        while !rest.isEmpty {
+            let part = rest.prefix(central.maximumValueLength)
+            try server.notify(part, of: MCUmgrExchange.characteristic, to: central, buffer: buffer)
+            rest = rest.dropFirst(part.count)
         }
     }
 
