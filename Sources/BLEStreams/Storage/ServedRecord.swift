@@ -97,7 +97,7 @@ struct ServedCentrals: Sendable {
             features: GATTClientFeatures(rawValue: record.features)
         )
         let isCurrent = Array(record.databaseHash) == database.computedHash()
-        return isCurrent ? client : client.returning(to: database)
+        return isCurrent ? client.served(from: database) : client.returning(to: database)
     }
 
     /// Stores what a central has configured.

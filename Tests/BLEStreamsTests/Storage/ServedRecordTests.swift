@@ -89,6 +89,30 @@ import Testing
         #expect(read.all == [false] && store.record(of: Self.central).isEmpty)
     }
 
+    @Test func `services that are replaced while a central is being admitted are told to it`() throws {
+        let stays = [LocalService]().addingMandatoryServices(name: "Replaced", appearance: 0)
+        let goes = LocalService(BluetoothUUID(0xD000)) { LocalCharacteristic(BluetoothUUID(0xD001), [.notify]) }
+        var database = AttributeDatabase(services: stays + [goes])
+        let changed = try #require(database.serviceChanged).valueHandle
+        let value = try #require(database.valueHandle(of: "D001"))
+        let record = ServedRecord(
+            databaseHash: Data(database.computedHash()),
+            configurations: [
+                ServedRecord.Configuration(valueHandle: changed, value: 2),
+                ServedRecord.Configuration(valueHandle: value, value: 1),
+            ],
+            features: 0
+        )
+        let client = ServedCentrals(store: .inMemory()).recall(record, database)
+        var server = ATTServer(maximumMTU: 517, client: client)
+        // On another thread: the central isn't among those that are connected yet.
+        database.replaceServices(stays)
+        let output = server.synchronize(with: database)
+        #expect(output.subscriptionChanges.map(\.characteristic) == [value])
+        let told = server.nextPDU()
+        #expect(told?.first == 0x1D && server.client.subscriptions == [changed: .indicate])
+    }
+
     @Test(.timeLimit(.minutes(10)))
     func `a link that ends behind the bond brings nothing of a forgotten central back`() async throws {
         let store = PeerStore.inMemory()

@@ -38,6 +38,14 @@ package struct ServerClient: Hashable, Sendable {
         var client = ServerClient(configurations: configurations.filter { $0.key == changed }, features: features)
         client.isChangeAware = false
         if !client.configurations.isEmpty { client.unconfirmedChange = 0x0001...0xFFFF }
+        return client.served(from: database)
+    }
+
+    /// The same client, which is told of each change of the database from now on: before its next PDU the services may
+    /// be replaced.
+    package func served(from database: AttributeDatabase) -> ServerClient {
+        var client = self
+        client.databaseVersion = database.history.version
         return client
     }
 
