@@ -207,6 +207,7 @@ public final class ConnectedCentral: Sendable {
     }
 
     private func handle(_ output: ATTServer.Output, _ server: PeripheralServer) {
+        if output.lostPDUs > 0 { server.tellLoss(of: output.lostPDUs, by: self) }
         for change in output.subscriptionChanges { tell(change.subscription, of: change.characteristic, server) }
         if !output.subscriptionChanges.isEmpty { keepSoon(server) }
         for read in output.reads { ask(read, server) }

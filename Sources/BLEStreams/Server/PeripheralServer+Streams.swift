@@ -70,7 +70,8 @@ extension PeripheralServer {
     /// requests among them are refused with Insufficient Resources; other centrals are not affected.
     /// ``ConnectedCentral/droppedWrites`` counts a central's dropped writes, ``BLEStream/counters`` those dropped here,
     /// and ``BLEStream/withGaps()`` shows where; both also show writes without response that were ignored because the
-    /// value is too long, or because the central didn't know yet that the services were replaced.
+    /// value is too long, or because the central didn't know yet that the services were replaced, and what the kernel
+    /// had no room for, which may have been such writes.
     ///
     /// - Returns: a stream that ends when the server stops, and throws when the adapter fails.
     public func writes() -> BLEStream<PeripheralServer.WriteRequest> { writes(nil) }
@@ -127,6 +128,7 @@ extension PeripheralServer {
             let finish: @Sendable (BLEError?) -> Void = { mailbox.finish(throwing: $0) }
             let endOfWrites = self.watch(name, finish: finish) { event in
                 if case .lostWrite(central, _) = event { mailbox.lost(1) }
+                if case .lostPDUs(central, let count) = event { mailbox.lost(count) }
                 guard case .write(let request) = event, request.central == central else { return .no }
                 guard let place = allowance.place(for: central.id) else {
                     mailbox.lost(1)

@@ -35,13 +35,15 @@ extension PeripheralServer {
         /// A write without response that the characteristic's closure has refused or taken too long for, or for which
         /// too many others waited.
         case refusedWrite(ConnectedCentral, isFlood: Bool)
+        /// The link has lost so many PDUs of a central: each may have been a write without response.
+        case lostPDUs(ConnectedCentral, Int)
 
         /// The central that caused it.
         fileprivate var central: ConnectedCentral {
             switch self {
             case .connected(let central), .disconnected(let central, _): central
             case .paired(let central, _), .pairingFailed(let central, _): central
-            case .lostWrite(let central, _), .refusedWrite(let central, _): central
+            case .lostWrite(let central, _), .refusedWrite(let central, _), .lostPDUs(let central, _): central
             case .subscription(let change): change.central
             case .read(let request): request.central
             case .write(let request): request.central
@@ -63,6 +65,22 @@ extension PeripheralServer {
             }
         }
         return result
+    }
+
+    /// The watchers of a characteristic's events, the oldest first.
+    private func watchers(of handle: UInt16?) -> [Watcher] {
+        let all = allWatchers
+        guard all.contains(where: { $0.name != nil }) else { return all }
+        let characteristic = handle.flatMap { declared(at: $0) }
+        return all.filter { $0.name.names(characteristic) }
+    }
+
+    /// Tells those who may miss a write without response by it that the link has lost PDUs of a central.
+    func tellLoss(of count: Int, by central: ConnectedCentral) {
+        let writable = database.withLock { $0.characteristics.filter { $0.properties.contains(.writeWithoutResponse) } }
+        for watcher in allWatchers where writable.contains(where: { watcher.name.names($0) }) {
+            _ = watcher.take(.lostPDUs(central, count))
+        }
     }
 
     /// The chosen events of all characteristics.
@@ -106,7 +124,11 @@ extension PeripheralServer {
             }
             guard tellsLosses else { return endOfEvents }
             let endOfLosses = self.watch(name, finish: finish) { event in
-                if case .lostWrite = event { mailbox.lost(1) }
+                switch event {
+                case .lostWrite: mailbox.lost(1)
+                case .lostPDUs(_, let count): mailbox.lost(count)
+                default: break
+                }
                 return .no
             }
             return {

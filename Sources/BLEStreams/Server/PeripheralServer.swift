@@ -247,7 +247,7 @@ public final class PeripheralServer: Sendable {
     func characteristic(at handle: UInt16) -> String { declared(at: handle)?.id ?? handle.hexadecimal }
 
     /// The characteristic with this value handle, also one that has been replaced; `nil` if there was never one.
-    private func declared(at handle: UInt16) -> DatabaseCharacteristic? {
+    func declared(at handle: UInt16) -> DatabaseCharacteristic? {
         database.withLock { $0.characteristic(at: handle) } ?? contents.withLock { $0.former[handle] }
     }
 
@@ -327,13 +327,8 @@ public final class PeripheralServer: Sendable {
 
     // MARK: - Watching
 
-    /// The watchers of a characteristic's events, the oldest first.
-    func watchers(of handle: UInt16?) -> [Watcher] {
-        let all = contents.withLock { $0.watchers.all }
-        guard all.contains(where: { $0.name != nil }) else { return all }
-        let characteristic = handle.flatMap { declared(at: $0) }
-        return all.filter { $0.name.names(characteristic) }
-    }
+    /// All watchers, the oldest first.
+    var allWatchers: [Watcher] { contents.withLock { $0.watchers.all } }
 
     /// Whether a watcher for that name, or for all, is told of what happens to a characteristic.
     func names(_ name: CharacteristicSelector?, _ handle: UInt16) -> Bool { name.names(declared(at: handle)) }

@@ -65,7 +65,7 @@ private struct ToldState {
             let former = subscriptions[place] ?? .none
             subscriptions[place] = change.isSubscribed ? change.kind : nil
             return former != change.kind
-        case .paired, .pairingFailed, .read, .write, .lostWrite, .refusedWrite: return true
+        case .paired, .pairingFailed, .read, .write, .lostWrite, .refusedWrite, .lostPDUs: return true
         }
     }
 }

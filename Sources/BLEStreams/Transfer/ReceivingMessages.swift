@@ -36,7 +36,8 @@ extension PeripheralServer {
     /// leaves. If a message grows too long, or chunks were lost, that central's link is dropped and the program is
     /// warned, since the message boundaries are lost. Chunks are lost if they arrive faster than the stream is
     /// iterated. Chunks without response are also lost if they are written before the central knows that the services
-    /// were replaced, and if the characteristic's closure refuses them or takes longer than 20 s.
+    /// were replaced, if the characteristic's closure refuses them or takes longer than 20 s, and if the kernel has no
+    /// room for them.
     ///
     /// Iterate it in one loop for as long as messages may come. A message that is under way when an iteration ends is
     /// lost, as is one behind another in the same chunk; if its central writes in a later iteration, that central's
@@ -105,6 +106,7 @@ extension PeripheralServer {
             return self.watch(name, finish: { mailbox.finish(throwing: $0) }) { event in
                 if case .lostWrite(let central, let error) = event { lose(central, .ignored(error)) }
                 if case .refusedWrite(let central, let isFlood) = event { lose(central, isFlood ? .dropped : .refused) }
+                if case .lostPDUs(let central, _) = event { lose(central, .missing) }
                 guard case .write(let request) = event else { return .no }
                 guard let place = allowance.place(for: request.central.id) else {
                     lose(request.central, .dropped)
@@ -136,6 +138,8 @@ private enum Fault {
     case ignored(ATTError)
     /// The characteristic's closure has refused a chunk without response, or has taken too long for it.
     case refused
+    /// The link has lost PDUs, and a chunk without response may be among them.
+    case missing
     /// An earlier iteration ended in the middle of a message.
     case interrupted
 }
@@ -261,6 +265,12 @@ extension BLEError {
                     "the characteristic's closure refused a chunk that it wrote without response, so its link was "
                         + "dropped",
                     "Accept each chunk in the closure within 20 s, or let centrals write with response."
+                )
+            case .missing:
+                (
+                    "the kernel had no room for something that it sent, which may have been a chunk, so its link was "
+                        + "dropped",
+                    "Let centrals write more slowly, or with response to a characteristic that offers only that."
                 )
             case .interrupted:
                 (

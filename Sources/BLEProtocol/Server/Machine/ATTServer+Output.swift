@@ -8,6 +8,8 @@ extension ATTServer {
         /// Commands that were ignored though the client may write there: it doesn't know of a change of the database,
         /// or the value is too long. It isn't told.
         package var lostWrites: [LostWrite] = []
+        /// How many PDUs of the client the link has lost before the next one; each may have been anything.
+        package var lostPDUs = 0
         /// Changes of the client's subscriptions.
         package var subscriptionChanges: [SubscriptionChange] = []
         /// The client has confirmed these indications.

@@ -134,6 +134,13 @@ extension ATTServer {
         return output
     }
 
+    /// The link has lost PDUs of the client: a request among them is never answered, and a command is missing.
+    package func dropped(_ count: Int) -> Output {
+        var output = Output()
+        if !hasEnded { output.lostPDUs = count }
+        return output
+    }
+
     /// Sets ATT_MTU after an exchange that this device's client half requested.
     package mutating func setMTU(_ mtu: Int) {
         self.mtu = min(max(mtu, ATTLimits.defaultMTU), maximumMTU)

@@ -29,9 +29,11 @@ extension LinkMachine {
 
     /// PDUs were dropped before they arrived here. If only one characteristic is subscribed to and no response is
     /// awaited, they were its values; otherwise it is unknown what they were. Service Changed, which the link itself
-    /// subscribes to, comes next to never, and doesn't count beside a characteristic of the program.
+    /// subscribes to, comes next to never, and doesn't count beside a characteristic of the program. They may also
+    /// have been what the peer writes to the attributes of this device.
     mutating func dropped(_ count: Int, _ output: inout Output) {
         drops += count
+        take(server.dropped(count), &output)
         guard !client.isAwaitingAnswer else { return }
         let followed = routes.filter { !$0.value.isOnlyOwn }
         if followed.count == 1, let handle = followed.first?.key {
