@@ -28,6 +28,23 @@ import Testing
         #expect(client.output.timer == .start(indication, .seconds(30)))
     }
 
+    @Test func `an indication waits for what was queued before it, and not for all that comes later`() throws {
+        var client = subscribed()
+        for value in UInt8(0)..<100 { try client.server.notify(12, [value], .unbounded, database: client.database) }
+        _ = try client.server.indicate(12, [0], database: client.database)
+        var opcodes: [UInt8] = []
+        // There is always another notification.
+        for value in UInt8(0)..<250 {
+            try client.server.notify(12, [value], .unbounded, database: client.database)
+            let pdu = client.server.nextPDU()
+            opcodes.append(pdu?.first ?? 0)
+            _ = client.server.sent()
+        }
+        // Of the later ones, no more pass it than may wait for others.
+        #expect(opcodes.firstIndex(of: 0x1D) == 100 + ATTServer.Limits().notifications)
+        #expect(opcodes.count { $0 == 0x1D } == 1)
+    }
+
     @Test func `values are cut at what fits when they are sent`() throws {
         var client = subscribed()
         let value = [UInt8](repeating: 7, count: 40)

@@ -49,6 +49,8 @@ struct NotificationQueue: Sendable {
         var notice: Notice
         /// Whether its bound is ``ATTServer/Bound/shared``.
         var isShared: Bool
+        /// How many were added before it.
+        var number: Int
     }
 
     private(set) var counts = ATTServer.NotificationCounts()
@@ -60,10 +62,17 @@ struct NotificationQueue: Sendable {
     private var first = 0
     /// How many of them share their bound.
     private(set) var sharedCount = 0
+    /// How many notifications were ever added.
+    private(set) var added = 0
+    /// The number of the one that was taken last.
+    private var taken = 0
 
     /// How many notifications wait.
     var count: Int { notices.count - first }
     var isEmpty: Bool { count == 0 }
+
+    /// How many were added before the next one to take.
+    var next: Int { first < notices.count ? notices[first]?.number ?? added : added }
 }
 
 // MARK: - In
@@ -105,12 +114,13 @@ extension NotificationQueue {
 
     private mutating func append(_ notice: Notice, isShared: Bool) {
         if isShared { sharedCount += 1 }
-        notices.append(Waiting(notice: notice, isShared: isShared))
+        notices.append(Waiting(notice: notice, isShared: isShared, number: added))
+        added += 1
     }
 
     /// Puts notifications that are already counted before all others.
     mutating func putBack(_ values: [Value]) {
-        notices.replaceSubrange(..<first, with: values.map { Waiting(notice: .one($0), isShared: true) })
+        notices.replaceSubrange(..<first, with: values.map { Waiting(notice: .one($0), isShared: true, number: taken) })
         first = 0
         sharedCount += values.count
     }
@@ -156,6 +166,7 @@ extension NotificationQueue {
     mutating func take() -> Notice? {
         guard first < notices.count, let next = notices[first] else { return nil }
         if next.isShared { sharedCount -= 1 }
+        taken = next.number
         notices[first] = nil
         first += 1
         if first > 32, first > notices.count / 2 {
@@ -182,7 +193,7 @@ extension NotificationQueue {
         var left = most
         let rest: [Waiting] = notices[first...].compactMap { waiting in
             guard let waiting, let notice = waiting.notice.without(handle, atMost: &left) else { return nil }
-            return Waiting(notice: notice, isShared: waiting.isShared)
+            return Waiting(notice: notice, isShared: waiting.isShared, number: waiting.number)
         }
         (notices, first, sharedCount) = (rest, 0, rest.count(where: \.isShared))
         counts.dropped += most - left

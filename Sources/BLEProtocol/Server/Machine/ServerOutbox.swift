@@ -1,5 +1,6 @@
 /// The PDUs that a server has to send, in three lanes: responses first, then notifications, then indications, of which
-/// only one may be unconfirmed at any time (Core Specification, Vol 3, Part F, 3.3.2).
+/// only one may be unconfirmed at any time (Core Specification, Vol 3, Part F, 3.3.2). An indication waits for all
+/// notifications that were queued before it, and for no more than some of those that come later.
 struct ServerOutbox: Sendable {
     /// A value to send; it is cut to the MTU only when it is sent.
     struct Value: Sendable {
@@ -51,7 +52,8 @@ struct ServerOutbox: Sendable {
 
     private var responses: [ATTServer.Response] = []
     private(set) var notifications = NotificationQueue()
-    private var indications: [(id: ATTServer.IndicationID, value: Value)] = []
+    /// The waiting indications; each with how many notifications had ever been queued before it.
+    private var indications: [(id: ATTServer.IndicationID, value: Value, earlier: Int)] = []
     private var inFlight: InFlight?
     /// The indication that was sent and is not confirmed.
     private(set) var unconfirmed: ATTServer.IndicationID?
@@ -144,7 +146,7 @@ extension ServerOutbox {
             refusing.insert(.indications)
             return false
         }
-        indications.append((id, value))
+        indications.append((id, value, notifications.added))
         return true
     }
 
@@ -179,7 +181,9 @@ extension ServerOutbox {
     }
 
     /// Puts an indication of the server's own before all others.
-    mutating func indicateFirst(_ value: Value, _ id: ATTServer.IndicationID) { indications.insert((id, value), at: 0) }
+    mutating func indicateFirst(_ value: Value, _ id: ATTServer.IndicationID) {
+        indications.insert((id, value, notifications.added), at: 0)
+    }
 
     /// Takes the client's confirmation, if one is due; then the next indication may be sent.
     mutating func confirm() -> ATTServer.IndicationID? {
@@ -261,8 +265,19 @@ extension ServerOutbox {
         switch values {
         case .none: return nil
         case .only(let id): return indications.first?.id == id ? takeIndication(mtu: mtu) : nil
-        case .all: return takeNotification(mtu: mtu) ?? takeIndication(mtu: mtu)
+        case .all:
+            if isIndicationDue, let indication = takeIndication(mtu: mtu) { return indication }
+            return takeNotification(mtu: mtu) ?? takeIndication(mtu: mtu)
         }
+    }
+
+    /// How many of the notifications that were queued behind an indication may be sent before it.
+    private static let mostOvertaking = 64
+
+    /// Whether the next indication comes before the next notification: notifications that are queued all the time would
+    /// keep it waiting for ever.
+    private var isIndicationDue: Bool {
+        indications.first.map { notifications.next >= $0.earlier + Self.mostOvertaking } ?? false
     }
 
     private mutating func takeNotification(mtu: Int) -> InFlight? {
@@ -287,7 +302,7 @@ extension ServerOutbox {
 
     private mutating func takeIndication(mtu: Int) -> InFlight? {
         guard !indications.isEmpty, unconfirmed == nil else { return nil }
-        let (id, value) = indications.removeFirst()
+        let (id, value, _) = indications.removeFirst()
         let pdu = ATTHandleValueIndication(handle: value.handle, value: cut(value.octets, mtu: mtu))
         return InFlight(pdu: pdu.encoded, lane: .indication(id))
     }
