@@ -93,9 +93,10 @@ extension PeripheralServer {
         tell(.pairingFailed(central, error))
     }
 
-    /// The central whose link has this address; of several links the newest one, since the end of a former one may not
-    /// be known yet.
+    /// The central whose link has this address, or that has sent it as its identity on that link: a reception that
+    /// begins anew finds it under that. Of several links the newest one, since the end of a former one may not be known
+    /// yet.
     private func central(at address: BluetoothAddress) -> ConnectedCentral? {
-        centrals.last { $0.address == address }
+        centrals.last { $0.address == address || $0.identity == address }
     }
 }

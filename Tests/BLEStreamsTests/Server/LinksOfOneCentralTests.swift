@@ -1,6 +1,7 @@
 import BLEProtocol
 import BLERadio
 import BLESimulator
+import RadioDoubles
 import Synchronization
 import Testing
 
@@ -120,6 +121,36 @@ import Testing
                 try await time.sleep(for: .seconds(1))
                 #expect(server.centrals.map(\.id) == [0, 1])
                 #expect(named.all == [1, 1])
+                group.cancelAll()
+            }
+        }
+    }
+
+    /// The kernel names a central by its identity once it knows that, and a reception that begins anew asks it who is
+    /// connected.
+    @Test func `a pairing is told by the identity too that the central has sent on its link`() async throws {
+        let identity = BluetoothAddress(rawValue: 0xC4F2_171A_1DCC, kind: .random)
+        let bond = Bond.planted(1, with: identity)
+        try await Self.serve { server, puppet, store, time in
+            let told = Recorder<String>()
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    for try await event in server.centralEvents {
+                        switch event {
+                        case .paired(let central, _): told.add("\(central) paired")
+                        case .pairingFailed(let central, _): told.add("\(central) failed")
+                        case .connected, .disconnected: break
+                        }
+                    }
+                }
+                try await time.sleep(for: .seconds(1))
+                puppet.tellListener(.accepted(Twin()))
+                puppet.tellPairingReceiver(.paired(Twin.central, bond))
+                puppet.tellPairingReceiver(.failed(identity, .pairingFailed(by: identity, .refused)))
+                puppet.tellPairingReceiver(.paired(identity, bond))
+                try await time.sleep(for: .seconds(1))
+                #expect(told.all == ["paired", "failed", "paired"].map { "\(Twin.central) \($0)" })
+                #expect(store.bonds(with: identity).count == 1)
                 group.cancelAll()
             }
         }
