@@ -31,6 +31,31 @@ import Testing
         #expect(client.sends("0c 0300 ffff") == ["010c030007"])
     }
 
+    @Test func `a value that changes while it is read in parts is read as it was, and then as it is`() {
+        var client = server(of: Self.long)
+        let changed = "0d" + String(repeating: "ee", count: 22)
+        #expect(client.sends("0a 0300") == ["0b" + WireText.text(0..<22)])
+        client.database.store([UInt8](repeating: 0xEE, count: 60), at: 3)
+        #expect(client.sends("0c 0300 1600") == ["0d" + WireText.text(22..<44)])
+        #expect(client.sends("0c 0300 2c00") == ["0d" + WireText.text(44..<66)])
+        // A part that doesn't follow the last one is of the value as it is now.
+        #expect(client.sends("0c 0300 0000") == [changed])
+        #expect(client.sends("0c 0300 1600") == [changed])
+        client.database.store([1], at: 3)
+        #expect(client.sends("0c 0300 2c00") == ["0d" + String(repeating: "ee", count: 16)])
+        #expect(client.sends("0c 0300 3c00") == ["010c030007"])
+        #expect(client.sends("0a 0300") == ["0b01"])
+    }
+
+    @Test(arguments: ["12 0700 aa", "52 0700 aa", "16 0700 0000 aa"])
+    func `who writes a value amid its reading reads on in the new one`(write: String) {
+        var client = ServedClient.ofSample()
+        #expect(client.sends("0a 0700") == ["0b" + WireText.text(0..<22)])
+        _ = client.sends(write)
+        _ = client.sends("18 01")
+        #expect(client.sends("0c 0700 1600") == ["010c070007"])
+    }
+
     @Test func `a short value can be read as a blob too`() {
         var client = server(of: [1, 2])
         #expect(client.sends("0c 0300 0100") == ["0d02"])

@@ -54,6 +54,7 @@ extension ATTServer {
 
     /// Ends the subscriptions to removed characteristics.
     private mutating func dropSubscriptions(_ change: DatabaseChange, _ output: inout Output) {
+        if let longRead, change.hasRemoved(longRead.handle) { self.longRead = nil }
         for handle in client.configurations.keys.sorted() where change.hasRemoved(handle) {
             client.configure(handle, 0)
             outbox.dropNotifications(of: handle)

@@ -58,6 +58,7 @@ extension ATTServer {
         try rehearse(entries, request.security, database)
         var steps: [ExecutionStep] = []
         for writes in AttributeWrites.inOrder(entries) {
+            forgetReading(of: writes.handle)
             let attribute = database.attribute(at: writes.handle)
             switch attribute?.content {
             case .dynamic?:

@@ -15,8 +15,32 @@ extension ATTServer {
             return nil
         }
         noteReading(of: attribute)
-        return try part(of: value, at: offset, handle: handle, request)
+        guard case .stored = attribute.content else {
+            return try part(of: value, at: offset, handle: handle, request)
+        }
+        let whole = longRead?.whole(at: handle, from: offset) ?? value
+        let response = try part(of: whole, at: offset, handle: handle, request)
+        let end = offset + request.mtu - 1
+        longRead = end <= whole.count ? LongRead(handle: handle, value: whole, end: end) : nil
+        return response
     }
+
+    /// A stored value of which the client has read a part: it may change before the next part, and both would make a
+    /// value that never was.
+    struct LongRead: Sendable {
+        let handle: UInt16
+        let value: [UInt8]
+        /// Where the next part begins.
+        let end: Int
+
+        /// The value to which the part from an offset on belongs, if it follows the one that was read last.
+        func whole(at handle: UInt16, from offset: Int) -> [UInt8]? {
+            handle == self.handle && offset == end ? value : nil
+        }
+    }
+
+    /// The client has changed the value itself.
+    mutating func forgetReading(of handle: UInt16) { if longRead?.handle == handle { longRead = nil } }
 
     /// As much of a value as fits, from an offset on; empty if the value ends there.
     func part(of value: [UInt8], at offset: Int, handle: UInt16, _ request: Request) throws(Refusal) -> Response {

@@ -7,6 +7,7 @@ extension ATTServer {
         _ output: inout Output
     ) throws(Refusal) -> Response? {
         let attribute = try writable(write.handle, write.value, request.security, database)
+        forgetReading(of: write.handle)
         guard let proposal = try proposal(write.value, attribute) else {
             try store(write.value, attribute, &database, &output)
             return Response(ATTWriteResponse())
@@ -50,6 +51,7 @@ extension ATTServer {
             guard !isOutOfSync else { throw Refusal(.databaseOutOfSync) }
             let write = try ATTWriteCommand(decoding: pdu)
             let attribute = try writable(write.handle, write.value, security, database)
+            forgetReading(of: write.handle)
             if let proposal = try proposal(write.value, attribute) {
                 output.writes.append(ServerWrite(handle: write.handle, offset: 0, value: proposal, answer: .none))
             } else {

@@ -48,6 +48,8 @@ package struct ATTServer: Sendable {
     var kept: Kept
     /// The state with which a client that missed a change becomes aware of it.
     var caching = Caching()
+    /// The stored value that the client is reading in parts.
+    var longRead: LongRead?
 
     /// Makes the server half of a new bearer.
     ///
