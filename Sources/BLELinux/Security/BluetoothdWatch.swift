@@ -14,8 +14,8 @@ final class BluetoothdWatch: Sendable {
         var isOver = false
     }
 
-    /// After how long a bus that has ended the connection is tried again, at first and at last: one that is restarted
-    /// is back in a moment.
+    /// After how long a bus that can't be reached, or has ended the connection, is tried again, at first and at last:
+    /// one that is restarted is back in a moment.
     static let pauses = (first: Duration.seconds(3), longest: Duration.seconds(60))
 
     /// What the bus is asked to report: that bluetoothd's name has another owner, or none.
@@ -44,11 +44,11 @@ final class BluetoothdWatch: Sendable {
         return (old, new)
     }
 
-    /// Starts, on the loop's thread. A bus that can't be reached is not watched; one that ends the connection is tried
-    /// again until it is back.
+    /// Starts, on the loop's thread. A bus that can't be reached, or ends the connection, is tried again until it is
+    /// there; without libdbus, nothing is watched.
     ///
-    /// - Parameter came: called on the loop's thread; also when such a bus is back, since a bluetoothd may have come
-    ///   with it.
+    /// - Parameter came: called on the loop's thread; also when such a bus is there, since a bluetoothd may have come
+    ///   meanwhile.
     func begin(
         over bus: SystemBus,
         loop: EventLoop,
@@ -58,8 +58,8 @@ final class BluetoothdWatch: Sendable {
         open(bus, loop, timeline, failures: nil, came)
     }
 
-    /// - Parameter failures: how often the bus could not be reached since it has ended the connection; `nil` if it has
-    ///   not.
+    /// - Parameter failures: how often the bus could not be reached since it was tried again; `nil` at the first
+    ///   attempt.
     private func open(
         _ bus: SystemBus,
         _ loop: EventLoop,
@@ -86,9 +86,15 @@ final class BluetoothdWatch: Sendable {
             },
             ended: { again(0) },
             opened: { [weak self] opened in
-                guard let bus = try? opened.get() else {
-                    if let failures { again(failures + 1) }
+                let bus: BusConnection
+                do throws(BusFailure) {
+                    bus = try opened.get()
+                } catch .noLibrary {
+                    // It is looked for once in a program.
                     return
+                } catch {
+                    // The program may have run out of descriptors at the very first attempt.
+                    return again(failures.map { $0 + 1 } ?? 0)
                 }
                 guard let self, self.keep(bus) else { return bus.close() }
                 bus.call(.busCall("AddMatch", [.string(Self.rule)]), deadline: PairingAgent.patience) { _ in

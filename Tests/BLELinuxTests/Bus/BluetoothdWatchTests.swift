@@ -72,6 +72,31 @@ struct BluetoothdWatchTests {
         #expect(arrivals.count == 2)
     }
 
+    @Test func `a bus that can't be reached at first is tried again, and a bluetoothd that came with it is told`()
+        async throws
+    {
+        let (timeline, name) = (HandTimeline(), FakeBus.newName())
+        let arrivals = Events<Void> { [watch, loop] yield in
+            loop.enqueue {
+                watch.begin(over: FakeBus.place(of: name), loop: loop, timeline: timeline) { yield(()) }
+            }
+            return RadioActivity { watch.end() }
+        }
+        let first = BluetoothdWatch.pauses.first
+        for pause in [first, first * 2] {
+            while !timeline.delays.contains(pause) { await Task.yield() }
+            if pause == first { timeline.fire(pause) }
+        }
+        let late = try FakeBus(on: EventLoop(name: "late-bus"), as: name)
+        timeline.fire(first * 2)
+        late.send(.reply(to: try await late.next("Hello").serial, ":1.2"))
+        late.send(.reply(to: try await late.next("AddMatch").serial))
+        #expect(await arrivals.next() != nil)
+        late.send(.ownerChanged(["org.bluez", "", ":1.7"]))
+        #expect(await arrivals.next() != nil)
+        #expect(arrivals.count == 2)
+    }
+
     @Test func `one that is ended tries no bus again`() async throws {
         let timeline = HandTimeline()
         let arrivals = try await begun(on: timeline)

@@ -27,12 +27,18 @@ final class FakeBus: Sendable {
 
     private static let numbers = Atomic(0)
 
+    /// A name that no other bus has.
+    static func newName() -> String {
+        "blestreams-test-bus-\(getpid())-\(numbers.wrappingAdd(1, ordering: .relaxed).newValue)"
+    }
+
+    /// Where a bus with a name is reached.
+    static func place(of name: String) -> SystemBus { SystemBus(address: "unix:abstract=\(name)") }
+
     /// - Parameter loop: Where the bus works; another one than the client's.
-    init(on loop: EventLoop) throws {
+    init(on loop: EventLoop, as name: String = FakeBus.newName()) throws {
         self.loop = loop
-        let number = Self.numbers.wrappingAdd(1, ordering: .relaxed).newValue
-        let name = "blestreams-test-bus-\(getpid())-\(number)"
-        bus = SystemBus(address: "unix:abstract=\(name)")
+        bus = Self.place(of: name)
         listener = try Self.listen("\0" + name)
         state = Mutex(State())
         (messages, continuation) = AsyncStream.makeStream()
