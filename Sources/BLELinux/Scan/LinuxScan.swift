@@ -189,7 +189,7 @@ extension LinuxRadio {
             timeline: timeline,
             adapter: { [adapter] in adapter.facts },
             leftovers: leftovers,
-            hasNeighbour: { [adapter] in Bluetoothd.isRunning(on: adapter.kernel) }
+            hasNeighbour: { [adapter] in Bluetoothd.presenceByProcesses(on: adapter.kernel) == .here }
         )
     }
 }

@@ -11,14 +11,6 @@ enum Bluetoothd {
         case unknown
     }
 
-    /// Whether one runs, as far as this program can see. It gives the kernel the keys of its own bonds, in a list that
-    /// only one program can set. Reads files.
-    static func isRunning(on kernel: Kernel) -> Bool {
-        namesInFolder("/proc", of: kernel).contains { name in
-            name.allSatisfy(\.isNumber) && textFile("/proc/\(name)/comm", of: kernel) == "bluetoothd"
-        }
-    }
-
     /// The name of the machine's own list of processes; a container's has another name. Source: kernel,
     /// `include/linux/proc_ns.h`, `PROC_PID_INIT_INO`.
     static let machinesProcesses = "pid:[4026531836]"
