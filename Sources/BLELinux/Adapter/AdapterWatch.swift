@@ -12,8 +12,11 @@ final class AdapterWatch: Sendable {
         var observers = Observers<EventSink<AdapterInfo>>()
         var last: AdapterInfo?
         var managementEvents: RadioActivity?
-        var switches: EventLoop.Registration?
-        /// Checks an adapter again that is about to change to another state.
+        /// Report every change of a radio switch; `nil` if the system has none or shows none.
+        var switches: (file: SharedDescriptor, registration: EventLoop.Registration)?
+        /// Whether they could not be opened yet, since something has run out, such as descriptors.
+        var lacksSwitches = false
+        /// Checks an adapter again that is about to change to another state, and tries to open the switches again.
         var nextLook: RadioActivity?
         /// Forgets that this program had switched it off.
         var forgetting: RadioActivity?
@@ -26,39 +29,47 @@ final class AdapterWatch: Sendable {
     private let adapter: LinuxAdapter
     private let loop: EventLoop
     private let timeline: any Timeline
-    /// Reports every change of a radio switch; absent if the system has none or shows none.
-    private let switches: SharedDescriptor?
     private let state = Mutex(State())
 
     init(_ adapter: LinuxAdapter, management: ManagementSocket?, loop: EventLoop, timeline: any Timeline) {
         self.adapter = adapter
         self.loop = loop
         self.timeline = timeline
-        switches = try? SharedDescriptor(FileDescriptor.openForReading("/dev/rfkill", of: adapter.kernel))
-
+        let lacksSwitches = watchSwitches()
         let observation = management?.observe { [weak self] events in
             guard events.contains(where: \.event.mayChangeAdapterState) else { return }
             self?.look(wentOff: events.contains(where: \.event.tellsOfPowerOff))
         } lost: { [weak self] _ in
             self?.look()
         }
-        var registration: EventLoop.Registration?
-        if let switches {
-            registration = try? loop.register(switches.descriptor, for: .readable) { [weak self, switches] _, _ in
-                // What the events say is also in sysfs, by this adapter's name.
-                while (try? switches.descriptor.read(64))?.isEmpty == false {}
-                self?.look()
-            }
-        }
-        state.withLock { [registration] state in
-            state.switches = registration
+        state.withLock { state in
+            state.lacksSwitches = lacksSwitches
             state.managementEvents = observation
         }
     }
 
     deinit {
-        let registration = state.withLock { $0.switches }
-        if let switches, let registration { loop.unregister(registration, of: switches.descriptor) }
+        if let (file, registration) = state.withLock({ $0.switches }) {
+            loop.unregister(registration, of: file.descriptor)
+        }
+    }
+
+    /// Watches the radio switches from now on, if the system shows any.
+    ///
+    /// - Returns: whether to try it again: something has run out, such as descriptors.
+    private func watchSwitches() -> Bool {
+        do throws(SystemError) {
+            let file = SharedDescriptor(try .openForReading("/dev/rfkill", of: adapter.kernel))
+            let registration = try loop.register(file.descriptor, for: .readable) { [weak self, file] _, _ in
+                // What the events say is also in sysfs, by this adapter's name.
+                while (try? file.descriptor.read(64))?.isEmpty == false {}
+                self?.look()
+            }
+            state.withLock { $0.switches = (file, registration) }
+            return false
+        } catch {
+            return error.isShortage
+        }
     }
 
     /// Reports the current state, and then each change, on the loop's thread, until the activity is cancelled.
@@ -86,12 +97,14 @@ final class AdapterWatch: Sendable {
     ///
     /// - Parameter wentOff: whether the kernel has since reported that it is off.
     func look(wentOff: Bool = false) {
+        let lacksSwitches = state.withLock { $0.lacksSwitches } && watchSwitches()
         let now = adapter.info
-        let next = now.state.isPassing ? lookLater() : nil
+        let next = now.state.isPassing || lacksSwitches ? lookLater() : nil
         let (sinks, news, isBack, former) = state.withLock { state in
             let isBack = now.state == .poweredOn && (wentOff || state.last?.state != .poweredOn)
             let former = state.nextLook
             state.nextLook = next
+            state.lacksSwitches = lacksSwitches
             var news: [AdapterInfo] = []
             if wentOff, state.last?.state == .poweredOn, now.state == .poweredOn || now.state.isPassing {
                 news.append(AdapterInfo(name: now.name, address: now.address, state: .poweredOff))

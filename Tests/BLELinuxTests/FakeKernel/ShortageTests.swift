@@ -147,6 +147,42 @@ import Testing
         #expect(Bluetoothd.presenceByProcesses(on: kernel.kernel) == .here)
     }
 
+    @Test(arguments: [SystemCall.open, .epollControl])
+    func `a radio switch for which there was no descriptor at first is watched once there is one`(
+        _ call: SystemCall
+    ) async throws {
+        let run = FakeRun(kernel: FakeKernel { $0.files["/dev/rfkill"] = [] })
+        let (kernel, number) = (run.kernel, run.kernel.central)
+        let adapter = try LinuxAdapter(kernel.name(number), of: kernel.kernel)
+        let loop = try EventLoop(name: "test", on: kernel.kernel)
+        kernel.with { state in
+            let next = (state.calls[call] ?? 0) + 1
+            state.fault = SystemFault(call: call, number: next, effect: .keepsFailing(ENOMEM))
+        }
+        let watch = AdapterWatch(adapter, management: nil, loop: loop, timeline: run.timeline)
+        let states = FakeRun.Collector<AdapterInfo.State>()
+        let observation = watch.observe { states.add($0.state) }
+        await kernel.idle()
+        kernel.with { $0.fault = nil }
+        let isWatched = await kernel.run(run.timeline, within: .seconds(10)) {
+            kernel.with { $0.objects.values.contains { if case .file = $0.kind { true } else { false } } }
+        }
+        #expect(isWatched && states.all == [.poweredOn])
+        kernel.with { state in
+            state.adapters[number]?.settings.remove(.powered)
+            state.files["/sys/class/rfkill/rfkill0/name"] = Array("\(kernel.name(number))\n".utf8)
+            state.files["/sys/class/rfkill/rfkill0/hard"] = Array("1\n".utf8)
+            state.files["/sys/class/rfkill/rfkill0/soft"] = Array("0\n".utf8)
+            for (descriptor, object) in state.objects {
+                if case .file = object.kind { state.deliver([UInt8](repeating: 0, count: 8), to: descriptor) }
+            }
+        }
+        await kernel.idle()
+        #expect(states.all == [.poweredOn, .blocked] && run.timeline.running == 0)
+        observation.cancel()
+        withExtendedLifetime(watch) {}
+    }
+
     /// The sockets that list the adapters, look at one, and manage it.
     @Test(arguments: 1...3)
     func `an adapter that can't be opened for want of descriptors joins once there are some`(_ number: Int) async throws
