@@ -1,3 +1,5 @@
+internal import Synchronization
+
 /// What the kernel lets this process do, and where the process runs, which is where to change that.
 ///
 /// Source: proc_pid_status(5), capabilities(7), user_namespaces(7).
@@ -20,24 +22,31 @@ struct ProcessRights: Hashable, Sendable {
     var gainsNone: Bool
     var surroundings: Surroundings
     var program: ProgramPath
+    /// Whether each file was read that the system shows: nothing had run out, such as descriptors.
+    let isComplete: Bool
 
-    /// Those of this process, as they were when they were first asked for: where it runs doesn't change.
-    private static let ofThisProcess = ProcessRights(of: .ofThisMachine)
+    /// Those of this process, as they were when all was read for the first time: where it runs doesn't change.
+    private static let ofThisProcess = Mutex<ProcessRights?>(nil)
 
     /// How to give this program a capability where it runs.
     static func remedy(for capability: Capability, on kernel: Kernel) -> String {
-        let rights = kernel.substitute == nil ? ofThisProcess : ProcessRights(of: kernel)
+        guard kernel.substitute == nil else { return ProcessRights(of: kernel).remedy(for: capability) }
+        if let known = ofThisProcess.withLock({ $0 }) { return known.remedy(for: capability) }
+        let rights = ProcessRights(of: kernel)
+        if rights.isComplete { ofThisProcess.withLock { $0 = rights } }
         return rights.remedy(for: capability)
     }
 
     init(of kernel: Kernel) {
-        let status = wholeFile("/proc/self/status", of: kernel) ?? ""
+        var files = ProcessFiles(kernel: kernel)
+        let status = files.text("/proc/self/status") ?? ""
         effective = Self.field("CapEff:", in: status).flatMap { UInt64($0, radix: 16) }
         gainsNone = Self.field("NoNewPrivs:", in: status) == "1"
-        let map = textFile("/proc/self/uid_map", of: kernel)?.split(separator: " ") ?? []
+        let map = files.firstLine("/proc/self/uid_map").split(separator: " ")
         isInUserNamespace = !map.isEmpty && map != ["0", "0", "4294967295"]
         program = ProgramPath(of: kernel)
-        surroundings = Self.surroundings(on: kernel)
+        surroundings = Self.surroundings(on: kernel, &files)
+        isComplete = files.isComplete
     }
 
     private static func field(_ name: String, in status: String) -> Substring? {
@@ -45,15 +54,16 @@ struct ProcessRights: Hashable, Sendable {
         return line.map { $0.dropFirst(name.count).drop(while: \.isWhitespace) }
     }
 
-    private static func surroundings(on kernel: Kernel) -> Surroundings {
-        let marks = ["/.dockerenv", "/run/.containerenv", "/run/systemd/container"]
-        if marks.contains(where: { wholeFile($0, of: kernel) != nil }) { return .container }
+    private static func surroundings(on kernel: Kernel, _ files: inout ProcessFiles) -> Surroundings {
+        for mark in ["/.dockerenv", "/run/.containerenv", "/run/systemd/container"] where files.text(mark) != nil {
+            return .container
+        }
         if let space = destination(ofLink: "/proc/self/ns/pid", of: kernel), space != Bluetoothd.machinesProcesses {
             return .container
         }
         // A user's session is a scope, even if sshd or a terminal has begun it; a user's own service can't be given a
         // capability by its unit. A unit of the system may be in a slice of its own.
-        let group = textFile("/proc/self/cgroup", of: kernel)?.split(separator: "/") ?? []
+        let group = files.firstLine("/proc/self/cgroup").split(separator: "/")
         guard !group.contains("user.slice"), let unit = group.last, unit.hasSuffix(".service") else { return .shell }
         return .service(String(unit))
     }
@@ -85,6 +95,30 @@ struct ProcessRights: Hashable, Sendable {
             if gainsNone { return "\(start)." }
             return "\(start), or give it the capability in the image: \"setcap '\(name)+ep' \(program.word)\"."
         }
+    }
+}
+
+/// Reads the files that say what the process may do and where it runs.
+private struct ProcessFiles {
+    let kernel: Kernel
+    /// Whether none was kept from being read because something has run out, such as descriptors.
+    private(set) var isComplete = true
+
+    init(kernel: Kernel) { self.kernel = kernel }
+
+    /// The whole text of a file; `nil` if it can't be read.
+    mutating func text(_ path: String) -> String? {
+        do throws(SystemError) {
+            return try readWholeFile(path, of: kernel)
+        } catch {
+            if error.isShortage { isComplete = false }
+            return nil
+        }
+    }
+
+    /// The first line of a file; empty if it can't be read.
+    mutating func firstLine(_ path: String) -> Substring {
+        text(path)?.split(separator: "\n", maxSplits: 1).first ?? ""
     }
 }
 

@@ -142,12 +142,7 @@ func readTextFile(_ path: String, of kernel: Kernel) throws(SystemError) -> Stri
     return String(decoding: octets.prefix { $0 != UInt8(ascii: "\n") && $0 != 0 }, as: UTF8.self)
 }
 
-/// The whole text of a file that a kernel generates, up to a megabyte; `nil` if it can't be read.
-func wholeFile(_ path: String, of kernel: Kernel = .ofThisMachine) -> String? {
-    try? readWholeFile(path, of: kernel)
-}
-
-/// The same, or why it can't be read; `nil` if it is longer.
+/// The whole text of a file that a kernel generates, or why it can't be read; `nil` if it is longer than a megabyte.
 func readWholeFile(_ path: String, of kernel: Kernel) throws(SystemError) -> String? {
     let file = try FileDescriptor.openForReading(path, of: kernel)
     var octets: [UInt8] = []

@@ -147,6 +147,15 @@ import Testing
         #expect(Bluetoothd.presenceByProcesses(on: kernel.kernel) == .here)
     }
 
+    /// Each of the files that say what the process may do, and where it runs.
+    @Test(arguments: [EMFILE, ENFILE, ENOMEM], 1...6)
+    func `the rights of a process are not complete where a file can't be read`(_ error: Int32, _ number: Int) {
+        let kernel = FakeKernel()
+        kernel.with { $0.fault = SystemFault(call: .open, number: number, effect: .fails(error)) }
+        #expect(!ProcessRights(of: kernel.kernel).isComplete)
+        #expect(ProcessRights(of: kernel.kernel).isComplete)
+    }
+
     @Test(arguments: [SystemCall.open, .epollControl])
     func `a radio switch for which there was no descriptor at first is watched once there is one`(
         _ call: SystemCall
