@@ -71,7 +71,8 @@ extension CentralCore {
         let keys: [BluetoothAddress: SecretKey] = try await withCheckedThrowingContinuation { continuation in
             store.perform(on: timeline) {
                 if let obstacle = addresses.lazy.compactMap({ store.obstacle(to: $0) }).first {
-                    return continuation.resume(throwing: BLEError.ownKeyUnread(obstacle))
+                    let what = "the key by which paired devices recognise this machine can't be read"
+                    return continuation.resume(throwing: BLEError.unread(what, obstacle, "set privacy"))
                 }
                 let keys = addresses.map { ($0, store.ownIdentityKey(of: $0, random: timeline.randomBits)) }
                 continuation.resume(returning: Dictionary(keys) { $1 })
@@ -79,15 +80,5 @@ extension CentralCore {
         }
         await store.flush(on: timeline)
         return keys
-    }
-}
-
-extension BLEError {
-    fileprivate static func ownKeyUnread(_ obstacle: BLEError) -> BLEError {
-        var error = obstacle.about("set privacy", "")
-        error.cause =
-            "the key by which paired devices recognise this machine can't be read: "
-            + "\(obstacle.object): \(obstacle.cause)"
-        return error
     }
 }

@@ -11,7 +11,7 @@ extension Central {
     public var bonds: [Bond] {
         get throws {
             let (bonds, obstacle) = core.store.knownBonds()
-            if let obstacle { throw BLEError.unreadBonds(obstacle) }
+            if let obstacle { throw BLEError.unread("not all bonds could be read", obstacle, "list bonds") }
             return bonds
         }
     }
@@ -61,18 +61,6 @@ extension Central {
 }
 
 extension BLEError {
-    fileprivate static func unreadBonds(_ obstacle: BLEError) -> BLEError {
-        var error = BLEError(
-            .systemFailure,
-            operation: "list bonds",
-            object: "",
-            cause: "not all bonds could be read: \(obstacle.object): \(obstacle.cause)",
-            remedy: obstacle.remedy
-        )
-        error.systemError = obstacle.systemError
-        return error
-    }
-
     fileprivate static func wouldReplace(_ bond: Bond) -> BLEError {
         BLEError(
             .securityFailed,

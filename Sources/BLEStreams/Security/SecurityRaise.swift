@@ -168,8 +168,7 @@ final class SecurityRaise: Sendable {
 extension BLEError {
     /// It is not known whether there is a bond with the device.
     fileprivate static func bondUnread(_ obstacle: BLEError, _ object: String) -> BLEError {
-        var error = obstacle.about("pair", object)
-        error.cause = "it can't be known whether there is a bond already: \(obstacle.object): \(obstacle.cause)"
+        var error = unread("it can't be known whether there is a bond already", obstacle, "pair", object)
         error.remedy += " Then pair again."
         return error
     }
