@@ -34,7 +34,7 @@ func follow(on adapter: AdapterChoice, _ addresses: [String] = [], isKept: Bool 
                     plan.isKept = isKept
                     fleet.add(plan)
                 }
-                if isKept, addresses.isEmpty { fleet.restore() }
+                if isKept, addresses.isEmpty { try fleet.restore() }
                 if !isKept, addresses.isEmpty {
                     for try await sensor in central.scan(for: .service(.heartRate), .connectable) {
                         table.name(sensor.address, sensor.name)

@@ -10,9 +10,11 @@ extension Central {
     /// The cached services and the bond, in the same file, are restored with the plan. A plan that this version of the
     /// library can't follow, because a later one has stored it, is left out with a warning; so are those in files that
     /// can't be read, of which ``bonds`` throws the reason. This reads files, so don't call it on ``executor``.
-    public var keptPlans: [Session.Plan] {
+    public var keptPlans: [Session.Plan] { plans(of: core.store.peers()) }
+
+    fileprivate func plans(of peers: [BluetoothAddress]) -> [Session.Plan] {
         let store = core.store
-        return store.peers().flatMap { peer in
+        return peers.flatMap { peer in
             store.record(of: peer).sessions.compactMap { session in
                 let plan = session.plan(for: peer)
                 if plan == nil { store.warn(.cannotRestore(peer)) }
@@ -32,11 +34,15 @@ extension Fleet {
     ///
     /// - Parameter initialise: the program's first steps on each link, before the subscriptions; they must succeed.
     /// - Returns: the sessions.
+    /// - Throws: ``BLEError/Code/systemFailure`` if the store's folder can't be read, for example because the program
+    ///   has run out of descriptors: then nothing is added, and the program may try again.
     @discardableResult
     public func restore(
         initialise: @escaping @Sendable (Link) async throws -> Void = { _ in }
-    ) -> [Session] {
-        central.keptPlans.map { add($0, initialise: initialise) }
+    ) throws -> [Session] {
+        let (peers, obstacle) = central.core.store.knownPeers()
+        if let obstacle { throw BLEError.unread("the stored plans can't be read", obstacle, "restore sessions") }
+        return central.plans(of: peers).map { add($0, initialise: initialise) }
     }
 }
 

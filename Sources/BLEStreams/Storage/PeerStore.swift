@@ -204,15 +204,24 @@ public final class PeerStore: Sendable {
     }
 
     /// All peers with a record, in the order of their addresses. Reads files, as ``record(of:)``.
-    func peers() -> [BluetoothAddress] {
+    func peers() -> [BluetoothAddress] { knownPeers().peers }
+
+    /// The same, and why these may not be all: there may be files, and the folder can't be read. The program has been
+    /// told of it.
+    func knownPeers() -> (peers: [BluetoothAddress], obstacle: BLEError?) {
         let changed = changedPeers
-        guard let folder else { return state.withLock { $0.memory.keys.sorted { $0.rawValue < $1.rawValue } } }
-        var peers: Set<BluetoothAddress> = []
-        do throws(BLEError) { peers = Set(try folder.peers()) } catch { tell(error) }
+        guard let folder else { return (state.withLock { $0.memory.keys.sorted { $0.rawValue < $1.rawValue } }, nil) }
+        var (peers, obstacle): (Set<BluetoothAddress>, BLEError?) = ([], nil)
+        do throws(BLEError) {
+            peers = Set(try folder.peers())
+        } catch {
+            tell(error)
+            if folder.mayHaveFiles { obstacle = error }
+        }
         for peer in changed {
             if record(of: peer).isEmpty { peers.remove(peer) } else { peers.insert(peer) }
         }
-        return peers.sorted { $0.rawValue < $1.rawValue }
+        return (peers.sorted { $0.rawValue < $1.rawValue }, obstacle)
     }
 
     /// The peers with changes that their files lack.

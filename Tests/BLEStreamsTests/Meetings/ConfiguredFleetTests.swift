@@ -64,7 +64,7 @@ import Testing
             near.plugIn()
             let second = try await Central.open(.radio(near), store: store)
             try await second.withFleet { fleet in
-                let sessions = fleet.restore()
+                let sessions = try fleet.restore()
                 #expect(sessions.count == Self.count)
                 let flows = sessions.map { session in
                     session.queue.retrying(.exponential(attempts: 8)).enqueue(ConfigurationFlow(FlowTests.wishes))

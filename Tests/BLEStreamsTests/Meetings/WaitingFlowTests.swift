@@ -161,7 +161,7 @@ import Testing
                 try await central.withFleet { fleet in
                     var plan = Session.Plan(bench.peripheral)
                     plan.isKept = true
-                    let session = try #require(life == 0 ? fleet.add(plan) : fleet.restore().first)
+                    let session = try #require(try life == 0 ? fleet.add(plan) : fleet.restore().first)
                     let first = session.queue.enqueue(update)
                     let records = session.queue.enqueue(FlowTests.synchronization(1, after: log.all.last, log))
                     try await session.ready()

@@ -41,7 +41,7 @@ import Testing
             let second = try await Central.open(.radio(bench.centralAdapter), store: store)
             #expect(second.keptPlans.map(\.subscriptions) == [plan.subscriptions])
             try await second.withFleet { fleet in
-                let session = try #require(fleet.restore().first)
+                let session = try #require(try fleet.restore().first)
                 _ = try await session.states.take(until: { $0.state.isReady || $0.state.kind == .failed }).collect()
                 guard isReplaced else {
                     #expect(session.state.isReady)

@@ -111,14 +111,14 @@ import Testing
             var plan = Session.Plan(finding: .service(BluetoothUUID(0xA000))).subscribing(to: Bench.notifying)
             plan.isKept = true
             try await first.withFleet { fleet in
-                #expect(fleet.restore().isEmpty)
+                #expect(try fleet.restore().isEmpty)
                 fleet.add(plan)
                 _ = try await fleet.values.collect(3)
             }
             let second = try await Central.open(.radio(bench.centralAdapter), store: store)
             #expect(second.keptPlans.map(\.subscriptions) == [plan.subscriptions])
             try await second.withFleet { fleet in
-                let sessions = fleet.restore()
+                let sessions = try fleet.restore()
                 try #require(sessions.count == 1)
                 let kinds = try await sessions[0].states.take(until: { $0.state.isReady }).map(\.state.kind).collect()
                 #expect(!kinds.contains(.scanning) && kinds.contains(.connecting))
@@ -166,7 +166,7 @@ import Testing
             let next = try await Central.open(.radio(bench.centralAdapter), store: store)
             #expect(next.keptPlans == [new])
             try await next.withFleet { fleet in
-                for session in fleet.restore() { await fleet.remove(session) }
+                for session in try fleet.restore() { await fleet.remove(session) }
             }
             #expect(next.keptPlans.isEmpty)
         }
@@ -311,6 +311,25 @@ import Testing
                 #expect(central.keptPlans == [Self.plan(StoreChild.other)])
                 await bench.time.holding { await store.flush() }
                 #expect(warnings.all.map(\.object) == ["the session with \(StoreChild.peer)"])
+            }
+        }
+    }
+
+    @Test func `plans in a folder that can't be read are not taken for none`() async throws {
+        try await StoreChild.with { child in
+            let store = PeerStore(folder: child.folder) { _ in }
+            try await Bench.run { bench in
+                let central = try await Central.open(.radio(bench.centralAdapter), store: store)
+                try await central.withSession(Self.keptPlan()) { try await $0.ready() }
+                await bench.time.holding { await store.flush() }
+                try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: child.folder)
+                try await central.withFleet { fleet in
+                    let error = #expect(throws: BLEError.self) { try fleet.restore() }
+                    #expect(error?.operation == "restore sessions" && error?.remedy.isEmpty == false)
+                    #expect(error?.cause.contains(child.folder) == true && fleet.sessions.isEmpty)
+                    try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: child.folder)
+                    #expect(try fleet.restore().count == 1)
+                }
             }
         }
     }

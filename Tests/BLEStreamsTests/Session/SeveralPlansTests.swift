@@ -28,7 +28,7 @@ import Testing
             for _ in 0..<2 {
                 let next = try await Central.open(.radio(bench.centralAdapter), store: store)
                 try await next.withFleet { fleet in
-                    let sessions = fleet.restore()
+                    let sessions = try fleet.restore()
                     #expect(sessions.count == 2)
                     // The first that is ready doesn't take the other one's plan, which is not ready yet.
                     for session in sessions {

@@ -55,7 +55,7 @@ extension SweptOperation {
             plan.isKept = true
             try await world.central.withSession(plan) { try await $0.ready(timeout: .seconds(200)) }
             return try await world.central.withFleet { fleet in
-                guard let session = fleet.restore().first else {
+                guard let session = try fleet.restore().first else {
                     // The disk has it, or a file that can't be written has nothing.
                     return world.has(.storeUnwritable) ? "ready" : "nothing was kept"
                 }

@@ -88,7 +88,7 @@ extension World {
         for route in routes { watch.began(route) }
         defer { for route in routes { watch.ended(route, at: time.now) } }
         try await self.central(central).withFleet { fleet in
-            let sessions = fleet.restore()
+            let sessions = try fleet.restore()
             if sessions.count < numbers.count { report("\(name): \(sessions.count) sessions of \(numbers)", "kept") }
             let consumer = Consumer(self, central: central, name, .order)
             for try await value in fleet.values {
