@@ -202,7 +202,7 @@ final class JoinedConnect: Sendable {
         case .success(let link):
             guard endTurn(turn) != nil else { return link.disconnect() }
             radio.linked(to: peer, by: adapter)
-            let joined = JoinedLink(link, by: adapter, on: radio)
+            let joined = JoinedLink(link, to: peer, by: adapter, on: radio)
             if !finish(.success(joined)) { joined.disconnect() }
         case .failure(let error):
             guard endTurn(turn) != nil else { return }

@@ -8,9 +8,10 @@ final class JoinedLink: ATTLink {
     private let place: Ending<Void>
     private let isStarted = Mutex(false)
 
-    init(_ link: any ATTLink, by adapter: AdapterChooser.AdapterID, on radio: JoinedRadio) {
+    /// - Parameter peer: the address asked for, under which the link is recorded: an adapter that knows the peer's key
+    ///   makes the link to the identity behind a private address.
+    init(_ link: any ATTLink, to peer: BluetoothAddress, by adapter: AdapterChooser.AdapterID, on radio: JoinedRadio) {
         self.link = link
-        let peer = link.peer
         place = Ending()
         place.undo { radio.unlinked(from: peer, by: adapter) }
     }

@@ -24,4 +24,29 @@ import Testing
             #expect(error?.cause.contains("the bond with it belongs to far") == true, "\(error as Any)")
         }
     }
+
+    @Test func `by a private address whose key only the adapter knows, it is connected to again and again`()
+        async throws
+    {
+        try await JoinedSite.run { site in
+            let hidden = site.air.adapter()
+            try await Central.open(.radio(hidden)).setPrivacy(true)
+            site.air.setSignal(.dBm(-50), between: site.adapters[0], and: hidden)
+            site.air.setSignal(.outOfRange, between: site.adapters[1], and: hidden)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try await Bench.description.run(on: hidden) }
+                let address = hidden.addressOnAir
+                // Another program, whose store this one doesn't have.
+                let other = try await Central.open(.radio(site.adapters[0]))
+                try await other.peripheral(address).withLink { try await $0.pair() }
+                for _ in 0..<3 {
+                    try await site.central.peripheral(address).withLink {
+                        try await $0.expect(Bench.readOnly, reads: [7])
+                    }
+                    #expect(site.loads == [0, 0])
+                }
+                group.cancelAll()
+            }
+        }
+    }
 }
