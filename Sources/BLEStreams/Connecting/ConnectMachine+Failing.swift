@@ -54,17 +54,17 @@ extension ConnectMachine {
 
     // MARK: - The adapter
 
-    /// Withdraws the request to the radio while the adapter is being switched off and on. A link already made is kept,
-    /// and so is a scan for the kind of the address, which pauses by itself.
+    /// Withdraws the request to the radio while the adapter is being switched off and on, or reset. A link already made
+    /// is kept, and so is a scan for the kind of the address, which pauses by itself.
     mutating func pause(_ output: inout Output) {
         guard isTrying, !isPaused else { return }
-        isPaused = true
+        (isPaused, mayLackKeys) = (true, true)
         guard turn != nil else { return }
         stop(&output)
         isHeldBack = true
     }
 
-    /// Repeats the request to the radio.
+    /// Repeats the request to the radio. If there is a bond, its keys are loaded before that: a reset loses them.
     mutating func resume(_ output: inout Output) {
         let goesOn = isHeldBack
         (isPaused, isHeldBack) = (false, false)

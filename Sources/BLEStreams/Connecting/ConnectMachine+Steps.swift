@@ -40,17 +40,26 @@ extension ConnectMachine {
         guard takes(number) != nil else { return }
         self.identities = identities
         self.hasLink = hasLink
-        if isBonded { begin(.restoreKeys, &output) } else { goOn(&output) }
+        self.isBonded = isBonded
+        if isBonded { restoreKeys(&output) } else { goOn(&output) }
+    }
+
+    private mutating func restoreKeys(_ output: inout Output) {
+        // A step that is under way already may yet cost them.
+        mayLackKeys = isPaused
+        begin(.restoreKeys, &output)
     }
 
     /// The keys are loaded, or could not be: still worth trying, since the adapter may have them.
     mutating func keysRestored(_ number: Int, hasKeys: Bool, _ output: inout Output) {
         guard takes(number) != nil else { return }
         // An adapter with the key identifies the peripheral only by its identity.
-        candidates = candidates.flatMap { address -> [BluetoothAddress] in
+        let names = candidates.flatMap { address -> [BluetoothAddress] in
             guard let identity = identities[address] else { return [address] }
             return hasKeys ? [identity] : [identity, address]
         }
+        // They are loaded again behind a pause, when some of these are known already.
+        candidates = names.enumerated().filter { !names[..<$0.offset].contains($0.element) }.map(\.element)
         goOn(&output)
     }
 
@@ -61,6 +70,7 @@ extension ConnectMachine {
             isHeldBack = true
             return leaveTurn(&output)
         }
+        if isBonded, mayLackKeys { return restoreKeys(&output) }
         if !hasListened {
             hasListened = hasTriedLink || !hasLink
             hasTriedLink = true

@@ -102,9 +102,12 @@ struct ConnectMachine: Equatable {
     var isTold = false
     /// Whether the watch of the adapter was told of attempts.
     var isTrying = false
-    /// Whether the adapter is being switched off and on, and whether the next step waits for that.
+    /// Whether the adapter is being switched off and on, or reset, and whether the next step waits for that.
     var isPaused = false
     var isHeldBack = false
+    /// Whether there is a bond, and whether such a step may have cost the adapter its keys since they were loaded.
+    var isBonded = false
+    var mayLackKeys = false
     /// Whether the link is up, and how many use it.
     private(set) var isLinked = false
     private(set) var users = 0

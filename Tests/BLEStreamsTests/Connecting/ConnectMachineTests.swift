@@ -200,4 +200,42 @@ import Testing
         machine.recalled(9, identities: [:], isBonded: false, hasLink: false, &output)
         #expect(machine.step == .lineUp)
     }
+
+    @Test func `behind a pause the keys of a bond are loaded again, whatever the pause has come to`() {
+        func bonded(_ body: (inout ConnectMachine, inout Output) -> Void) -> ConnectMachine {
+            var (machine, output) = (ConnectMachine([address]), Output())
+            machine.join(Self.waiter(1), now: .zero, &output)
+            machine.isDown(1, &output)
+            machine.recalled(2, identities: [address: alias], isBonded: true, hasLink: false, &output)
+            body(&machine, &output)
+            return machine
+        }
+        var connecting = bonded { machine, output in
+            machine.keysRestored(3, hasKeys: false, &output)
+            #expect(machine.candidates == [alias, address])
+            machine.granted(4, &output)
+            machine.pause(&output)
+        }
+        #expect(
+            Self.output { connecting.resume(&$0) } == Self.output { $0.begins = Self.begin(6, .restoreKeys) }
+        )
+        #expect(
+            Self.output { connecting.keysRestored(6, hasKeys: false, &$0) }
+                == Self.output { $0.begins = Self.begin(7, .lineUp) }
+        )
+        #expect(connecting.candidates == [alias, address])
+        // What was loaded before the adapter was reset is lost with it.
+        let loading = bonded { machine, output in
+            machine.pause(&output)
+            machine.keysRestored(3, hasKeys: true, &output)
+            machine.resume(&output)
+        }
+        #expect(loading.step == .restoreKeys)
+        let late = bonded { machine, output in
+            machine.pause(&output)
+            machine.resume(&output)
+            machine.keysRestored(3, hasKeys: true, &output)
+        }
+        #expect(late.step == .restoreKeys)
+    }
 }

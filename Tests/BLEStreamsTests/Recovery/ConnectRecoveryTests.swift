@@ -174,4 +174,18 @@ import Testing
             #expect(requests.all == [true])
         }
     }
+
+    @Test func `an attempt goes on behind a reset, which has cost the adapter the keys of its bonds`() async throws {
+        var plan = Self.plan
+        plan.steps = [.reset]
+        try await connecting(plan) { bench, central, troubles in
+            let peripheral = central.peripheral(bench.peripheralAdapter.address)
+            try await peripheral.withLink { try await $0.pair() }
+            bench.centralAdapter.goDeaf(untilPowerCycle: true)
+            try await peripheral.withLink(timeout: .seconds(60)) { link in
+                #expect(link.security.isEncrypted)
+            }
+            #expect(troubles.all.contains { $0.hasPrefix("step 1") })
+        }
+    }
 }
