@@ -111,6 +111,9 @@ struct AdapterChooser {
 
     // MARK: - Queries
 
+    /// All bonds, with their keys, for an adapter that has none.
+    var allBonds: [Bond] { bonds.map(\.bond) }
+
     /// The best usable adapter for a peripheral; `nil` if there is none.
     func choice(for peer: BluetoothAddress, at now: Duration, except tried: Set<AdapterID> = []) -> AdapterID? {
         let known = peers[number(of: peer)] ?? Peer()
@@ -202,20 +205,20 @@ struct AdapterChooser {
 
 /// The peer of an adapter's bond.
 private struct BondedPeer {
+    let bond: Bond
     let peer: UInt64
-    let adapter: BluetoothAddress
-    let identityKey: SecretKey?
+
+    var adapter: BluetoothAddress { bond.adapter }
 
     init(_ bond: Bond) {
+        self.bond = bond
         peer = bond.peer.rawValue
-        adapter = bond.adapter
-        identityKey = bond.identityKey
     }
 
     /// Whether this is the peripheral's address, or one made with its identity key.
     func isBond(with address: BluetoothAddress) -> Bool {
         if address.rawValue == peer { return true }
-        guard address.subkind == .resolvablePrivate, let identityKey else { return false }
+        guard address.subkind == .resolvablePrivate, let identityKey = bond.identityKey else { return false }
         return identityKey.resolves(address)
     }
 }

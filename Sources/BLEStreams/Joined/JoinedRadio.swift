@@ -62,6 +62,7 @@ final class JoinedRadio: Sendable {
 
     /// Adds a radio after the others.
     private func add(_ radio: any Radio) {
+        giveKeys(to: radio)
         // Either the plan is there already, or whoever brings it finds the member.
         let (member, recovery, tell) = state.withLock { state in
             let before = Self.merged(state)
@@ -94,6 +95,9 @@ final class JoinedRadio: Sendable {
     }
 
     private func member(_ member: Member, isNow info: AdapterInfo) {
+        // Before it can be chosen.
+        let wasAbsent = state.withLock { $0.infos[member.id]?.state == .absent }
+        if wasAbsent, info.state != .absent { giveKeys(to: member.radio) }
         let (scan, tell) = state.withLock { state in
             let before = Self.merged(state)
             let wasOn = state.infos[member.id]?.state == .poweredOn
@@ -104,6 +108,13 @@ final class JoinedRadio: Sendable {
         }
         tell()
         scan?.begin(on: member)
+    }
+
+    /// Loads the keys of all bonds into a radio that has come while others are in use, or has come back: it loses them
+    /// where it is unplugged or reset, and an attempt to connect that is under way goes on through it.
+    private func giveKeys(to radio: any Radio) {
+        let bonds = state.withLock { $0.chooser.allBonds }
+        if !bonds.isEmpty { unattended({ radio.restore(bonds, result: $0) }, answer: { _ in }) }
     }
 
     /// Counts a change of the common adapter, if there was one; the returned closure tells the observers of it.

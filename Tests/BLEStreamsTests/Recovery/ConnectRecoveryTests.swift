@@ -138,12 +138,13 @@ import Testing
     /// Runs a body with a central on joined adapters, each of which is cured by switching it off and on.
     private func joining(
         _ count: Int,
+        _ plan: RecoveryPlan = plan,
         _ body: @escaping @Sendable (Bench, [SimulatedAdapter], Peripheral) async throws -> Void
     ) async throws {
         try await Bench.run(serve: Bench.sendForEver) { bench in
             let adapters = [bench.centralAdapter] + (1..<count).map { _ in bench.air.adapter() }
             let choice = AdapterChoice.joined(adapters.map { .radio($0) })
-            let central = try await Central.open(choice, recovery: Self.plan)
+            let central = try await Central.open(choice, recovery: plan)
             try await body(bench, adapters, central.peripheral(bench.peripheralAdapter.address))
         }
     }
@@ -186,6 +187,23 @@ import Testing
                 #expect(link.security.isEncrypted)
             }
             #expect(troubles.all.contains { $0.hasPrefix("step 1") })
+        }
+    }
+
+    @Test func `so does one of joined adapters, of which the one that has the bond is reset`() async throws {
+        var plan = Self.plan
+        plan.steps = [.reset]
+        try await joining(2, plan) { bench, adapters, peripheral in
+            try await peripheral.withLink { try await $0.pair() }
+            let holder = try #require(adapters.first { $0.address == peripheral.bond?.adapter })
+            holder.goDeaf(untilPowerCycle: true)
+            let states = Recorder<AdapterInfo.State>()
+            let watch = holder.observeAdapter { states.add($0.state) }
+            try await peripheral.withLink(timeout: .seconds(60)) { link in
+                #expect(link.security.isEncrypted && !holder.activity.links.isEmpty)
+            }
+            watch.cancel()
+            #expect(states.all.contains(.absent))
         }
     }
 }
