@@ -85,7 +85,7 @@ extension SessionDriver {
                 return false
             }
             handle(.servicesDiscovered(fromCache: link.servicesAreRemembered))
-            return findCharacteristics(in: database, of: link.peripheral)
+            return findCharacteristics(in: database, on: link)
         } catch let error as BLEError {
             handle(latest.trigger(forFailureOnLink: error, or: .discoveryFailed(error)))
             return false
@@ -94,7 +94,8 @@ extension SessionDriver {
 
     /// Finds the characteristics to subscribe to. If one is missing, its stream ends; if the plan requires it, the
     /// session fails.
-    private func findCharacteristics(in database: GATTDatabase, of peripheral: Peripheral) -> Bool {
+    private func findCharacteristics(in database: GATTDatabase, on link: Link) -> Bool {
+        let peripheral = link.peripheral
         for (subscription, isPlanned) in session.channels.pending {
             let found = subscription.characteristic.selector.find(in: database).mapError { failure in
                 let object = "of \(subscription) of \(peripheral)"
@@ -113,6 +114,8 @@ extension SessionDriver {
                 handle(.discoverCharacteristics)
                 handle(.notFound(error))
                 return false
+            // What is remembered may be wrong: that it can't be subscribed to then has the services discovered again.
+            case .failure where link.servicesAreRemembered: break
             case .failure(let error):
                 session.channels.refuse(subscription, error)
             }

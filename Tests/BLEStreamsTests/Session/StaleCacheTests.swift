@@ -109,4 +109,33 @@ import Testing
             }
         }
     }
+
+    @Test(arguments: [true, false])
+    func `so it is for a stream that begins before the session is ready, as for one that begins later`(
+        _ isThereThen: Bool
+    ) async throws {
+        let serve: @Sendable (PeripheralServer, Bench) async throws -> Void = { server, _ in
+            for try await event in server.centralEvents {
+                guard isThereThen, case .disconnected = event else { continue }
+                try server.replaceServices(Bench.description.services)
+            }
+        }
+        try await Bench.run(description: Self.before, serve: serve) { bench in
+            bench.air.faults.add(Self.sameHash)
+            let central = try await Central.open(.radio(bench.centralAdapter), store: .inMemory())
+            let plan = Session.Plan(bench.peripheralAdapter.address)
+            try await central.withSession(plan) { _ = try await $0.read(Bench.readable) }
+            try await central.withSession(plan) { session in
+                let values = session.values(of: Bench.counter)
+                if isThereThen {
+                    let value = try await values.first()
+                    #expect(Array(value) == [9])
+                } else {
+                    let error = await bleError { _ = try await values.first() }
+                    #expect(error?.code == .notFound)
+                    try await session.ready(timeout: .seconds(60))
+                }
+            }
+        }
+    }
 }
