@@ -15,7 +15,7 @@ extension Central {
     /// - Parameters:
     ///   - plan: which peripheral to find, what to require of it, and how long to try.
     ///   - initialise: the program's first steps on each link, before the subscriptions; an error counts as a failed
-    ///     attempt.
+    ///     attempt. They are cancelled when the link ends, or the plan's time for them.
     ///   - body: the program's work; the session ends with it.
     /// - Returns: what the closure returns.
     /// - Throws: what the closure throws. The streams and operations of a failed session throw its error; it can be

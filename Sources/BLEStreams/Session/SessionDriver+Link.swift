@@ -127,7 +127,7 @@ extension SessionDriver {
 
     private func initialised(_ link: Link) async throws -> Bool {
         do {
-            try await deadline(plan.limits.initialise) { [session, plan] in
+            try await deadline(plan.limits.initialise, on: link) { [session, plan] in
                 if let level = plan.security { try await link.secure(to: level, timeout: plan.limits.initialise) }
                 let steps = FirstSteps(of: session)
                 defer { steps.end.end() }
@@ -176,19 +176,27 @@ extension SessionDriver {
     /// Whether nothing has told that the link or its adapter is lost.
     private func isUp(_ link: Link) -> Bool { !link.isEnding && latest.unusableAdapter == nil }
 
-    /// Runs the closure, and cancels it if it takes too long.
+    /// Runs the closure, and cancels it if it takes too long, or if the link ends: steps that don't use the link, such
+    /// as a person's answer, would not notice.
     private func deadline(
         _ limit: Duration,
+        on link: Link,
         _ body: @escaping @Sendable () async throws -> Void
     ) async throws {
         let (timeline, object) = (core.timeline, "\(session)")
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await body() }
             group.addTask {
-                try await reply(on: timeline) { finish in
-                    let timer = timeline.schedule(after: limit) { finish(.success(())) }
-                    return { timer.cancel() }
+                let over = Ending<Void>()
+                defer { over.end() }
+                let end = try await reply(on: timeline) {
+                    (finish: @escaping @Sendable (Result<DisconnectReason?, any Error>) -> Void) in
+                    let timer = timeline.schedule(after: limit) { finish(.success(nil)) }
+                    over.undo { timer.cancel() }
+                    over.undo(link.onEnd { finish(.success($0)) })
+                    return { over.end() }
                 }
+                if let end { throw BLEError.linkEnded(end, operation: "initialise", object: object) }
                 throw BLEError.timedOut(
                     "initialise",
                     object: object,

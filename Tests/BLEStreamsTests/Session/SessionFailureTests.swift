@@ -147,6 +147,29 @@ import Testing
         }
     }
 
+    @Test func `first steps that don't notice the end of their link are ended by it, and taken on the next one`()
+        async throws
+    {
+        try await Bench.run { bench in
+            var plan = Session.Plan(bench.peripheral)
+            plan.limits.initialise = .seconds(3600)
+            let begun = Recorder<Bool>()
+            let initialise: @Sendable (Link) async throws -> Void = { _ in
+                begun.add(true)
+                // A person is asked, for example.
+                if begun.all.count == 1 { try await bench.time.sleep(for: .seconds(3000)) }
+            }
+            try await bench.central.withSession(plan, initialise: initialise) { session in
+                while begun.all.isEmpty { try await bench.time.sleep(for: .milliseconds(10)) }
+                bench.air.faults.add(.dropLink(after: Duration.zero))
+                let lost = try await session.states.first { $0.state.kind == .waitingToReconnect }
+                #expect(lost.cause?.trigger.kind == .linkLost)
+                try await session.ready(timeout: .seconds(60))
+                #expect(begun.all.count == 2)
+            }
+        }
+    }
+
     @Test func `first steps that fail because another link has ended don't pass for a lost link`() async throws {
         try await Bench.run { bench in
             let other = try await bench.peripheral.withLink { $0 }
