@@ -29,7 +29,7 @@ extension JoinedRadio: JoiningRadio {
         }
         return { [weak self] isLinked in
             // The adapter that made the link has received the peer; the others may not have.
-            let holder = isLinked ? self?.holder(ofLinkTo: peer)?.id : nil
+            let holder = isLinked ? self?.holder(ofLinkToWhoeverIs: peer)?.id : nil
             let unlinked = ends.map { id, end in end(id == holder) }
             return { for end in unlinked { end() } }
         }

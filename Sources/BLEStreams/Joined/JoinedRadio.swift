@@ -281,6 +281,13 @@ final class JoinedRadio: Sendable {
         state.withLock { state in state.links[peer.rawValue].map { state.members[$0] } }
     }
 
+    /// The same for a peer that may be named by a private address: the link is to its identity where that is known.
+    func holder(ofLinkToWhoeverIs peer: BluetoothAddress) -> Member? {
+        if let holder = holder(ofLinkTo: peer) { return holder }
+        let recovery = state.withLock { $0.recovery }
+        return recovery.flatMap { holder(ofLinkTo: $0.identity(peer)) }
+    }
+
     func linked(to peer: BluetoothAddress, by adapter: AdapterChooser.AdapterID) {
         let now = timeline.now
         state.withLock { state in

@@ -206,4 +206,35 @@ import Testing
             #expect(states.all.contains(.absent))
         }
     }
+
+    @Test func `a peripheral that is linked through a joined adapter isn't missed, by whichever address it is named`()
+        async throws
+    {
+        try await VirtualTime.run(seed: 1) { time in
+            let air = SimulatedAir(time)
+            let (near, far) = (air.adapter(), air.adapter())
+            try await Central.open(.radio(far)).setPrivacy(true)
+            var plan = Self.plan
+            plan.hearsAlways = false
+            let central = try await Central.open(.joined([.radio(near)]), recovery: plan)
+            let troubles = Recorder<String>()
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try await Bench.description.run(on: far) }
+                group.addTask {
+                    for try await trouble in central.adapterTroubles { troubles.add("\(trouble)") }
+                }
+                // Once it has paired, its links go by its identity.
+                let peripheral = central.peripheral(far.addressOnAir)
+                try await peripheral.withLink { try await $0.pair() }
+                _ = try await central.scan().first()
+                try await peripheral.withLink { _ in
+                    let absent = central.peripheral(air.adapter().address)
+                    let error = await bleError { try await absent.withLink(timeout: .seconds(60)) { _ in } }
+                    #expect(error?.code == .timedOut)
+                }
+                group.cancelAll()
+            }
+            #expect(troubles.all.isEmpty)
+        }
+    }
 }
