@@ -39,7 +39,7 @@ extension CommandQueue {
     ///   - onProgress: called with each progress report, in order, on any thread; it must not block.
     /// - Returns: what the command returns.
     /// - Throws: what ``run(_:priority:deadline:)-(C,_,_)`` throws; ``BLEError/Code/ended`` if another command has
-    ///   replaced this one.
+    ///   replaced this one. A call by a task that is cancelled already replaces nothing.
     @discardableResult
     public func run<C: Command>(
         _ command: C,
@@ -48,8 +48,9 @@ extension CommandQueue {
         deadline: Duration? = nil,
         onProgress: @escaping @Sendable (CommandProgress) -> Void = { _ in }
     ) async throws -> C.Output {
-        // Before another flow is ended: it may be the one that calls this.
+        // Before another flow is ended: it may be the one that calls this, and nothing may follow it.
         try core.refuseToWait(for: command.name)
+        try Task.checkCancellation()
         let own = ActiveFlow(name: command.name)
         let former = core.activeFlow.withLock { active in
             defer { active = own }

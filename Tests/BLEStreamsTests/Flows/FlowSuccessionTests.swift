@@ -81,4 +81,32 @@ import Testing
             ]
         )
     }
+
+    @Test func `one whose task is cancelled before it is run replaces nobody`() async throws {
+        let log = Recorder<String>()
+        try await Bench.run { bench in
+            let stage = Stage(bench.time)
+            try await bench.peripheral.withQueue { queue in
+                let queue = queue.connecting()
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    group.addTask {
+                        try await queue.run(Cleaning(name: "0", log: log, stage: stage), replacing: .activeFlow)
+                    }
+                    try await bench.time.sleep(for: .seconds(1))
+                    await withTaskGroup(of: Void.self) { late in
+                        late.cancelAll()
+                        late.addTask {
+                            let flow = Cleaning(name: "1", log: log, stage: stage)
+                            await #expect(throws: CancellationError.self) {
+                                try await queue.run(flow, replacing: .activeFlow)
+                            }
+                        }
+                    }
+                    #expect(queue.activeFlow == "0")
+                    try await group.waitForAll()
+                }
+            }
+        }
+        #expect(log.all == ["begin 0", "end 0"])
+    }
 }
