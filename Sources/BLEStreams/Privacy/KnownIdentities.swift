@@ -6,6 +6,9 @@ import Synchronization
 final class KnownIdentities: Sendable {
     private struct State {
         var keys: [BluetoothAddress: SecretKey] = [:]
+        /// The keys of bonds that were removed meanwhile: links that are up go by the identities until they end, and
+        /// whoever has named the peripheral by a private address must learn of that end.
+        var former: [BluetoothAddress: SecretKey] = [:]
         /// The results of earlier queries: each address with its identity, or with itself.
         var found: [BluetoothAddress: BluetoothAddress] = [:]
     }
@@ -19,7 +22,9 @@ final class KnownIdentities: Sendable {
     func renew(_ bonds: [Bond]) {
         let keys = bonds.reduce(into: [:]) { keys, bond in keys[bond.peer] = bond.identityKey ?? keys[bond.peer] }
         state.withLock { state in
-            if keys != state.keys { (state.keys, state.found) = (keys, [:]) }
+            guard keys != state.keys else { return }
+            state.former.merge(state.keys.filter { keys[$0.key] == nil }) { $1 }
+            (state.keys, state.found) = (keys, [:])
         }
     }
 
@@ -33,15 +38,22 @@ final class KnownIdentities: Sendable {
         }
     }
 
-    /// Whether the peripheral at this address may have other addresses too.
+    /// Whether the peripheral at this address may have other addresses too, or did while there was a bond with it.
     func mayHaveOthers(_ address: BluetoothAddress) -> Bool {
-        let identity = identity(of: address)
-        return state.withLock { !$0.keys.isEmpty && $0.keys[identity] != nil }
+        let identity = presentOrFormerIdentity(of: address)
+        return state.withLock { $0.keys[identity] != nil || $0.former[identity] != nil }
     }
 
-    /// Whether two addresses are those of one peripheral: their octets are the same, or their identity is.
+    /// Whether two addresses are those of one peripheral: their octets are the same, or their identity is or was.
     func areOfOne(_ one: BluetoothAddress, _ other: BluetoothAddress) -> Bool {
-        one.rawValue == other.rawValue || identity(of: one).rawValue == identity(of: other).rawValue
+        one.rawValue == other.rawValue
+            || presentOrFormerIdentity(of: one).rawValue == presentOrFormerIdentity(of: other).rawValue
+    }
+
+    private func presentOrFormerIdentity(of address: BluetoothAddress) -> BluetoothAddress {
+        let identity = identity(of: address)
+        guard identity == address, address.subkind == .resolvablePrivate else { return identity }
+        return state.withLock { state in state.former.first { $1.resolves(address) }?.key ?? address }
     }
 
     /// The identity behind a private address; the address itself if it isn't private, or no known peer's.

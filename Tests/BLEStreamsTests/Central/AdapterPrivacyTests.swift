@@ -170,6 +170,34 @@ import Testing
         }
     }
 
+    @Test func `whoever watches a peripheral by a private address learns of its end, though its bond is removed`()
+        async throws
+    {
+        try await Self.runHidden { bench in
+            let peripheral = bench.central.peripheral(bench.peripheralAdapter.addressOnAir)
+            try await peripheral.withLink { try await $0.pair() }
+            let states = Recorder<Peripheral.ConnectionState>()
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    for try await state in peripheral.connectionStates { states.add(state) }
+                }
+                try await bench.time.sleep(for: .seconds(1))
+                try await peripheral.withLink { _ in
+                    try await peripheral.unpair()
+                    // It reads which bonds there are, before the link is down.
+                    _ = try await bench.central.scan().timeout(.seconds(60)).first()
+                }
+                try await bench.time.sleep(for: .seconds(10))
+                group.cancelAll()
+            }
+            #expect(states.all.contains(.connected))
+            guard case .disconnected? = states.all.last else {
+                Issue.record("\(states.all)")
+                return
+            }
+        }
+    }
+
     @Test func `a session goes on when the peripheral is back behind another address`() async throws {
         try await Self.runHidden { bench in
             let (central, adapter) = (bench.central, bench.peripheralAdapter)

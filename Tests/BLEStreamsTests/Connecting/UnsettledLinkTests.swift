@@ -87,6 +87,27 @@ import Testing
         #expect(isDown.isSet)
     }
 
+    @Test func `the end of a link is told under each address of its peripheral, also if its key is forgotten before`()
+        throws
+    {
+        let key = try #require(SecretKey(octets: (0..<16).map { UInt8($0) }))
+        let peer = BluetoothAddress(rawValue: 0xC0_0000_0000_01, kind: .random)
+        let alias = key.privateAddress(1)
+        let identities = KnownIdentities()
+        identities.renew([Bond(peer: peer, adapter: peer, identityKey: key)])
+        let board = ConnectionBoard(identities)
+        board.set(.connected, of: alias)
+        board.set(.disconnecting, of: peer)
+        #expect(board.current(alias) == .disconnecting)
+        let isDown = Flag()
+        board.whenDown(alias) { isDown.set() }
+        identities.renew([])
+        #expect(identities.identity(of: alias) == alias)
+        #expect(!isDown.isSet)
+        board.set(.disconnected(nil), of: peer)
+        #expect(isDown.isSet && board.isEmpty)
+    }
+
     @Test func `a link that can't be encrypted is said to be closed first, and to be down when it is`() async throws {
         try await Bench.run { bench in
             let store = PeerStore.inMemory()
