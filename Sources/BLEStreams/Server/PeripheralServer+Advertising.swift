@@ -19,7 +19,8 @@ extension PeripheralServer {
     ///
     /// Returns when it is on air. While the peripheral is interrupted (``state``), it returns immediately, and the
     /// advertisement takes effect when the peripheral is served again; likewise while the controller can't advertise
-    /// because of a link that it has.
+    /// because of a link that it has. If the adapter then refuses it, the former advertisement continues, and the
+    /// peripheral's `warning` is told.
     ///
     /// - Parameter declaration: the whole advertisement, in place of ``LocalPeripheral/advertisement``. The flags are
     ///   added if centrals may connect and it has none.
@@ -44,26 +45,54 @@ extension PeripheralServer {
         }
     }
 
-    /// Advertises the latest declaration.
+    /// Advertises the latest declaration. One that the adapter refuses, and that was made since another one was on air,
+    /// gives way to that.
     func advertise() async throws {
-        var request = advertised.request
+        while true {
+            let request = advertised.request
+            do {
+                return try await beginAdvertising(request)
+            } catch let error as BLEError where error.isOfDeclaration {
+                try giveUp(request, error)
+            }
+        }
+    }
+
+    private func beginAdvertising(_ request: AdvertiseRequest) async throws {
         try await begin { finish in
             let activity = self.radio.advertise(request) { [weak self] event in
                 switch event {
-                case .started: finish(.success(()))
+                case .started:
+                    self?.advertised.started(request)
+                    finish(.success(()))
                 case .failed(let error):
-                    self?.fail(error)
+                    let givesWay = error.isOfDeclaration && self?.advertised.follows(request) == true
+                    if !givesWay { self?.fail(error) }
                     finish(.failure(error))
                 }
             }
             self.advertised.began(activity)
             return activity
         }
+        var latest = request
         // Declared while the radio was beginning.
-        while let (activity, newer) = advertised.newer(than: request) {
-            try await change(activity, to: newer)
-            request = newer
+        while let (activity, newer) = advertised.newer(than: latest) {
+            do {
+                try await change(activity, to: newer)
+                advertised.started(newer)
+                latest = newer
+            } catch let error as BLEError where error.isOfDeclaration {
+                try giveUp(newer, error)
+            }
         }
+    }
+
+    /// Returns to the declaration that was on air before this one.
+    ///
+    /// - Throws: the error, if there was none.
+    private func giveUp(_ request: AdvertiseRequest, _ error: BLEError) throws(BLEError) {
+        guard advertised.giveUp(request) else { throw error }
+        warnings.tell(.advertisementRefused) { _ in .givesWay(because: error) }
     }
 
     private func change(_ activity: RadioActivity, to request: AdvertiseRequest) async throws {
@@ -78,6 +107,8 @@ extension PeripheralServer {
 final class ServedAdvertisement: Sendable {
     private struct State {
         var request: AdvertiseRequest
+        /// What was on air last.
+        var onAir: AdvertiseRequest?
         var activity: RadioActivity?
         var isOver = false
     }
@@ -110,7 +141,22 @@ final class ServedAdvertisement: Sendable {
         )
     }
 
-    func isOnAir(_ request: AdvertiseRequest) { state.withLock { $0.request = request } }
+    func isOnAir(_ request: AdvertiseRequest) { state.withLock { ($0.request, $0.onAir) = (request, request) } }
+
+    /// It is on air; a newer one may have been declared since it was asked for.
+    func started(_ request: AdvertiseRequest) { state.withLock { $0.onAir = request } }
+
+    /// Whether it was declared since another one was on air.
+    func follows(_ request: AdvertiseRequest) -> Bool { state.withLock { $0.onAir.map { $0 != request } ?? false } }
+
+    /// Returns to what was on air before it, unless another one has been declared meanwhile; `false` if there is none.
+    func giveUp(_ request: AdvertiseRequest) -> Bool {
+        state.withLock { state in
+            guard let onAir = state.onAir, onAir != request else { return false }
+            if state.request == request { state.request = onAir }
+            return true
+        }
+    }
 
     func newer(than request: AdvertiseRequest) -> (RadioActivity, AdvertiseRequest)? {
         state.withLock { state in
@@ -185,6 +231,18 @@ extension LocalPeripheral {
 }
 
 extension BLEError {
+    /// Whether an advertisement was refused for what it declares.
+    fileprivate var isOfDeclaration: Bool { code == .overflow || code == .invalidArgument }
+
+    /// What was declared while nothing was on air can't be advertised.
+    fileprivate static func givesWay(because error: BLEError) -> BLEError {
+        var told = error
+        told.cause =
+            "what was declared while the peripheral was not on air can't be advertised, so the former advertisement "
+            + "continues: \(error.cause)"
+        return told
+    }
+
     fileprivate static func connectableBeacon(_ name: String) -> BLEError {
         BLEError(
             .invalidArgument,

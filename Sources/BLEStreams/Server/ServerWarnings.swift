@@ -15,6 +15,7 @@ final class ServerWarnings: Sendable {
         case brokenMessage(BluetoothAddress)
         case encryptionFailed(BluetoothAddress)
         case interrupted
+        case advertisementRefused
         case pairingsNotAnswered
         case bondsNotRestored
     }

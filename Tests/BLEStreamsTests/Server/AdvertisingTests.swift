@@ -127,6 +127,36 @@ import Testing
         }
     }
 
+    @Test(arguments: [false, true])
+    func `declared while it is interrupted, and refused then, it leaves the air to the one before`(
+        isInvalid: Bool
+    ) async throws {
+        try await VirtualTime.run { time in
+            let air = SimulatedAir(time)
+            let (radio, central) = (air.adapter(), try await Central.open(.radio(air.adapter())))
+            var peripheral = Self.thermometer()
+            peripheral.resuming = .exponential(jitter: 0)
+            let warnings = Recorder<BLEError>()
+            try await peripheral.run(on: radio, warning: { warnings.add($0) }) { server in
+                try await server.advertise(Self.data(7))
+                radio.powerOff()
+                _ = try await server.states.first { if case .interrupted = $0 { true } else { false } }
+                try await server.advertise(
+                    AdvertiseRequest(
+                        isInvalid
+                            ? [.localName("one"), .localName("other")]
+                            : [.localName(String(repeating: "n", count: 60))]
+                    )
+                )
+                radio.powerOn()
+                _ = try await server.states.first { if case .serving = $0 { true } else { false } }
+                let advertisement = try await heard(by: central).advertisement
+                #expect(advertisement.serviceData(for: .environmentalSensing).map(Array.init) == [7])
+            }
+            #expect(warnings.all.contains { $0.code == (isInvalid ? .invalidArgument : .overflow) })
+        }
+    }
+
     @Test func `when nothing is served any more that is told`() async throws {
         try await VirtualTime.run { time in
             let server = try await Self.thermometer().run(on: SimulatedAir(time).adapter()) { $0 }
