@@ -72,25 +72,24 @@ extension Session: CharacteristicAccess {
         while true {
             try refuseToWait(for: begin.kind.words)
             try await ready(within: patience)
-            let output: Output? = try await turns.run(on: core.timeline, limit: patience.rest(Self.isInUse)) {
-                // The link may have been lost while waiting for the turn.
-                guard let link, (try? handle(begin)) != nil else { return nil }
-                operatingTask.store(LaneHolds.task, ordering: .releasing)
-                defer { operatingTask.store(0, ordering: .releasing) }
-                do {
-                    let output = try await body(link)
-                    try? handle(end)
-                    return output
-                } catch let error as BLEError {
-                    // The driver of the session reports the end of the link to the machine.
-                    if !error.tellsEnd(of: link) { try? handle(.operationFailed(error)) }
-                    throw error
-                } catch {
-                    try? handle(end)
-                    throw error
-                }
+            let leave = try await turn(within: patience)
+            defer { leave() }
+            // The link may have been lost while waiting for the turn.
+            guard let link, (try? handle(begin)) != nil else { continue }
+            operatingTask.store(LaneHolds.task, ordering: .releasing)
+            defer { operatingTask.store(0, ordering: .releasing) }
+            do {
+                let output = try await body(link)
+                try? handle(end)
+                return output
+            } catch let error as BLEError {
+                // The driver of the session reports the end of the link to the machine.
+                if !error.tellsEnd(of: link) { try? handle(.operationFailed(error)) }
+                throw error
+            } catch {
+                try? handle(end)
+                throw error
             }
-            if let output { return output }
         }
     }
 }

@@ -35,7 +35,7 @@ extension Session {
         while true {
             let link = try await readyLink(within: patience)
             // Operations that the state shows, such as reading, take turns with commands.
-            let leave = try await turns.enter(on: core.timeline, limit: patience.rest(Self.isInUse))
+            let leave = try await turn(within: patience)
             do {
                 let entry = try await link.acquire(limit: patience.rest(Self.isHeld))
                 // The driver of the session waits for a turn too, and makes the next link.

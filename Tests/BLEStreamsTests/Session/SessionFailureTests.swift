@@ -217,4 +217,40 @@ import Testing
             #expect(error?.code == .disconnected && error?.reason?.kind == .supervisionTimeout)
         }
     }
+
+    @Test(arguments: [false, true])
+    func `whoever waits for a turn is told of the failure, also if an operation keeps its turn`(
+        isCommand: Bool
+    ) async throws {
+        try await Bench.run { bench in
+            var plan = Session.Plan(bench.peripheral)
+            plan.reconnecting = nil
+            try await bench.central.withSession(plan) { session in
+                try await session.ready()
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    group.addTask {
+                        // Whatever becomes of its link.
+                        try await session.withLink(for: .read, timeout: nil) { _ in
+                            try await bench.time.sleep(for: .seconds(600))
+                        }
+                    }
+                    try await bench.time.sleep(for: .seconds(1))
+                    group.addTask {
+                        let error = await bleError {
+                            if isCommand {
+                                try await session.queue.run(.read(Bench.readable), deadline: .seconds(60))
+                            } else {
+                                _ = try await session.read(Bench.readable, timeout: .seconds(60))
+                            }
+                        }
+                        #expect(error?.code == .disconnected, "\(error as Any)")
+                    }
+                    try await bench.time.sleep(for: .seconds(1))
+                    bench.air.faults.add(.dropLink(after: Duration.zero))
+                    try await group.next()
+                    group.cancelAll()
+                }
+            }
+        }
+    }
 }
