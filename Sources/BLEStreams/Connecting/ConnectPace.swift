@@ -11,7 +11,8 @@ struct ConnectPace: Equatable {
     struct Failure: Equatable {
         /// The connection was lost before anything was received on it.
         let isUnestablished: Bool
-        /// The peer ended a link left by an earlier program, and will accept a new one.
+        /// A link left by an earlier program has ended, or had to be closed because the peer answers nothing on it any
+        /// more; the peer will accept a new one.
         let wasResumed: Bool
 
         /// - Parameters:
@@ -20,7 +21,7 @@ struct ConnectPace: Equatable {
         init(_ error: BLEError, wasHeard: Bool, wasResumed: Bool) {
             let isOfLink = error.code == .connectionFailed || error.code == .disconnected
             isUnestablished = isOfLink && error.reason?.kind == .failedToEstablish && !wasHeard
-            self.wasResumed = wasResumed && error.code == .disconnected
+            self.wasResumed = wasResumed && error.endsLink
         }
     }
 

@@ -51,6 +51,15 @@ import Testing
         #expect((0..<4).map { _ in pace.pause(after: resumed, random: 0) } == [.zero, .zero, .zero, nil])
     }
 
+    @Test func `so is one that had to be closed because nothing is answered on it any more`() {
+        var pace = ConnectPace(true)
+        let unanswered = Self.failure(.timedOut, .transactionTimeout, wasResumed: true)
+        #expect((0..<4).map { _ in pace.pause(after: unanswered, random: 0) } == [.zero, .zero, .zero, nil])
+        // On one of this program's own, it is the peer's fault.
+        var own = ConnectPace(true)
+        #expect(own.pause(after: Self.failure(.timedOut, .transactionTimeout), random: 0) == nil)
+    }
+
     @Test func `who has rules of its own is told each time`() {
         var pace = ConnectPace(false)
         #expect(pace.pause(after: Self.lost, random: 0) == nil)
