@@ -3,22 +3,31 @@ import Synchronization
 
 /// Adapters that a recovery plan switches off and on, or resets, during an attempt.
 extension JoinedConnect {
-    /// Has each adapter's recovery tell of such steps, until the attempt ends; one that is under way is told now.
+    /// Has each adapter's recovery tell of such steps, until the attempt ends; also that of an adapter that comes
+    /// later. A step that is under way is told now.
     func followSteps() {
-        let leaves = radio.recoveryDrivers.map { id, driver in
+        leaveLater(radio.followRecoveries { [weak self] id, driver in self?.follow(id, driver) })
+    }
+
+    private func follow(_ id: AdapterID, _ driver: RecoveryDriver) {
+        leaveLater(
             driver.add(
                 pausing: RecoveryDriver.Attempt(
                     pause: { [weak self] in self?.pause(id) },
                     resume: { [weak self] in self?.resume(id) }
                 )
             )
-        }
+        )
+    }
+
+    /// Calls the closure when the attempt ends, at once if it has ended.
+    private func leaveLater(_ leave: @escaping @Sendable () -> Void) {
         let isOver = state.withLock { state in
             guard state.result != nil else { return true }
-            state.leaveSteps = leaves
+            state.leaveSteps.append(leave)
             return false
         }
-        if isOver { for leave in leaves { leave() } }
+        if isOver { leave() }
     }
 
     /// Withdraws the request to this adapter, and leaves the peripheral to another one, if there is one.

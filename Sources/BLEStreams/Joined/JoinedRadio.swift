@@ -39,6 +39,8 @@ final class JoinedRadio: Sendable {
         /// How the members recover; `nil` until it is set.
         var recovery: Recovery?
         var recoveries: [(id: AdapterChooser.AdapterID, driver: RecoveryDriver)] = []
+        /// The attempts that are told of drivers which come later.
+        var followers = Observers<@Sendable (AdapterChooser.AdapterID, RecoveryDriver) -> Void>()
         var troubleWatchers = Observers<@Sendable (AdapterTrouble) -> Void>()
     }
 
@@ -226,10 +228,21 @@ final class JoinedRadio: Sendable {
     }
 
     func keep(_ recovery: RecoveryDriver, of member: AdapterChooser.AdapterID, _ source: RadioActivity) {
-        state.withLock { state in
+        let followers = state.withLock { state in
             state.recoveries.append((member, recovery))
             state.sources.append(source)
+            return state.followers.all
         }
+        for follow in followers { follow(member, recovery) }
+    }
+
+    /// Calls the closure with each driver, those of members that come later too, until the returned closure is called.
+    func followRecoveries(
+        _ follow: @escaping @Sendable (AdapterChooser.AdapterID, RecoveryDriver) -> Void
+    ) -> @Sendable () -> Void {
+        let (id, present) = state.withLock { state in (state.followers.add(follow), state.recoveries) }
+        for (member, driver) in present { follow(member, driver) }
+        return { [weak self] in _ = self?.state.withLock { $0.followers.remove(id) } }
     }
 
     /// The drivers that recover the members.
