@@ -132,8 +132,7 @@ final class AirCore: Sendable {
 
     private func deliverNews(to end: LinkEndID) {
         guard let news = guarded.withLock({ $0.state.takeNews(for: end) }) else { return }
-        if !news.pdus.isEmpty { news.receiver.linkReceived(news.pdus) }
-        if news.dropped > 0 { news.receiver.linkDropped(news.dropped) }
+        news.inbox.deliver(to: news.receiver)
         if news.isWritable { news.receiver.linkBecameWritable() }
         for error in news.encryptionFailures { news.receiver.linkEncryptionFailed(error) }
         guard let reason = news.end else { return }

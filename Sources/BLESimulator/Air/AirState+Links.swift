@@ -4,8 +4,7 @@ internal import BLERadio
 /// Everything to deliver to one end of a link at once.
 struct LinkNews {
     var receiver: any ATTLinkReceiver
-    var pdus: ReceivedPDUs
-    var dropped: Int
+    var inbox: Inbox
     var isWritable: Bool
     var encryptionFailures: [BLEError]
     var end: DisconnectReason?
@@ -46,7 +45,7 @@ extension AirState {
     mutating func abandon(_ id: LinkEndID) {
         guard let link = links[id.link], !link[id.role].isStarted else { return }
         link[id.role].isOwned = false
-        link[id.role].inbox = ReceivedPDUs()
+        link[id.role].inbox = Inbox()
         if link[id.role].isOver {
             link[id.role].phase = .gone
             forget(link)
@@ -133,7 +132,7 @@ extension AirState {
         let end = link[role]
         guard end.isOpen, end.isOwned else { return }
         if !end.isStarted, end.inbox.count >= end.receiveBufferCount {
-            end.dropped += 1
+            end.inbox.lose()
         } else {
             end.inbox.append(pdu, time: wallTime())
         }
@@ -190,14 +189,12 @@ extension AirState {
         guard let receiver = end.receiver else { return nil }
         var news = LinkNews(
             receiver: receiver,
-            pdus: end.inbox,
-            dropped: end.dropped,
+            inbox: end.inbox,
             isWritable: end.isWritableAgain && end.isOpen,
             encryptionFailures: end.encryptionFailures
         )
         end.encryptionFailures = []
-        end.inbox = ReceivedPDUs()
-        end.dropped = 0
+        end.inbox = Inbox()
         end.isWritableAgain = false
         if case .ended(let reason) = end.phase {
             news.end = reason

@@ -132,7 +132,7 @@ extension AirState {
             note(link, .pdu(pdu, from: role, fate: .swallowed))
         case .overflow:
             note(link, .pdu(pdu, from: role, fate: .overflowed))
-            link[role.opposite].dropped += 1
+            link[role.opposite].inbox.lose()
             queueDelivery(to: role.opposite, of: link)
         case .duplicate(let copies):
             deliver(pdu, from: role, on: link, fate: .delivered)

@@ -114,9 +114,8 @@ final class LinkEnd {
     var receiver: (any ATTLinkReceiver)?
     var outgoing = PDUQueue()
 
-    /// The PDUs not yet delivered to the receiver.
-    var inbox = ReceivedPDUs()
-    var dropped = 0
+    /// What is not yet delivered to the receiver.
+    var inbox = Inbox()
     var isBlocked = false
     var isWritableAgain = false
     /// An array since there is rarely any: an error takes more memory than the rest of an idle end.

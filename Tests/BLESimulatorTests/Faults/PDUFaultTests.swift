@@ -117,7 +117,9 @@ private func notification(_ number: UInt8) -> [UInt8] { [0x1B, 0x05, 0x00, numbe
             pair.air.faults.add(.overflow(.notifications).skipping(1).times(3))
             for number in 0..<6 as Range<UInt8> { _ = pair.peripheralLink.send(notification(number)) }
             try await time.sleep(for: .seconds(1))
-            #expect(pair.atCentral.events == [.received([0, 4, 5].map { notification($0) }), .dropped(3)])
+            let (before, behind) = ([notification(0)], [notification(4), notification(5)])
+            // As on Linux, where the PDU behind a loss tells of it.
+            #expect(pair.atCentral.events == [.received(before), .dropped(3), .received(behind)])
         }
     }
 
