@@ -99,7 +99,8 @@ extension ATTServer {
     }
 
     /// The client has answered an indication with an error: if it was Service Changed, the client knows of the change
-    /// no better than before, and nothing else tells it on this link. A bonded client is told again on its next link.
+    /// no better than before, and nothing else tells it on this link. A bonded client with robust caching is told again
+    /// on its next link; any other one has no use for that, and keeps what it has configured.
     mutating func refusedByClient(_ id: IndicationID, _ output: inout Output) {
         guard id == caching.indication else { return }
         caching.indication = nil
