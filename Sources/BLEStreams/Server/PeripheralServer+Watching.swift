@@ -103,7 +103,7 @@ extension PeripheralServer {
     ///
     /// - Parameters:
     ///   - present: the events that make the present state, with which each iteration begins; `nil`: none.
-    ///   - tellsLosses: whether an ignored write without response is a gap.
+    ///   - tellsLosses: whether a write without response that was ignored, or that the link may have lost, is a gap.
     func events<Element: Sendable>(
         of name: CharacteristicSelector?,
         _ subject: StreamSubject,
