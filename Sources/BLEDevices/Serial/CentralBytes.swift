@@ -70,7 +70,8 @@ public struct CentralBytes: AsyncSequence, Sendable {
     ///
     /// A chunk is answered once it is consumed, so a central that waits for answers writes no faster than this is
     /// iterated. For a central that doesn't, up to 4,096 chunks are buffered; further ones are dropped, which is a gap.
-    /// The stream ends when the central leaves or the server stops, and throws when the adapter fails.
+    /// What the kernel had no room for is one too, since it may have been a chunk. The stream ends when the central
+    /// leaves or the server stops, and throws when the adapter fails.
     public var chunks: BLEStream<[UInt8]> {
         // A chunk that was refused because it waited for too long is the central's to write again.
         server.writes(to: serial.outgoing, by: central).compactMap { $0.acceptInTime() ? $0.value : nil }
