@@ -34,6 +34,9 @@ final class LinkAcceptor: Sendable {
     private let events: @Sendable (Event) -> Void
     private let state = Mutex(State())
 
+    /// Whether no connection can be accepted for now, as far as the system has said: those that wait are not known.
+    var isInterrupted: Bool { state.withLock { $0.isInterrupted } }
+
     /// - Parameter take: the system call, which a test may replace.
     init(
         _ socket: SharedDescriptor,
@@ -87,8 +90,10 @@ final class LinkAcceptor: Sendable {
 
     private func refused(_ error: SystemError) {
         switch error {
-        // Nothing is waiting any more; or the one that waited has left, and the loop reports the next.
-        case .wouldBlock, .connectionAborted, .connectionReset: break
+        // Nothing is waiting any more. The system says so only if it could give a descriptor.
+        case .wouldBlock: state.withLock { $0.isInterrupted = false }
+        // The one that waited has left, and the loop reports the next.
+        case .connectionAborted, .connectionReset: break
         case .tooManyOpenFiles, .tooManyOpenFilesInSystem, .noMemory, .noBufferSpace: pause(error)
         default:
             cancel()
@@ -122,7 +127,9 @@ final class LinkAcceptor: Sendable {
             try loop.change(registration, of: socket.descriptor, to: .readable)
         } catch {
             cancel()
-            events(.failed(error))
+            return events(.failed(error))
         }
+        // Even if nothing waits any more: otherwise the end of the shortage would show only with the next connection.
+        accept()
     }
 }

@@ -185,7 +185,8 @@ extension LinkListener {
 
     private func timerFired(_ id: Int) {
         _ = state.withLock { $0.timers.removeValue(forKey: id) }
-        perform { $0.timerFired(id) }
+        let isInterrupted = state.withLock { $0.acceptors }.contains { $0.isInterrupted }
+        perform { $0.timerFired(id, whileInterrupted: isInterrupted) }
     }
 
     /// Listens again with new sockets instead of the old ones; connections waiting there are accepted.

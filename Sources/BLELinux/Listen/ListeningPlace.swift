@@ -73,7 +73,10 @@ struct ListeningPlace {
         return true
     }
 
-    mutating func timerFired(_ id: Int) -> Output {
+    /// - Parameter isInterrupted: whether links that are offered can't be accepted for now: then the central's may be
+    ///   one of those, and is waited for.
+    mutating func timerFired(_ id: Int, whileInterrupted isInterrupted: Bool = false) -> Output {
+        if isInterrupted, awaited[id] != nil { return Output(timer: Output.Timer(id: id, delay: Self.patience)) }
         guard let central = awaited.removeValue(forKey: id) else { return Output() }
         return Output(renews: true, lost: central)
     }

@@ -29,6 +29,17 @@ import Testing
         #expect(place.centralCame(Self.other) == Output())
     }
 
+    @Test func `one that may wait to be accepted is nobody else's while nothing can be accepted`() {
+        var place = ListeningPlace()
+        #expect(place.centralCame(Self.one) == Self.timer(1))
+        for _ in 0..<3 { #expect(place.timerFired(1, whileInterrupted: true) == Self.timer(1)) }
+        #expect(place.timerFired(1) == Output(renews: true, lost: Self.one))
+        #expect(place.centralCame(Self.other) == Self.timer(2))
+        #expect(place.timerFired(2, whileInterrupted: true) == Self.timer(2))
+        place.accepted(Self.other)
+        #expect(place.timerFired(2, whileInterrupted: true) == Output())
+    }
+
     @Test func `what was said of a link holds until it ends`() {
         var place = ListeningPlace()
         place.accepted(Self.one)
