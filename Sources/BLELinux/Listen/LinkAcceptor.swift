@@ -70,10 +70,15 @@ final class LinkAcceptor: Sendable {
         if let registration { loop.unregister(registration, of: socket.descriptor) }
     }
 
-    /// Accepts what waits, then ends; on the loop's thread.
-    func retire() {
+    /// Accepts what waits, then ends; on the loop's thread. It goes on if something can't be accepted for now, which
+    /// would end with the socket.
+    ///
+    /// - Returns: whether it has ended.
+    func retire() -> Bool {
         accept()
+        if state.withLock({ $0.isInterrupted && !$0.isOver }) { return false }
         cancel()
+        return true
     }
 
     private func accept() {

@@ -83,14 +83,18 @@ final class LinkListener: Sendable {
                 self?.received(event)
             }
             try acceptor.begin()
-            let isOver = state.withLock { state in
-                if !state.isOver { state.acceptors.append(acceptor) }
-                return state.isOver
-            }
-            if isOver { acceptor.cancel() }
+            keep(acceptor)
         } catch {
             throw .system(error, call: "listen", operation: "listen", object: radio.adapter.name)
         }
+    }
+
+    private func keep(_ acceptor: LinkAcceptor) {
+        let isOver = state.withLock { state in
+            if !state.isOver { state.acceptors.append(acceptor) }
+            return state.isOver
+        }
+        if isOver { acceptor.cancel() }
     }
 
     private func received(_ event: LinkAcceptor.Event) {
@@ -189,7 +193,8 @@ extension LinkListener {
         perform { $0.timerFired(id, whileInterrupted: isInterrupted) }
     }
 
-    /// Listens again with new sockets instead of the old ones; connections waiting there are accepted.
+    /// Listens again with new sockets instead of the old ones; connections waiting there are accepted. An old one where
+    /// some can't be accepted for now stays: the new ones may have taken the descriptor that was free.
     private func renew() {
         let former = state.withLock { state in
             defer { state.acceptors = [] }
@@ -200,9 +205,10 @@ extension LinkListener {
             for address in Self.addresses(of: facts) { try listen(at: address) }
         } catch {
             // The old sockets are better than none; an adapter that goes away is reported elsewhere.
-            return state.withLock { if !$0.isOver { $0.acceptors += former } }
+            for acceptor in former { keep(acceptor) }
+            return
         }
-        for acceptor in former { acceptor.retire() }
+        for acceptor in former where !acceptor.retire() { keep(acceptor) }
     }
 }
 

@@ -29,6 +29,13 @@ import Testing
             activities = [listening, advertisement]
         }
 
+        /// How many sockets listen.
+        var listeners: Int {
+            run.kernel.with { state in
+                state.objects.values.filter { if case .listening? = $0.l2cap?.phase { true } else { false } }.count
+            }
+        }
+
         /// Lets the program open descriptors again, and returns what was told until the central is accepted.
         func accept() async throws -> [BLEError.Code] {
             run.kernel.with { $0.fault = nil }
@@ -45,6 +52,19 @@ import Testing
     @Test func `it is never said to be another program's, and is accepted in the end`() async throws {
         let bench = try await Bench()
         _ = await bench.run.kernel.run(bench.run.timeline, within: ListeningPlace.patience * 3) { false }
+        #expect(try await bench.accept() == [.systemFailure])
+    }
+
+    @Test func `it keeps its place when the server listens anew, since another program has changed the adapter`()
+        async throws
+    {
+        let bench = try await Bench()
+        let kernel = bench.run.kernel
+        kernel.with { [number = kernel.peripheral] state in
+            state.tell(number, 0x06, FakeState.octets(state.adapters[number]?.settings.rawValue ?? 0))
+        }
+        await kernel.idle()
+        #expect(bench.listeners == 2)
         #expect(try await bench.accept() == [.systemFailure])
     }
 }
