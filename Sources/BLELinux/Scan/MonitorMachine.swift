@@ -10,7 +10,9 @@ internal import BLEProtocol
 ///      │          (unavailable) ◄──────────────────┘            │
 ///      └──────────────────────────────────────────────────────-─┘
 /// ```
-/// Its removal may be among events that were lost: then, after a while, the kernel is asked whether it still has it.
+/// While the kernel adds or removes another program's monitor, it is busy: then it is asked again after a pause. A
+/// monitor's removal may be among events that were lost: then, after a while, the kernel is asked whether it still has
+/// it.
 struct MonitorMachine {
     /// What the driver is to do.
     struct Output: Equatable {
@@ -47,9 +49,9 @@ struct MonitorMachine {
         case unavailable
     }
 
-    /// How long after a second loss it is added again.
+    /// How long after a second loss, or while the kernel is busy, it is added again.
     static let pause = Duration.seconds(1)
-    /// The number of losses in a row after which it gives up.
+    /// The number of losses, or of busy answers, in a row after which it gives up.
     static let patience = 8
     /// How long it must stay before earlier losses are forgotten; after how long it is checked if its removal may have
     /// been missed.
@@ -58,6 +60,8 @@ struct MonitorMachine {
     private var state = State.absent
     private var isWanted = false
     private var losses = 0
+    /// How often the kernel was busy since it has added one.
+    private var refusals = 0
     /// Whether its removal may have been missed.
     private var isInDoubt = false
 
@@ -123,13 +127,27 @@ struct MonitorMachine {
         guard case .adding = state else { return Output() }
         switch answer {
         case .success(let handle) where isWanted:
+            refusals = 0
             state = .present(handle)
             return Output(timer: losses > 0 ? .start(Self.calm) : nil, report: .present)
         case .success(let handle):
             state = .absent
             return Output(command: .remove(handle))
+        case .failure(.status(.busy, _)) where refusals < Self.patience: return addLater()
         case .failure(let failure): return unavailable(failure)
         }
+    }
+
+    /// The kernel adds or removes one at a time, of all programs, and that may wait for a connection. Source: kernel,
+    /// `net/bluetooth/mgmt.c`, `__add_adv_patterns_monitor`.
+    private mutating func addLater() -> Output {
+        guard isWanted else {
+            state = .absent
+            return Output()
+        }
+        refusals += 1
+        state = .waiting
+        return Output(timer: .start(Self.pause))
     }
 
     /// A monitor was removed, this one or another; 0 stands for all.

@@ -102,6 +102,43 @@ import Testing
         #expect(machine.want() == Output(command: .readFeatures))
     }
 
+    private static let busy = ManagementFailure.status(.busy, .addPatternsMonitor)
+    private static let later = Output(timer: .start(MonitorMachine.pause))
+
+    @Test func `where the kernel is busy with another program's, it is added a moment later`() throws {
+        var machine = MonitorMachine()
+        _ = machine.want()
+        for _ in 0..<MonitorMachine.patience {
+            _ = machine.featuresRead(.success(try Self.features()))
+            #expect(machine.added(.failure(Self.busy)) == Self.later)
+            #expect(machine.handle == nil)
+            #expect(machine.timerFired() == Output(command: .readFeatures))
+        }
+        var patient = machine
+        _ = patient.featuresRead(.success(try Self.features()))
+        #expect(patient.added(.success(1)) == Output(report: .present))
+        #expect(patient.removed(1) == Output(command: .readFeatures))
+        _ = patient.featuresRead(.success(try Self.features()))
+        #expect(patient.added(.failure(Self.busy)) == Self.later)
+        // Not for ever.
+        _ = machine.featuresRead(.success(try Self.features()))
+        let unavailable = Output(timer: .cancel, report: .unavailable(Self.busy))
+        #expect(machine.added(.failure(Self.busy)) == unavailable)
+    }
+
+    @Test func `one that nobody wants any more is not waited for, and can be wanted again`() throws {
+        var machine = MonitorMachine()
+        _ = machine.want()
+        _ = machine.featuresRead(.success(try Self.features()))
+        _ = machine.unwant()
+        #expect(machine.added(.failure(Self.busy)) == Output())
+        #expect(machine.want() == Output(command: .readFeatures))
+        _ = machine.featuresRead(.success(try Self.features()))
+        #expect(machine.added(.failure(Self.busy)) == Self.later)
+        #expect(machine.unwant() == Output(timer: .cancel))
+        #expect(machine.timerFired() == Output())
+    }
+
     // MARK: What was missed
 
     private static let check = Output(timer: .start(MonitorMachine.calm))
