@@ -3,6 +3,9 @@ internal import BLERadio
 internal import Synchronization
 
 extension SocketLink {
+    /// A caller that waits for the link to be encrypted.
+    typealias Encrypted = @Sendable (Result<Void, BLEError>) -> Void
+
     /// The kernel encrypts when a security level is requested, and makes the socket writable again when it has. A
     /// refusal shows only as the end of the link: the caller must set a time limit.
     ///
@@ -10,7 +13,7 @@ extension SocketLink {
     /// that the kernel would pair. If it has no key, it pairs again by itself, on kernels before 6.12 without asking.
     /// Just Works doesn't reach the level of an authenticated bond, so no weaker key replaces it unnoticed. Source:
     /// kernel, `net/bluetooth/smp.c`, `smp_conn_security`, `smp_ltk_encrypt`, `smp_cmd_pairing_rsp`.
-    func encrypt(_ result: @escaping @Sendable (Result<Void, BLEError>) -> Void) {
+    func encrypt(_ result: @escaping Encrypted) {
         let level = environment.keyLevel(of: kernelPeer) ?? .encrypted
         let outcome: Result<Void, BLEError>? = state.withLock { state in
             guard let socket = state.socket, !state.phase.isOver else { return .failure(.encryptionFailed(peer)) }
@@ -28,14 +31,10 @@ extension SocketLink {
         if let outcome { result(outcome) }
     }
 
-    /// The socket is writable: the requested encryption is in force, or will not come.
-    func encryptionEnded(_ socket: SharedDescriptor) {
+    /// The socket is writable: the encryption that these have requested is in force, or will not come.
+    func tellEncryption(of socket: SharedDescriptor, to requests: [Encrypted]) {
         let isEncrypted = Self.isEncrypted(socket)
-        let waiting = state.withLock { state in
-            defer { state.encryptions = [] }
-            return state.encryptions
-        }
-        for result in waiting { result(isEncrypted ? .success(()) : .failure(.encryptionFailed(peer))) }
+        for result in requests { result(isEncrypted ? .success(()) : .failure(.encryptionFailed(peer))) }
     }
 
     private static func isEncrypted(_ socket: SharedDescriptor) -> Bool {
@@ -102,6 +101,12 @@ extension BLEError {
 }
 
 extension SocketLink.State {
+    /// Takes out the callers that wait for the link to be encrypted.
+    mutating func takeEncryptions() -> [SocketLink.Encrypted] {
+        defer { encryptions = [] }
+        return encryptions
+    }
+
     /// Whether the end must wait until it is known why the link could not be encrypted, and the socket to unregister
     /// meanwhile; `nil` if that wait is already under way.
     mutating func beginEnding() -> (isForReason: Bool, socket: (SharedDescriptor, EventLoop.Registration)?)? {

@@ -38,7 +38,7 @@ final class SocketLink: ATTLink {
         /// Whether `send` has failed, so that the link must end.
         var hasFailedToSend = false
         /// The callers that wait for the link to be encrypted.
-        var encryptions: [@Sendable (Result<Void, BLEError>) -> Void] = []
+        var encryptions: [Encrypted] = []
         /// Reports when an encryption that the peer requested fails.
         var securityWatch: RadioActivity?
         /// The limit up to which the kernel's report of the link's security is trusted: after a failed pairing for
@@ -261,7 +261,7 @@ extension SocketLink {
 
 extension SocketLink {
     private func socketIsReady(_ readiness: Readiness, _ buffer: ReceiveBuffer) {
-        let (socket, receiver) = state.withLock { ($0.socket, $0.receiver) }
+        let (socket, receiver, requests) = state.withLock { ($0.socket, $0.receiver, $0.encryptions.count) }
         guard let socket, let receiver else { return }
 
         // When a PDU came that the kernel hasn't timed, only a prompt reading tells.
@@ -277,20 +277,22 @@ extension SocketLink {
             end(reasonForEnd(error))
         // Checked again: since the event, encryption may have been requested.
         case .open where readiness.contains(.writable) && socket.descriptor.readinessNow(for: .writable) == .writable:
-            let (wasWaiting, failure) = state.withLock { state -> (Bool, SystemError?) in
-                guard state.isWaitingToWrite, state.registration != nil else { return (false, nil) }
+            let (ended, failure) = state.withLock { state -> ([Encrypted]?, SystemError?) in
+                // It may have been requested since that check, too: then the socket is not writable any more.
+                guard state.isWaitingToWrite, state.registration != nil, state.encryptions.count == requests
+                else { return (nil, nil) }
                 state.isWaitingToWrite = false
                 do throws(SystemError) {
                     try reading.alsoWait(for: .peerClosed, of: socket.descriptor)
-                    return (true, nil)
+                    return (state.takeEncryptions(), nil)
                 } catch {
-                    return (false, error)
+                    return (nil, error)
                 }
             }
             // Otherwise the loop would report for ever that it is writable.
             if let failure { return end(DisconnectReason(.other, systemError: failure.rawValue)) }
-            guard wasWaiting else { return }
-            encryptionEnded(socket)
+            guard let ended else { return }
+            if !ended.isEmpty { tellEncryption(of: socket, to: ended) }
             receiver.linkBecameWritable()
         case .open:
             break

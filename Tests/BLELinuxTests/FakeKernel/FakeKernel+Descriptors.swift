@@ -92,7 +92,11 @@ extension FakeKernel: SystemCalls {
     }
 
     func readiness(_ descriptor: Int32, _ interest: Readiness) -> Readiness {
-        with { $0.readiness(of: descriptor).intersection(interest.union([.error, .hangUp])) }
+        let (readiness, afterLook) = with { state in
+            (state.readiness(of: descriptor).intersection(interest.union([.error, .hangUp])), state.afterLook.take())
+        }
+        afterLook?()
+        return readiness
     }
 
     func destination(ofLink path: String) -> String? { with { $0.links[path] } }

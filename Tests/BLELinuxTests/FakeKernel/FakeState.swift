@@ -36,6 +36,8 @@ struct FakeState {
     var isLate = false
     /// What happens after so many more calls, outside the lock.
     var moments: [(calls: Int, body: @Sendable () -> Void)] = []
+    /// Called once, outside the lock, right after somebody has looked what a descriptor is ready for.
+    var afterLook: (@Sendable () -> Void)?
     /// Datagrams that are late.
     var held: [(descriptor: Int32, octets: [UInt8])] = []
 

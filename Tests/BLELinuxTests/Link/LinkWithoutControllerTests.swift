@@ -59,6 +59,38 @@ import Testing
         #expect(kernel.leftovers.isEmpty)
     }
 
+    /// The kernel raises the link's security, or has ended that with this level.
+    private func secure(_ isSecuring: Bool, level: UInt8 = 1) {
+        kernel.with { state in
+            for number in [kernel.central, kernel.peripheral] {
+                guard let link = state.link(of: number, with: .example) else { continue }
+                state.objects[link.socket]?.l2cap?.isSecuring = isSecuring
+                state.objects[link.socket]?.l2cap?.level = level
+            }
+        }
+    }
+
+    @Test func `who asks for encryption in the moment in which the link has room again waits for it`() async throws {
+        let outcomes = FakeRun.Collector<Result<Void, BLEError>>()
+        let loop = try EventLoop(name: "test", on: kernel.kernel)
+        let link = SocketLink(testing: try connectedSocket(), loop: loop)
+        let recorder = LinkRecorder()
+        link.start(recorder)
+        secure(true)
+        #expect(link.send([0x0A, 1, 0]) == .full)
+        await kernel.idle()
+        // Another thread asks right behind the loop's look whether there is room.
+        kernel.with { $0.afterLook = { link.encrypt { outcomes.add($0) } } }
+        secure(false)
+        await kernel.idle()
+        #expect(outcomes.all.isEmpty)
+        secure(false, level: 2)
+        await kernel.idle()
+        #expect(outcomes.all.count == 1 && outcomes.all.first?.failure == nil)
+        link.disconnect()
+        _ = await recorder.untilEnd()
+    }
+
     @Test func `one that can't be encrypted says so at once, and stays open`() throws {
         let loop = try EventLoop(name: "test")
         let (near, far) = try SocketPair.numbers()
