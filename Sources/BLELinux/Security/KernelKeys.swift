@@ -168,9 +168,12 @@ final class KernelKeys: Sendable {
     /// The level of the key that the kernel certainly has for a peer; `nil` if another program may have replaced it.
     func level(of peer: BluetoothAddress) -> LinkSecurity.Level? { state.withLock { $0.levels[peer] } }
 
-    private func note(_ bonds: [Bond], areThere: Bool) {
+    /// - Parameter count: the number of reports that the bonds take into account: one that was removed since isn't
+    ///   there.
+    private func note(_ bonds: [Bond], areThere: Bool, after count: Int) {
         state.withLock { state in
-            for bond in bonds {
+            let gone = state.reported.removed(after: count)
+            for bond in bonds where !gone.contains(ManagementAddress(bond.peer)) {
                 state.levels[bond.peer] = areThere ? bond.level : nil
                 state.given[bond.peer] = areThere ? bond.encryptionKeys : nil
             }
@@ -180,7 +183,10 @@ final class KernelKeys: Sendable {
     /// The kernel has made keys with a peer by itself.
     func note(_ peer: BluetoothAddress) { _ = state.withLock { $0.peers?.insert(peer) } }
 
-    func remove(_ peer: BluetoothAddress) {
+    /// The bond with a peer is removed from the kernel, or was not in it.
+    ///
+    /// - Parameter isCertain: otherwise the kernel may have a key for it, which is not known.
+    func remove(_ peer: BluetoothAddress, isCertain: Bool = true) {
         let claim = state.withLock { state in
             state.peers?.remove(peer)
             state.bonded.remove(peer)
@@ -188,7 +194,8 @@ final class KernelKeys: Sendable {
             state.authenticated.remove(peer)
             state.levels[peer] = nil
             state.contested.remove(peer)
-            state.reported.remove(ManagementAddress(peer))
+            let address = ManagementAddress(peer)
+            if isCertain { state.reported.remove(address) } else { state.reported.forget(address) }
             return state.claim
         }
         claim?.remove(peer)
@@ -231,13 +238,15 @@ final class KernelKeys: Sendable {
         }
     }
 
-    /// How many keys the kernel has reported, to be read before its list is: what it has reported by then, and the list
-    /// lacks, another program has replaced by a list of its own, as a bluetoothd does that starts.
+    /// How many keys and removed bonds were reported, to be read before the kernel's list is: what the kernel has
+    /// reported by then, and the list lacks, another program has replaced by a list of its own, as a bluetoothd does
+    /// that starts.
     var reportCount: Int { state.withLock { $0.reported.count } }
 
     /// Gives the kernel what it lacks; on the loop's thread. The closure is called there, or immediately.
     ///
-    /// - Parameter count: ``reportCount`` from before the kernel's list was read.
+    /// - Parameter count: ``reportCount`` from before the kernel's list was read, and from behind the reading of the
+    ///   store.
     func load(
         _ stored: [Bond],
         on adapter: String,
@@ -248,14 +257,19 @@ final class KernelKeys: Sendable {
         _ result: @escaping @Sendable (Result<Void, KeyObstacle>) -> Void
     ) {
         guard let management else { return result(.success(())) }
-        let peers = Set(stored.map(\.peer))
-        let (bonds, loaded, bonded, reported) = state.withLock { state in
+        let (bonds, loaded, bonded, reported, gone) = state.withLock { state in
+            // Removed since the store and the list were read: not to be given again.
+            let gone = state.reported.removed(after: count)
+            let stored = stored.filter { !gone.contains(ManagementAddress($0.peer)) }
             state.authenticated.formUnion(stored.filter(\.isAuthenticated).map(\.peer))
             // A list that can be read shows it by itself.
             if current == nil { state.found(bluetoothd) }
-            return (state.noticeReplaced(stored), state.peers, state.bonded, state.reported)
+            return (state.noticeReplaced(stored), state.peers, state.bonded, state.reported, gone)
         }
-        let current = current.map { reported.completing($0, after: count).withoutFormerKeys(of: bonds) }
+        let peers = Set(bonds.map(\.peer))
+        let current = current.map { list in
+            reported.completing(list.without(gone), after: count).withoutFormerKeys(of: bonds)
+        }
         // What was loaded before bluetoothd started is gone, or may be.
         let lasting = bluetoothd == .absent || current != nil ? loaded : nil
         let areLoaded = peers.isSubset(of: bonded.union(lasting ?? [])) && (lasting != nil || !peers.isEmpty)
@@ -274,23 +288,24 @@ final class KernelKeys: Sendable {
         }
         switch plan {
         case .nothing:
-            note(bonds, areThere: true)
+            note(bonds, areThere: true, after: reported.count)
             result(.success(()))
         case .refuse(let obstacle):
-            note(bonds, areThere: false)
+            note(bonds, areThere: false, after: reported.count)
             result(.failure(refusal.map { .system($0) } ?? obstacle))
         case .load(let keys):
             // A claim knows what was loaded; what the kernel has made since, for another part of this program, stays.
             let keys = current == nil ? reported.completing(keys) : keys
             give(keys, peers, management, after: reported.count) { [self] outcome in
-                if case .success = outcome { note(bonds, areThere: true) }
+                if case .success = outcome { note(bonds, areThere: true, after: reported.count) }
                 result(outcome)
             }
         }
     }
 
     /// - Parameter count: the number of reports that the keys take into account. What the kernel has made since is
-    ///   given to it again: a pairing, of any program, may have ended between the reading of a list and its loading.
+    ///   given to it again: a pairing, of any program, may have ended between the reading of a list and its loading. So
+    ///   may a bond have been removed: the list may have put it back, and is given again without it.
     private func give(
         _ keys: KernelKeyList,
         _ peers: Set<BluetoothAddress>,
@@ -303,12 +318,14 @@ final class KernelKeys: Sendable {
             if case .failure(let failure) = answer { return result(.failure(.management(failure))) }
             management.submit(ManagementLoadLongTermKeys(keys.longTerm)) { [self] answer in
                 if case .failure(let failure) = answer { return result(.failure(.management(failure))) }
-                let (made, newCount) = state.withLock { state in
-                    state.peers = peers.union(state.peers ?? [])
-                    return (state.reported.after(count), state.reported.count)
+                let (made, left, given, newCount) = state.withLock { state in
+                    let gone = state.reported.removed(after: count)
+                    let given = peers.filter { !gone.contains(ManagementAddress($0)) }
+                    state.peers = given.union(state.peers ?? [])
+                    return (state.reported.after(count), keys.without(gone), given, state.reported.count)
                 }
-                if keys.contains(made) { return result(.success(())) }
-                give(keys.replacing(with: made), peers, management, after: newCount, result)
+                if left == keys, keys.contains(made) { return result(.success(())) }
+                give(left.replacing(with: made), given, management, after: newCount, result)
             }
         }
     }

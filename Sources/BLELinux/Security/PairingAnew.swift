@@ -146,7 +146,7 @@ final class PairingAnew: Sendable {
         let left = engagement.dialogue.lastQuestion.map { $0 + Self.steps - surroundings.timeline.now } ?? .zero
         if left > .zero { return waitForEnd(left) }
         // As after any failure.
-        surroundings.keys.remove(peer)
+        surroundings.keys.remove(peer, isCertain: false)
         finish(.failure(.pairingEndedUnseen(with: peer)))
     }
 
@@ -177,7 +177,7 @@ final class PairingAnew: Sendable {
         let isBluetoothds = status == .authenticationFailed && dialogue.isBesideBluetoothd && dialogue.wasNobodyAsked
         let explained = isBluetoothds ? BLEError.capabilityIsBluetoothds(peer) : dialogue.failure(status)
         // The kernel may have written the new keys over the old ones before it failed.
-        surroundings.keys.remove(peer)
+        surroundings.keys.remove(peer, isCertain: false)
         finish(.failure(explained ?? failure(.status(status, ManagementPairDevice.opcode))))
     }
 

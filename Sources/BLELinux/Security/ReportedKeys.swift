@@ -1,8 +1,9 @@
 internal import BLEProtocol
 
-/// The keys of new bonds that the kernel has reported, of any program, in their order.
+/// The keys of new bonds that the kernel has reported, of any program, and the bonds that were removed, in their order.
 ///
-/// A list of keys that was read before one of them was made lacks it, and loading that list would remove it.
+/// A list of keys that was read before one of them was made lacks it, and loading that list would remove it. One that
+/// was read before a bond was removed would put it back.
 struct ReportedKeys: Sendable {
     private struct Report<Key: Sendable>: Sendable {
         let key: Key
@@ -15,7 +16,8 @@ struct ReportedKeys: Sendable {
     private var longTerm: [Report<ManagementLongTermKey>] = []
     private var identity: [Report<ManagementIdentityResolvingKey>] = []
 
-    /// The number of reports so far.
+    private var removals: [Report<ManagementAddress>] = []
+    /// The number of reports so far, of keys and of removed bonds.
     private(set) var count = 0
 
     /// Takes a key; it replaces those of the same peer that it can't stand beside.
@@ -42,8 +44,22 @@ struct ReportedKeys: Sendable {
 
     /// The bond with a peer has been removed.
     mutating func remove(_ peer: ManagementAddress) {
+        forget(peer)
+        removals.removeAll { $0.key == peer }
+        count += 1
+        removals.append(Report(key: peer, number: count))
+        if removals.count > Self.maximum { removals.removeFirst() }
+    }
+
+    /// Which keys of a peer the kernel has is no longer known.
+    mutating func forget(_ peer: ManagementAddress) {
         longTerm.removeAll { $0.key.address == peer }
         identity.removeAll { $0.key.address == peer }
+    }
+
+    /// The peers whose bonds were removed behind a number of reports.
+    func removed(after number: Int) -> Set<ManagementAddress> {
+        Set(removals.filter { $0.number > number }.map(\.key))
     }
 
     /// The keys behind a number of reports.

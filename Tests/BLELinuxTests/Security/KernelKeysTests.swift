@@ -27,8 +27,10 @@ import Testing
 
     /// Loads the bond, as if the kernel had been seen without any key.
     ///
-    /// - Parameter isUnread: whether this program may not read the kernel's list, and bluetoothd isn't there.
-    private func load(isUnread: Bool = false) -> Events<Bool> {
+    /// - Parameters:
+    ///   - isUnread: whether this program may not read the kernel's list, and bluetoothd isn't there.
+    ///   - count: how much was reported when the bond was read from the store.
+    private func load(isUnread: Bool = false, readAfter count: Int = 0) -> Events<Bool> {
         // An adapter that nobody else has: claims are of the whole machine.
         let adapter = isUnread ? "hci\(UInt64.random(in: 1000 ... .max))" : "hci0"
         return Events { [kernel, keys] yield in
@@ -37,6 +39,7 @@ import Testing
                     [Self.bond],
                     on: adapter,
                     current: isUnread ? nil : Self.nothing,
+                    readAfter: count,
                     bluetoothd: isUnread ? .absent : .here
                 ) { outcome in
                     if case .success = outcome { yield(true) } else { yield(false) }
@@ -96,6 +99,36 @@ import Testing
         #expect(await end.next() == true)
     }
 
+    @Test func `a bond that is removed while its list is loaded does not stay in the kernel`() async throws {
+        let end = load()
+        #expect(try await kernel.answer()?.opcode == .loadIdentityResolvingKeys)
+        #expect(Self.count(in: await kernel.next()) == 1)
+        // The kernel has carried that out before it took this list.
+        keys.remove(Self.bond.peer)
+        try kernel.answer(to: .loadLongTermKeys, .success)
+        #expect(try await kernel.answer()?.opcode == .loadIdentityResolvingKeys)
+        #expect(Self.count(in: try await kernel.answer()) == 0)
+        #expect(await end.next() == true)
+        #expect(!keys.isKnown(Self.bond.peer) && keys.level(of: Self.bond.peer) == nil)
+    }
+
+    @Test(arguments: [false, true])
+    func `a bond that was removed since the store was read is not given to the kernel`(_ isUnread: Bool) async throws {
+        let count = keys.reportCount
+        keys.remove(Self.bond.peer)
+        let end = load(isUnread: isUnread, readAfter: count)
+        #expect(try await kernel.answer()?.opcode == .loadIdentityResolvingKeys)
+        #expect(Self.count(in: try await kernel.answer()) == 0)
+        #expect(await end.next() == true)
+        #expect(!keys.isKnown(Self.bond.peer))
+        // One that was made since is.
+        let next = load(isUnread: isUnread, readAfter: keys.reportCount)
+        #expect(try await kernel.answer()?.opcode == .loadIdentityResolvingKeys)
+        #expect(Self.count(in: try await kernel.answer()) == 1)
+        #expect(await next.next() == true)
+        #expect(keys.isKnown(Self.bond.peer))
+    }
+
     @Test func `of the keys of one peer the newest counts, and one for each role of a legacy pairing`() throws {
         var reported = ReportedKeys()
         let secure = try #require(KernelKeyList([Self.bond]).longTerm.first)
@@ -116,7 +149,10 @@ import Testing
         #expect(reported.completing(Self.nothing).longTerm == [legacy(0), legacy(1)])
         reported.take(secure)
         #expect(reported.after(3).longTerm == [secure] && reported.after(0).longTerm == [secure])
+        let count = reported.count
         reported.remove(secure.address)
         #expect(reported.after(0) == Self.nothing)
+        #expect(reported.removed(after: count) == [secure.address])
+        #expect(reported.removed(after: reported.count).isEmpty)
     }
 }
