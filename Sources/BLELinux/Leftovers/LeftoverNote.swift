@@ -19,16 +19,11 @@ final class LeftoverNote: Sendable {
         var name: String
     }
 
-    /// Where this program holds notes without a claim: other parts of the program, such as a scan that begins beside an
-    /// advertisement, would take them for an ended program's. The kernel doesn't tell a program of what that removes
-    /// itself.
+    /// Where this program holds notes without a claim: another advertisement would take the same place in the kernel.
     private static let held = Mutex<Set<Place>>([])
 
     /// Takes a note, whether or not it is written; `nil` if another running program holds it.
-    ///
-    /// - Parameter isFound: whether it was found, and is not about to be written: then it is also `nil` if something
-    ///   has run out, such as descriptors, so that nothing shows whether its program still runs.
-    init?(_ thing: KernelThing, in folder: NoteFolder?, of kernel: Kernel, isFound: Bool = false) {
+    init?(_ thing: KernelThing, in folder: NoteFolder?, of kernel: Kernel) {
         let place = Place(kernel: kernel.substitute.map { ObjectIdentifier($0) }, name: thing.noteName)
         if Self.held.withLock({ $0.contains(place) }) { return nil }
         let claim: SharedDescriptor?
@@ -37,7 +32,6 @@ final class LeftoverNote: Sendable {
         } catch .addressInUse {
             return nil
         } catch {
-            if isFound, error.isShortage { return nil }
             claim = nil
         }
         self.thing = thing
@@ -51,6 +45,8 @@ final class LeftoverNote: Sendable {
         if let unclaimed { Self.held.withLock { _ = $0.remove(unclaimed) } }
     }
 
+    /// Whether it is certain that nobody else holds it.
+    var isClaimed: Bool { claim != nil }
     var text: String? { folder?.read(thing.noteName) }
 
     func write(_ text: String) { folder?.write(text, as: thing.noteName) }

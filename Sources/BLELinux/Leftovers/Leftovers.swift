@@ -34,17 +34,19 @@ struct Leftovers: Sendable {
         return note
     }
 
-    /// What ended programs have left on an adapter; while a note is held, no other program takes it.
+    /// What ended programs have left on an adapter; while a note is held, no other program takes it. If the system gives
+    /// no socket for a claim, nothing tells whether the program has ended, and what it has made stays; but an adapter that
+    /// it has switched off for a moment is to be on again in any case.
     func left(on adapter: AdapterFacts) -> [LeftoverNote] {
         guard let folder else { return [] }
         let name = KernelThing.name(of: adapter)
         var left: [LeftoverNote] = []
         for entry in folder.names.sorted() {
             guard let thing = KernelThing(noteName: entry), thing.adapter == name,
-                let note = LeftoverNote(thing, in: folder, of: kernel, isFound: true)
+                let note = LeftoverNote(thing, in: folder, of: kernel)
             else { continue }
             // What was noted before the machine's last boot has gone with its kernel.
-            if note.text == boot { left.append(note) } else { note.forget() }
+            if note.text != boot { note.forget() } else if note.isClaimed || thing.kind == .off { left.append(note) }
         }
         return left
     }
@@ -58,11 +60,14 @@ extension String {
 }
 
 extension Leftovers {
-    /// What running programs of this library have in the kernel for an adapter.
+    /// What running programs of this library have in the kernel for an adapter, or may have.
     func held(on adapter: AdapterFacts) -> [KernelThing] {
         let name = KernelThing.name(of: adapter)
-        return (folder?.names ?? []).compactMap { KernelThing(noteName: $0) }
-            .filter { $0.adapter == name && LeftoverNote($0, in: folder, of: kernel, isFound: true) == nil }
+        return (folder?.names ?? []).compactMap { KernelThing(noteName: $0) }.filter { thing in
+            guard thing.adapter == name else { return false }
+            guard let note = LeftoverNote(thing, in: folder, of: kernel) else { return true }
+            return !note.isClaimed && note.text == boot
+        }
     }
 
     /// Removes what ended programs have left on an adapter, then continues; immediately if there is nothing.

@@ -70,6 +70,29 @@ import Testing
         }
     }
 
+    /// As where memory has run out, and in a service whose address families don't include local sockets.
+    @Test(arguments: [ENOMEM, ENOBUFS, EAFNOSUPPORT, EPERM])
+    func `what is on the air is no leftover where nothing tells whether its program still runs`(
+        _ error: Int32
+    ) async throws {
+        let run = FakeRun(kernel: FakeKernel())
+        let radio = try run.radio()
+        let advertisement = try await run.advertise(radio)
+        run.kernel.with { state in
+            let next = (state.calls[.socket] ?? 0) + 1
+            state.fault = SystemFault(call: .socket, number: next, effect: .keepsFailing(error))
+        }
+        // A scan first removes what ended programs have left.
+        let scan = radio.scan(ScanRequest(isActive: false)) { _ in }
+        await run.kernel.idle()
+        let instances = run.kernel.with { [number = run.kernel.central] in $0.adapters[number]?.instances.count }
+        #expect(instances == 1)
+        scan.cancel()
+        advertisement.cancel()
+        await run.kernel.idle()
+        #expect(run.kernel.with { [number = run.kernel.central] in $0.adapters[number]?.instances.isEmpty } == true)
+    }
+
     @Test(arguments: [EMFILE, ENOMEM])
     func `keys that this program can't claim are not said to be another program's`(_ error: Int32) async throws {
         let run = FakeRun(kernel: FakeKernel())

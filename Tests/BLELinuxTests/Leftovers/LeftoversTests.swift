@@ -57,6 +57,19 @@ import Testing
         withExtendedLifetime(note) {}
     }
 
+    @Test func `what can't be claimed may be a running program's, and is found once it can be`() {
+        noteBoth(program())
+        claims.with { state in
+            let next = (state.calls[.socket] ?? 0) + 1
+            state.fault = SystemFault(call: .socket, number: next, effect: .keepsFailing(ENOMEM))
+        }
+        #expect(program().left(on: adapter).isEmpty)
+        #expect(Set(program().held(on: adapter)) == [thing, monitor])
+        claims.with { $0.fault = nil }
+        #expect(program().held(on: adapter).isEmpty)
+        #expect(things(program().left(on: adapter)) == [thing, monitor])
+    }
+
     @Test func `another adapter's are left alone`() {
         noteBoth(program())
         var other = adapter
