@@ -115,6 +115,15 @@ struct DiscoveryMachine {
         return Output(command: .start)
     }
 
+    /// The scan has no monitor, or no longer: the controller reports each device once per discovery.
+    mutating func lacksMonitor() -> Output {
+        if state == .idle { return begin() }
+        guard isUnfiltered else { return Output() }
+        (isUnfiltered, isInDoubt) = (false, false)
+        // The other states lead to a start, whose answer begins a round.
+        return state == .running ? Output(timer: .start(Self.round)) : Output()
+    }
+
     /// The kernel has answered a start.
     mutating func startAnswered(_ failure: ManagementFailure?) -> Output {
         if state == .startingInVain {

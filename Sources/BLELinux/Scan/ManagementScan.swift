@@ -98,7 +98,7 @@ extension ManagementScan {
             perform { $0.begin(isUnfiltered: true) }
         case .unavailable where request.isActive:
             // Discovery alone: reports each device now and then.
-            perform { $0.begin() }
+            perform { $0.lacksMonitor() }
         case .present: announce()
         case .unavailable(let failure): fail(failure ?? .status(.notSupported, .addPatternsMonitor))
         }

@@ -75,6 +75,25 @@ import Testing
         #expect(machine.cancel() == Output(command: .stop))
     }
 
+    @Test func `where not every advertisement is reported any more there are rounds from then on`() {
+        var machine = unfiltered()
+        #expect(machine.lacksMonitor() == Output(timer: .start(DiscoveryMachine.round)))
+        #expect(machine.lacksMonitor() == Output())
+        #expect(machine.timerFired() == Output(command: .stop, timer: .start(DiscoveryMachine.stopDeadline)))
+        #expect(machine.discoveryEnded() == Output(command: .start, timer: .cancel))
+        #expect(machine.startAnswered(nil) == Self.again)
+        #expect(machine.cancel() == Output(command: .stop, timer: .cancel))
+        // The answer to a start begins the first round by itself.
+        machine = unfiltered()
+        _ = machine.discoveryEnded()
+        #expect(machine.lacksMonitor() == Output())
+        #expect(machine.startAnswered(nil) == Self.again)
+        // Without a monitor, the discovery begins.
+        machine = DiscoveryMachine()
+        #expect(machine.lacksMonitor() == Output(command: .start))
+        #expect(machine.startAnswered(nil) == Self.first)
+    }
+
     @Test func `cancelling stops a discovery of its own`() {
         var machine = running()
         #expect(machine.cancel() == Output(command: .stop, timer: .cancel))
