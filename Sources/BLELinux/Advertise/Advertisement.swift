@@ -11,12 +11,15 @@ final class Advertisement: Sendable {
         var machine: AdvertisementMachine
         var timer: RadioActivity?
         var observation: RadioActivity?
+        /// Reports that the adapter can no longer be used.
+        var power: RadioActivity?
         /// The callers that wait for a change to be on air.
         var changes: [@Sendable (Result<Void, BLEError>) -> Void] = []
         var isOver = false
     }
 
     private let adapter: LinuxAdapter
+    private let watch: AdapterWatch
     private let management: ManagementSocket?
     private let loop: EventLoop
     private let timeline: any Timeline
@@ -28,6 +31,7 @@ final class Advertisement: Sendable {
 
     init(_ request: AdvertiseRequest, on radio: LinuxRadio, sink: EventSink<AdvertiseEvent>) {
         adapter = radio.adapter
+        watch = radio.watch
         management = radio.management
         loop = radio.loop
         timeline = radio.timeline
@@ -55,7 +59,13 @@ final class Advertisement: Sendable {
             },
             lost: { [weak self] _ in self?.missedEvents(since: removals) }
         )
-        state.withLock { if !$0.isOver { $0.observation = observation } }
+        // The kernel doesn't send a program the events of its own commands for the adapter's power.
+        let power = watch.observe { [weak self] in self?.adapterIs($0.state) }
+        state.withLock { state in
+            if state.isOver { return }
+            state.observation = observation
+            state.power = power
+        }
         leftovers.clear(of: facts, through: management) { [self] in perform { $0.begin() } }
     }
 
@@ -81,6 +91,14 @@ final class Advertisement: Sendable {
     func cancel() {
         sink.close()
         end()
+    }
+
+    private func adapterIs(_ now: AdapterInfo.State) {
+        switch now {
+        case .poweredOff, .blocked, .absent:
+            finish(adapter.whyUnusable(for: "advertise", object: adapter.name, told: now))
+        case .poweredOn, .unauthorized, .unsupported, .unknown, .resetting: break
+        }
     }
 
     private func received(_ event: ManagementEvent) {
@@ -125,12 +143,13 @@ final class Advertisement: Sendable {
     }
 
     private func end(_ error: BLEError? = nil) {
-        let (output, observation) = state.withLock { state in
+        let (output, observation, power) = state.withLock { state in
             let output = state.machine.cancel()
             state.isOver = true
-            return (output, state.observation.take())
+            return (output, state.observation.take(), state.power.take())
         }
         observation?.cancel()
+        power?.cancel()
         carryOut(output)
         tellChanges(.failure(error ?? .advertisingIsOver(adapter.name)))
     }
