@@ -34,7 +34,8 @@ final class HeldNote: Sendable {
     /// another one, removes it.
     func leave(_ thing: KernelThing) {
         note.withLock { note in
-            if note?.thing == thing { note = nil } else { _ = leftovers.note(thing) }
+            if note?.thing == thing { note = nil }
+            leftovers.leave(thing)
         }
     }
 }

@@ -28,11 +28,17 @@ struct Leftovers: Sendable {
     }
 
     /// Notes something that is about to be made; `nil` if another running program of this library has it.
+    ///
+    /// If the system gives no socket for a claim, nothing is written: the note would be taken for an ended program's as
+    /// soon as there is one. Only an adapter that is off for a moment is to be switched on by whoever finds it.
     func note(_ thing: KernelThing) -> LeftoverNote? {
         guard let note = LeftoverNote(thing, in: folder, of: kernel) else { return nil }
-        note.write(boot)
+        if note.isClaimed || thing.kind == .off { note.write(boot) }
         return note
     }
+
+    /// Notes something that this program has no more to do with, unless another running program of this library has it.
+    func leave(_ thing: KernelThing) { LeftoverNote(thing, in: folder, of: kernel)?.write(boot) }
 
     /// What ended programs have left on an adapter; while a note is held, no other program takes it. If the system gives
     /// no socket for a claim, nothing tells whether the program has ended, and what it has made stays; but an adapter that

@@ -93,6 +93,28 @@ import Testing
         #expect(run.kernel.with { [number = run.kernel.central] in $0.adapters[number]?.instances.isEmpty } == true)
     }
 
+    /// The note of what is on the air could not be claimed, and nobody holds it.
+    @Test(arguments: [EMFILE, ENOMEM])
+    func `what went on the air during a shortage is no leftover when that is over`(_ error: Int32) async throws {
+        let run = FakeRun(kernel: FakeKernel())
+        let radio = try run.radio()
+        await run.kernel.idle()
+        run.kernel.with { state in
+            let next = (state.calls[.socket] ?? 0) + 1
+            state.fault = SystemFault(call: .socket, number: next, effect: .keepsFailing(error))
+        }
+        let advertisement = try await run.advertise(radio)
+        run.kernel.with { $0.fault = nil }
+        let scan = radio.scan(ScanRequest(isActive: false)) { _ in }
+        await run.kernel.idle()
+        let instances = run.kernel.with { [number = run.kernel.central] in $0.adapters[number]?.instances.count }
+        #expect(instances == 1)
+        scan.cancel()
+        advertisement.cancel()
+        await run.kernel.idle()
+        withExtendedLifetime(radio) {}
+    }
+
     @Test(arguments: [EMFILE, ENOMEM])
     func `keys that this program can't claim are not said to be another program's`(_ error: Int32) async throws {
         let run = FakeRun(kernel: FakeKernel())
