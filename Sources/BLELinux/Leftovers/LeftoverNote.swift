@@ -22,6 +22,12 @@ final class LeftoverNote: Sendable {
     /// Where this program holds notes without a claim: another advertisement would take the same place in the kernel.
     private static let held = Mutex<Set<Place>>([])
 
+    /// The names of the notes that this program holds without a claim.
+    static func unclaimedNames(of kernel: Kernel) -> [String] {
+        let kernel = kernel.substitute.map { ObjectIdentifier($0) }
+        return held.withLock { held in held.filter { $0.kernel == kernel }.map(\.name) }
+    }
+
     /// Takes a note, whether or not it is written; `nil` if another running program holds it.
     init?(_ thing: KernelThing, in folder: NoteFolder?, of kernel: Kernel) {
         let place = Place(kernel: kernel.substitute.map { ObjectIdentifier($0) }, name: thing.noteName)

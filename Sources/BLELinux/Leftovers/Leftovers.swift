@@ -69,7 +69,8 @@ extension Leftovers {
     /// What running programs of this library have in the kernel for an adapter, or may have.
     func held(on adapter: AdapterFacts) -> [KernelThing] {
         let name = KernelThing.name(of: adapter)
-        return (folder?.names ?? []).compactMap { KernelThing(noteName: $0) }.filter { thing in
+        let names = Set(folder?.names ?? []).union(LeftoverNote.unclaimedNames(of: kernel))
+        return names.sorted().compactMap { KernelThing(noteName: $0) }.filter { thing in
             guard thing.adapter == name else { return false }
             guard let note = LeftoverNote(thing, in: folder, of: kernel) else { return true }
             return !note.isClaimed && note.text == boot
