@@ -94,12 +94,12 @@ public final class MCUmgrFirmwareReceiver: Sendable {
         }
     }
 
-    /// How many parts of an answer there may be for each request that is buffered.
-    private static let partsOfAnswer = 64
+    /// How many parts of an answer there may be for each request that is buffered, and for how many requests.
+    private static let (partsOfAnswer, mostRequests) = (64, 1024)
 
     /// Sends an answer in parts that fit the link, without waiting for its central.
     private func send(_ answer: MCUmgrMessage, to central: ConnectedCentral, by server: PeripheralServer) throws {
-        let buffer = BufferPolicy.fail(max(1, bufferCount) * Self.partsOfAnswer)
+        let buffer = BufferPolicy.fail(min(max(1, bufferCount), Self.mostRequests) * Self.partsOfAnswer)
         var rest = answer.encoded[...]
         while !rest.isEmpty {
             let part = rest.prefix(central.maximumValueLength)
