@@ -13,6 +13,8 @@ final class Advertisement: Sendable {
         var observation: RadioActivity?
         /// Reports that the adapter can no longer be used.
         var power: RadioActivity?
+        /// Why it can't, while the kernel owes the answer by which it has an instance: that is removed with the answer.
+        var unusable: AdapterInfo.State?
         /// The callers that wait for a change to be on air.
         var changes: [@Sendable (Result<Void, BLEError>) -> Void] = []
         var isOver = false
@@ -94,11 +96,16 @@ final class Advertisement: Sendable {
     }
 
     private func adapterIs(_ now: AdapterInfo.State) {
-        switch now {
-        case .poweredOff, .blocked, .absent:
-            finish(adapter.whyUnusable(for: "advertise", object: adapter.name, told: now))
-        case .poweredOn, .unauthorized, .unsupported, .unknown, .resetting: break
+        let isUnusable =
+            switch now {
+            case .poweredOff, .blocked, .absent: true
+            case .poweredOn, .unauthorized, .unsupported, .unknown, .resetting: false
+            }
+        let endsNow = state.withLock { state in
+            state.unusable = isUnusable ? now : nil
+            return isUnusable && !state.machine.awaitsInstance
         }
+        if endsNow { finish(adapter.whyUnusable(for: "advertise", object: adapter.name, told: now)) }
     }
 
     private func received(_ event: ManagementEvent) {
@@ -240,6 +247,7 @@ extension Advertisement {
         let kept = failure.flatMap { failure in state.withLock { $0.machine.instance(keptAfter: failure) } }
         if let kept { remove(kept) }
         perform { $0.added(failure, isLinked: isLinked) }
+        if let told = state.withLock({ $0.isOver ? nil : $0.unusable }) { adapterIs(told) }
     }
 
     private func remove(_ instance: UInt8) {

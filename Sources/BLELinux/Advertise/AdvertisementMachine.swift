@@ -76,6 +76,14 @@ struct AdvertisementMachine {
         }
     }
 
+    /// Whether the kernel owes the answer to a command by which it has an instance.
+    var awaitsInstance: Bool {
+        switch state {
+        case .adding, .renewing, .endingAdded: true
+        case .idle, .choosing, .claiming, .onAir, .waiting, .suspended, .over: false
+        }
+    }
+
     /// The instance that the kernel may keep though it has refused to change it. Without extended advertising it does,
     /// and would have it on air again when the link ends that was in the way, even if this program has ended. Source:
     /// kernel, `net/bluetooth/mgmt.c`, `add_adv_complete`.
