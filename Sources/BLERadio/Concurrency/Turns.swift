@@ -73,36 +73,48 @@ package final class Turns: Sendable {
         return { self.leave(id) }
     }
 
-    /// Waits for a turn. The returned closure ends it.
+    /// Waits for a turn, unless something else ends the wait before it comes. The returned closure ends the turn.
     ///
-    /// - Parameter limit: how long to wait, and the error to throw then; `nil`: for as long as it takes.
-    /// - Throws: `CancellationError` if the caller is cancelled while it waits; the limit's error.
+    /// - Parameters:
+    ///   - limit: how long to wait, and the error to throw then; `nil`: for as long as it takes.
+    ///   - watch: called if the turn doesn't come at once. It looks for what ends the wait, reports it, at once or
+    ///     later, with the error to throw, and returns the closure that ends the looking.
+    /// - Throws: `CancellationError` if the caller is cancelled while it waits; the limit's error; the reported one.
     package func enter(
         on timeline: any Timeline,
-        limit: (duration: Duration, error: @Sendable () -> any Error)? = nil
+        limit: (duration: Duration, error: @Sendable () -> any Error)? = nil,
+        unless watch: @Sendable (_ report: @escaping @Sendable (any Error) -> Void) -> @Sendable () -> Void = { _ in
+            return {}
+        }
     ) async throws -> @Sendable () -> Void {
         let leave: @Sendable (@Sendable () -> Void) -> Void = { $0() }
-        return try await reply(on: timeline, limit: limit, unwanted: leave) { finish in
-            // The turn may come and end before the closure that leaves is known here.
-            let turn = Ending<Void>()
-            turn.undo(enter { finish(.success { turn.end() }) })
-            return { turn.end() }
+        return try await reply(on: timeline, limit: limit, unwanted: leave) {
+            (finish: @escaping @Sendable (Result<@Sendable () -> Void, any Error>) -> Void) in
+            // The turn may come and end before the closure that leaves is known here. What ends the wait first counts:
+            // no report ends a turn that has come.
+            let (turn, wait) = (Ending<Void>(), Ending<Void>())
+            turn.undo(
+                enter {
+                    guard wait.end() else {
+                        turn.end()
+                        return
+                    }
+                    finish(.success { turn.end() })
+                }
+            )
+            if wait.hasEnded { return { turn.end() } }
+            wait.undo(
+                watch { error in
+                    guard wait.end() else { return }
+                    finish(.failure(error))
+                    turn.end()
+                }
+            )
+            return {
+                turn.end()
+                wait.end()
+            }
         }
-    }
-
-    /// Waits for a turn, and runs the closure in it.
-    ///
-    /// - Parameter limit: how long to wait, and the error to throw then; `nil`: for as long as it takes.
-    /// - Throws: `CancellationError` if the caller is cancelled while it waits; the limit's error; what the closure
-    ///   throws.
-    package func run<Output>(
-        on timeline: any Timeline,
-        limit: (duration: Duration, error: @Sendable () -> any Error)? = nil,
-        _ body: () async throws -> Output
-    ) async throws -> Output {
-        let leave = try await enter(on: timeline, limit: limit)
-        defer { leave() }
-        return try await body()
     }
 
     private func leave(_ id: TurnOrder.ID) {

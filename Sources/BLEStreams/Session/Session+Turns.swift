@@ -9,33 +9,15 @@ extension Session {
     /// - Returns: the closure that ends the turn.
     /// - Throws: the error of the failed session; ``BLEError/Code/ended``; that of the patience; `CancellationError`.
     func turn(within patience: SessionPatience) async throws -> @Sendable () -> Void {
-        let (board, turns, over) = (board, turns, over)
-        let giveBack: @Sendable (@Sendable () -> Void) -> Void = { $0() }
-        return try await reply(on: core.timeline, limit: patience.rest(Self.isInUse), unwanted: giveBack) {
-            (finish: @escaping @Sendable (Result<@Sendable () -> Void, any Error>) -> Void) in
-            let (turn, wait) = (Ending<Void>(), Ending<Void>())
-            turn.undo(
-                turns.enter {
-                    wait.end()
-                    finish(.success { turn.end() })
+        let (board, over) = (board, over)
+        return try await turns.enter(on: core.timeline, limit: patience.rest(Self.isInUse)) { report in
+            board.wait { state in
+                switch state {
+                case .failed(let error)?: report(error)
+                case nil: report(over)
+                default: return false
                 }
-            )
-            if wait.hasEnded { return { turn.end() } }
-            wait.undo(
-                board.wait { state in
-                    switch state {
-                    case .failed(let error)?: finish(.failure(error))
-                    case nil: finish(.failure(over))
-                    default: return false
-                    }
-                    // One that has come at this moment is of no use either.
-                    turn.end()
-                    return true
-                }
-            )
-            return {
-                turn.end()
-                wait.end()
+                return true
             }
         }
     }

@@ -35,23 +35,34 @@ import Testing
     @Test func `who leaves in the moment in which it is let in leaves for good`() async throws {
         let turns = Turns()
         let timeline = PatientTimeline()
-        try await turns.run(on: timeline) {
-            // Lines up behind, and gives up before its turn.
-            let task = Task { try await turns.enter(on: timeline) }
-            task.cancel()
-            await #expect(throws: CancellationError.self) { _ = try await task.value }
-        }
+        let first = try await turns.enter(on: timeline)
+        // Lines up behind, and gives up before its turn.
+        let task = Task { try await turns.enter(on: timeline) }
+        task.cancel()
+        await #expect(throws: CancellationError.self) { _ = try await task.value }
+        first()
         let leave = try await turns.enter(on: timeline)
         leave()
     }
 
-    @Test func `a turn is over whether its work succeeds or fails`() async throws {
-        let (turns, timeline, granted) = (Turns(), PatientTimeline(), Recorder<Int>())
+    @Test func `who waits gives up when something else ends the wait, and takes no turn from anybody`() async throws {
+        let (turns, timeline, looks) = (Turns(), PatientTimeline(), Recorder<Int>())
         struct Failure: Error {}
-        #expect(try await turns.run(on: timeline) { 7 } == 7)
-        await #expect(throws: Failure.self) { try await turns.run(on: timeline) { throw Failure() } }
-        turns.enter(grant: { granted.add(1) })()
-        #expect(granted.all == [1])
+        let first = try await turns.enter(on: timeline) { _ in
+            looks.add(1)
+            return {}
+        }
+        await #expect(throws: Failure.self) {
+            _ = try await turns.enter(on: timeline) { report in
+                looks.add(2)
+                report(Failure())
+                return {}
+            }
+        }
+        #expect(looks.all == [2], "the first one's turn came at once")
+        first()
+        let leave = try await turns.enter(on: timeline)
+        leave()
     }
 
     @Test func `who has had a turn for long makes room, and nobody does while nobody waits`() async throws {
@@ -160,13 +171,13 @@ import Testing
         await withTaskGroup(of: Void.self) { group in
             for number in 0..<400 {
                 group.addTask {
-                    try? await turns.run(on: timeline) {
-                        if counts.inside.add(1, ordering: .sequentiallyConsistent).newValue != 1 {
-                            counts.wrong.add(1, ordering: .relaxed)
-                        }
-                        await Task.yield()
-                        counts.inside.subtract(1, ordering: .sequentiallyConsistent)
+                    guard let leave = try? await turns.enter(on: timeline) else { return }
+                    if counts.inside.add(1, ordering: .sequentiallyConsistent).newValue != 1 {
+                        counts.wrong.add(1, ordering: .relaxed)
                     }
+                    await Task.yield()
+                    counts.inside.subtract(1, ordering: .sequentiallyConsistent)
+                    leave()
                 }
                 if number == 200 { group.cancelAll() }
             }
