@@ -60,13 +60,17 @@ extension PeripheralServer {
 
     private func beginAdvertising(_ request: AdvertiseRequest) async throws {
         try await begin { finish in
+            let start = Ending<Void>()
             let activity = self.radio.advertise(request) { [weak self] event in
                 switch event {
                 case .started:
+                    start.end()
                     self?.advertised.started(request)
                     finish(.success(()))
                 case .failed(let error):
-                    let givesWay = error.isOfDeclaration && self?.advertised.follows(request) == true
+                    // Once it is on air, nobody waits for it here, and another one may have been declared since.
+                    let isRefused = !start.hasEnded && error.isOfDeclaration
+                    let givesWay = isRefused && self?.advertised.follows(request) == true
                     if !givesWay { self?.fail(error) }
                     finish(.failure(error))
                 }

@@ -157,6 +157,23 @@ import Testing
         }
     }
 
+    @Test(arguments: [BLEError.Code.overflow, .invalidArgument])
+    func `when it has to end, the peripheral ends with it, also if it was changed since it began`(
+        _ code: BLEError.Code
+    ) async throws {
+        try await VirtualTime.run { time in
+            let puppet = PuppetRadio(SimulatedAir(time).adapter())
+            let error = await bleError {
+                try await Self.thermometer().run(on: puppet) { server in
+                    try await server.advertise(Self.data(1))
+                    puppet.tellAdvertiser(.failed(BLEError(code, operation: "advertise", cause: "it no longer fits")))
+                    try await time.sleep(for: .seconds(1))
+                }
+            }
+            #expect(error?.code == code)
+        }
+    }
+
     @Test func `when nothing is served any more that is told`() async throws {
         try await VirtualTime.run { time in
             let server = try await Self.thermometer().run(on: SimulatedAir(time).adapter()) { $0 }
