@@ -6,15 +6,17 @@ import Synchronization
 final class KnownIdentities: Sendable {
     private struct State {
         var keys: [BluetoothAddress: SecretKey] = [:]
-        /// The keys of bonds that were removed meanwhile: links that are up go by the identities until they end, and
-        /// whoever has named the peripheral by a private address must learn of that end.
-        var former: [BluetoothAddress: SecretKey] = [:]
+        /// The keys of bonds that were removed meanwhile, the latest last: links that are up go by the identities until
+        /// they end, and whoever has named the peripheral by a private address must learn of that end.
+        var former: [(peer: BluetoothAddress, key: SecretKey)] = []
         /// The results of earlier queries: each address with its identity, or with itself.
         var found: [BluetoothAddress: BluetoothAddress] = [:]
     }
 
     /// Private addresses change every 15 minutes or so, and there are as many strangers' addresses as passers-by.
     private static let maximumFound = 1024
+    /// More than there are links; a program may pair with one peripheral after another, and remove each bond.
+    static let maximumFormer = 256
 
     private let state = Mutex(State())
 
@@ -23,7 +25,10 @@ final class KnownIdentities: Sendable {
         let keys = bonds.reduce(into: [:]) { keys, bond in keys[bond.peer] = bond.identityKey ?? keys[bond.peer] }
         state.withLock { state in
             guard keys != state.keys else { return }
-            state.former.merge(state.keys.filter { keys[$0.key] == nil }) { $1 }
+            let removed = state.keys.filter { keys[$0.key] == nil }
+            state.former.removeAll { removed[$0.peer] != nil }
+            state.former += removed.map { (peer: $0.key, key: $0.value) }
+            state.former.removeFirst(max(0, state.former.count - Self.maximumFormer))
             (state.keys, state.found) = (keys, [:])
         }
     }
@@ -41,7 +46,9 @@ final class KnownIdentities: Sendable {
     /// Whether the peripheral at this address may have other addresses too, or did while there was a bond with it.
     func mayHaveOthers(_ address: BluetoothAddress) -> Bool {
         let identity = presentOrFormerIdentity(of: address)
-        return state.withLock { $0.keys[identity] != nil || $0.former[identity] != nil }
+        return state.withLock { state in
+            state.keys[identity] != nil || state.former.contains { $0.peer == identity }
+        }
     }
 
     /// Whether two addresses are those of one peripheral: their octets are the same, or their identity is or was.
@@ -53,7 +60,7 @@ final class KnownIdentities: Sendable {
     private func presentOrFormerIdentity(of address: BluetoothAddress) -> BluetoothAddress {
         let identity = identity(of: address)
         guard identity == address, address.subkind == .resolvablePrivate else { return identity }
-        return state.withLock { state in state.former.first { $1.resolves(address) }?.key ?? address }
+        return state.withLock { state in state.former.last { $0.key.resolves(address) }?.peer ?? address }
     }
 
     /// The identity behind a private address; the address itself if it isn't private, or no known peer's.

@@ -108,6 +108,22 @@ import Testing
         #expect(isDown.isSet && board.isEmpty)
     }
 
+    @Test func `of the keys that are forgotten only the latest tell of an end: programs pair and unpair for months`()
+        throws
+    {
+        let identities = KnownIdentities()
+        let aliases = try (0...KnownIdentities.maximumFormer).map { number -> BluetoothAddress in
+            let octets = [UInt8(number & 0xFF), UInt8(number >> 8)] + [UInt8](repeating: 7, count: 14)
+            let key = try #require(SecretKey(octets: octets))
+            let peer = BluetoothAddress(rawValue: 0xC0_0000_0000_00 + UInt64(number), kind: .random)
+            identities.renew([Bond(peer: peer, adapter: peer, identityKey: key)])
+            return key.privateAddress(1)
+        }
+        identities.renew([])
+        #expect(!identities.mayHaveOthers(aliases[0]))
+        #expect(aliases.dropFirst().allSatisfy { identities.mayHaveOthers($0) })
+    }
+
     @Test func `a link that can't be encrypted is said to be closed first, and to be down when it is`() async throws {
         try await Bench.run { bench in
             let store = PeerStore.inMemory()
