@@ -40,9 +40,10 @@ struct Leftovers: Sendable {
     /// Notes something that this program has no more to do with, unless another running program of this library has it.
     func leave(_ thing: KernelThing) { LeftoverNote(thing, in: folder, of: kernel)?.write(boot) }
 
-    /// What ended programs have left on an adapter; while a note is held, no other program takes it. If the system gives
-    /// no socket for a claim, nothing tells whether the program has ended, and what it has made stays; but an adapter that
-    /// it has switched off for a moment is to be on again in any case.
+    /// What ended programs have left on an adapter; while a note is held, no other program takes it.
+    ///
+    /// If the system gives no socket for a claim, nothing tells whether the program has ended, and what it has made
+    /// stays; but an adapter that it has switched off for a moment is to be on again in any case.
     func left(on adapter: AdapterFacts) -> [LeftoverNote] {
         guard let folder else { return [] }
         let name = KernelThing.name(of: adapter)
