@@ -34,8 +34,10 @@ struct AttemptListening {
         case quiet
     }
 
-    /// The largest number of known peers.
+    /// The largest number of known peers of each generation.
     private static let limit = 64
+    /// How long a generation lasts.
+    private static let memory = Duration.seconds(86_400)
 
     /// An awaited peer.
     private struct Awaited {
@@ -49,11 +51,14 @@ struct AttemptListening {
     private let identity: @Sendable (BluetoothAddress) -> BluetoothAddress
     private var state = State.idle
     private var isScanning = false
-    /// The awaited peers; and the peers that were ever received, and not linked since. Octets identify addresses,
-    /// whatever their kind. Addresses are compared by their identities of that moment: a peer may be received under one
-    /// private address, awaited under another, and its key learned only afterwards.
+    /// The awaited peers; and the peers that were received in this generation and in the one before, and not linked
+    /// since. Octets identify addresses, whatever their kind. Addresses are compared by their identities of that moment:
+    /// a peer may be received under one private address, awaited under another, and its key learned only afterwards.
     private var awaited: [UInt64: Awaited] = [:]
     private var known: [UInt64: BluetoothAddress] = [:]
+    private var former: [UInt64: BluetoothAddress] = [:]
+    /// When this generation began.
+    private var begun = Duration.zero
 
     init(
         patience: Duration,
@@ -70,7 +75,8 @@ struct AttemptListening {
     var missesOthers: Bool {
         guard isListening else { return false }
         let wanted = Set(awaited.values.map { identity($0.peer).rawValue })
-        return known.values.contains { !wanted.contains(identity($0).rawValue) }
+        let isOther: (BluetoothAddress) -> Bool = { !wanted.contains(identity($0).rawValue) }
+        return known.values.contains(where: isOther) || former.values.contains(where: isOther)
     }
 
     // MARK: - Attempts
@@ -92,6 +98,7 @@ struct AttemptListening {
             // It may not advertise beside its link; if it does, it will be received again.
             let name = identity(peer).rawValue
             known = known.filter { identity($0.value).rawValue != name }
+            former = former.filter { identity($0.value).rawValue != name }
             return linked()
         }
         guard isListening, awaited.isEmpty else { return Output() }
@@ -100,10 +107,10 @@ struct AttemptListening {
     }
 
     private mutating func linked() -> Output {
-        guard awaited.isEmpty else { return heard([]) }
-        let former = state
+        guard awaited.isEmpty else { return received() }
+        let last = state
         state = .idle
-        switch former {
+        switch last {
         case .idle, .due, .quiet: return Output()
         case .counting: return Output(timer: .cancel)
         case .listening: return Output(listens: false)
@@ -116,9 +123,18 @@ struct AttemptListening {
 
     mutating func scanStopped() { isScanning = false }
 
-    /// Something was received; with the peers, if it was an advertisement.
-    mutating func heard(_ peers: [BluetoothAddress]) -> Output {
+    /// Advertisements of these peers were received.
+    ///
+    /// Who has passed by once is not missed for ever: where others are received without it, it is forgotten within two
+    /// days. While nobody is received, as by a deaf adapter, nobody is forgotten.
+    mutating func heard(_ peers: [BluetoothAddress], at now: Duration) -> Output {
+        if now - begun >= Self.memory { (former, known, begun) = (known, [:], now) }
         if known.count < Self.limit { for peer in peers where known[peer.rawValue] == nil { know(peer) } }
+        return received()
+    }
+
+    /// An advertisement, or a link, shows that the adapter receives.
+    private mutating func received() -> Output {
         switch state {
         case .idle, .counting(hasHeard: true): return Output()
         case .counting(hasHeard: false):
@@ -143,9 +159,9 @@ struct AttemptListening {
 
     /// Listening is of no use: this program may not scan, or no step is left that could help.
     mutating func giveUp() -> Output {
-        let former = state
+        let last = state
         state = .quiet
-        switch former {
+        switch last {
         case .idle, .due, .quiet: return Output()
         case .counting: return Output(timer: .cancel)
         case .listening: return Output(listens: false)

@@ -49,8 +49,10 @@ final class RecoveryDriver: Sendable {
             ScanBroker.Watcher(
                 started: { [weak self] in self?.scanStarted() },
                 heard: { [weak self] reports in
-                    self?.perform { $0.heard() }
-                    self?.listen { $0.heard(reports.map(\.address)) }
+                    guard let self else { return }
+                    let now = radio.timeline.now
+                    perform { $0.heard() }
+                    listen { $0.heard(reports.map(\.address), at: now) }
                 },
                 stopped: { [weak self] in
                     self?.state.withLock { $0.listening.scanStopped() }

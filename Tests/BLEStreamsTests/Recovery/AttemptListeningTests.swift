@@ -24,7 +24,7 @@ import Testing
 
     @Test func `an attempt that waits in vain is listened beside, until somebody is heard`() {
         var machine = listening()
-        #expect(machine.heard([Self.other]) == Output(timer: .start(.seconds(60)), listens: false))
+        #expect(machine.heard([Self.other], at: .zero) == Output(timer: .start(.seconds(60)), listens: false))
         machine.scanStopped()
         #expect(machine.timerFired() == Output(listens: true))
         #expect(machine.ended(Self.sensor, isLinked: true) == Output(listens: false))
@@ -61,7 +61,7 @@ import Testing
     @Test func `whoever was heard meanwhile puts it off, and links of others do`() {
         var machine = machine()
         _ = machine.began(Self.sensor)
-        #expect(machine.heard([Self.other]) == Output())
+        #expect(machine.heard([Self.other], at: .zero) == Output())
         #expect(machine.timerFired() == Self.counts)
         _ = machine.began(Self.other)
         #expect(machine.ended(Self.other, isLinked: true) == Output())
@@ -71,11 +71,11 @@ import Testing
 
     @Test func `one silent peer is no deaf adapter`() {
         var machine = machine()
-        _ = machine.heard([Self.sensor])
+        _ = machine.heard([Self.sensor], at: .zero)
         _ = machine.began(Self.sensor)
         #expect(machine.timerFired() == Output(listens: true))
         #expect(!machine.missesOthers)
-        _ = machine.heard([Self.other])
+        _ = machine.heard([Self.other], at: .zero)
         #expect(!machine.missesOthers)
         #expect(machine.timerFired() == Output(listens: true))
         #expect(machine.missesOthers)
@@ -86,15 +86,48 @@ import Testing
 
     @Test func `a peer that is linked is not missed, unless it was received beside its link`() {
         var machine = machine()
-        _ = machine.heard([Self.other])
+        _ = machine.heard([Self.other], at: .zero)
         _ = machine.began(Self.other)
         #expect(machine.ended(Self.other, isLinked: true) == Output(timer: .cancel))
         _ = machine.began(Self.sensor)
         #expect(machine.timerFired() == Output(listens: true))
         #expect(!machine.missesOthers)
-        _ = machine.heard([Self.other])
+        _ = machine.heard([Self.other], at: .zero)
         #expect(machine.timerFired() == Output(listens: true))
         #expect(machine.missesOthers)
+    }
+
+    @Test func `who passed by is missed as long as nobody is received, and not once others were for days`() {
+        let day = Duration.seconds(86_400)
+        var machine = machine()
+        _ = machine.heard([Self.other], at: .seconds(82_800))
+        _ = machine.heard([Self.sensor], at: day)
+        _ = machine.began(Self.sensor)
+        #expect(machine.timerFired() == Output(listens: true))
+        #expect(machine.missesOthers)
+        _ = machine.heard([Self.sensor], at: day * 2)
+        #expect(machine.timerFired() == Output(listens: true))
+        #expect(!machine.missesOthers)
+    }
+
+    @Test func `who is received each day is missed for as long as that goes on`() {
+        let day = Duration.seconds(86_400)
+        var machine = machine()
+        for number in 0..<5 { _ = machine.heard([Self.other, Self.sensor], at: day * number) }
+        _ = machine.began(Self.sensor)
+        _ = machine.timerFired()
+        #expect(machine.isListening && machine.missesOthers)
+    }
+
+    @Test func `who was received days ago and is linked is not missed`() {
+        var machine = machine()
+        _ = machine.heard([Self.other], at: .zero)
+        _ = machine.heard([Self.sensor], at: .seconds(86_400))
+        _ = machine.began(Self.other)
+        _ = machine.ended(Self.other, isLinked: true)
+        _ = machine.began(Self.sensor)
+        _ = machine.timerFired()
+        #expect(machine.isListening && !machine.missesOthers)
     }
 
     @Test func `where it is of no use it is quiet, until the adapter is on again or somebody is heard`() {
@@ -105,7 +138,7 @@ import Testing
         #expect(machine.began(Self.sensor) == Output())
         #expect(machine.adapterReturned() == Self.counts)
         _ = machine.giveUp()
-        #expect(machine.heard([Self.other]) == Self.counts)
+        #expect(machine.heard([Self.other], at: .zero) == Self.counts)
     }
 
     // MARK: - Private addresses
@@ -119,7 +152,7 @@ import Testing
         _ identities: KnownIdentities
     ) -> AttemptListening {
         var machine = AttemptListening(patience: .seconds(60), identity: identities.identity(of:))
-        for peer in received { _ = machine.heard([peer]) }
+        for peer in received { _ = machine.heard([peer], at: .zero) }
         _ = machine.began(peer)
         _ = machine.timerFired()
         #expect(machine.isListening)
@@ -139,10 +172,10 @@ import Testing
         // The key is learned behind the receptions.
         identities.add(bond(key))
         #expect(!machine.missesOthers)
-        _ = machine.heard([key.privateAddress(3)])
+        _ = machine.heard([key.privateAddress(3)], at: .zero)
         _ = machine.timerFired()
         #expect(machine.isListening && !machine.missesOthers)
-        _ = machine.heard([Self.other])
+        _ = machine.heard([Self.other], at: .zero)
         _ = machine.timerFired()
         #expect(machine.isListening && machine.missesOthers)
     }
