@@ -81,6 +81,8 @@ struct HCIAdvertisement: Equatable {
     var isScanResponse = false
     /// Whether more of the data follows in another report.
     var isIncomplete = false
+    /// The advertising set; `nil` for a legacy packet, and for a scan response that doesn't tell it.
+    var set: UInt8?
     var data: ArraySlice<UInt8>
 
     /// One report of LE Advertising Report (Vol 4, Part E, 7.7.65.2).
@@ -101,9 +103,9 @@ struct HCIAdvertisement: Equatable {
     init?(extended reader: inout ByteReader) {
         // PHYs, set and power follow the address; the interval and the target of directed advertising follow the
         // strength.
-        guard let type = reader.uint16(), let address = reader.deviceAddress(), reader.bytes(4) != nil,
-            let rssi = reader.uint8(), reader.bytes(9) != nil, let length = reader.uint8(),
-            let data = reader.bytes(Int(length))
+        guard let type = reader.uint16(), let address = reader.deviceAddress(), reader.bytes(2) != nil,
+            let set = reader.uint8(), reader.uint8() != nil, let rssi = reader.uint8(), reader.bytes(9) != nil,
+            let length = reader.uint8(), let data = reader.bytes(Int(length))
         else { return nil }
         self.address = address
         self.data = data
@@ -112,6 +114,7 @@ struct HCIAdvertisement: Equatable {
         isScannable = type & 0x02 != 0
         isScanResponse = type & 0x08 != 0
         isIncomplete = type >> 5 & 0x03 == 0x01
+        self.set = set <= 0x0F ? set : nil
     }
 
     private static func strength(_ octet: UInt8) -> Int8? { octet == 127 ? nil : Int8(bitPattern: octet) }

@@ -4,7 +4,8 @@ internal import BLERadio
 /// Merges an advertisement and its scan response, and the fragments of a long one, into one report.
 ///
 /// A scannable advertisement is held back until its response arrives, until the same device advertises again, or until
-/// the second ``flush()``. The number held is bounded, however many devices there are.
+/// the second ``flush()``. The number held is bounded, however many devices there are. A device may send several
+/// advertising sets at a time with one address, and a controller may report another one between two fragments.
 struct HCIReportMerger {
     /// The largest number of devices whose advertisements are held at a time.
     static let maximumHeld = 64
@@ -13,6 +14,8 @@ struct HCIReportMerger {
 
     private struct Held {
         var report: AdvertisingReport
+        let set: UInt8?
+        let isScannable: Bool
         var isIncomplete: Bool
         var wasFlushed = false
     }
@@ -26,7 +29,7 @@ struct HCIReportMerger {
     ///
     /// - Parameter isActive: whether scan responses are requested.
     mutating func add(_ advertisement: HCIAdvertisement, isActive: Bool, time: ReceptionTime) -> [AdvertisingReport] {
-        let place = held.firstIndex { $0.report.address == advertisement.address }
+        let place = place(of: advertisement)
         if let place, held[place].isIncomplete || advertisement.isScanResponse {
             return join(advertisement, place)
         }
@@ -42,7 +45,14 @@ struct HCIReportMerger {
         let isAwaitingResponse = isActive && advertisement.isScannable && !advertisement.isScanResponse
         if advertisement.isIncomplete || isAwaitingResponse {
             if held.count == Self.maximumHeld { done.append(held.removeFirst().report) }
-            held.append(Held(report: report, isIncomplete: advertisement.isIncomplete))
+            held.append(
+                Held(
+                    report: report,
+                    set: advertisement.set,
+                    isScannable: advertisement.isScannable,
+                    isIncomplete: advertisement.isIncomplete
+                )
+            )
         } else {
             done.append(report)
         }
@@ -55,6 +65,16 @@ struct HCIReportMerger {
         held.removeAll(where: \.wasFlushed)
         for place in held.indices { held[place].wasFlushed = true }
         return late
+    }
+
+    /// What is held of the same device and set.
+    private func place(of advertisement: HCIAdvertisement) -> Int? {
+        let place = held.firstIndex {
+            $0.report.address == advertisement.address && $0.set == advertisement.set
+        }
+        guard place == nil, advertisement.isScanResponse, advertisement.set == nil else { return place }
+        // A response needn't tell its set.
+        return held.firstIndex { $0.report.address == advertisement.address && $0.isScannable }
     }
 
     private mutating func join(_ advertisement: HCIAdvertisement, _ place: Int) -> [AdvertisingReport] {

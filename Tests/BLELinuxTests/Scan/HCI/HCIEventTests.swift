@@ -60,6 +60,7 @@ import Testing
         #expect(found.first?.isConnectable == true)
         #expect(found.first?.isScannable == false)
         #expect(found.first?.isIncomplete == true)
+        #expect(found.first?.set == 3)
         #expect(found.first.map { Array($0.data) } == [0x02, 0x01, 0x06])
     }
 

@@ -80,4 +80,33 @@ import Testing
         #expect(lengths.allSatisfy { $0 == HCIReportMerger.maximumData })
         #expect(!lengths.isEmpty)
     }
+
+    @Test func `what a device sends in another set is no part of a long advertisement`() throws {
+        var merger = HCIReportMerger()
+        var first = try advertisement(0x03, [1, 1])
+        (first.isIncomplete, first.set) = (true, 1)
+        var last = try advertisement(0x03, [2, 2])
+        last.set = 1
+        var other = try advertisement(0x03, [3])
+        #expect(add(&merger, first).isEmpty)
+        #expect(add(&merger, other) == [[3]])
+        other.set = 2
+        #expect(add(&merger, other) == [[3]])
+        #expect(add(&merger, last) == [[1, 1, 2, 2]])
+        #expect(!merger.isHolding)
+    }
+
+    @Test(arguments: [nil, 1] as [UInt8?])
+    func `a response finds the set that it answers for, whether or not it tells which`(_ told: UInt8?) throws {
+        var merger = HCIReportMerger()
+        var scannable = try advertisement(0x02, [1])
+        scannable.set = 1
+        var long = try advertisement(0x03, [2])
+        (long.isIncomplete, long.set) = (true, 2)
+        var response = try advertisement(0x04, [9])
+        response.set = told
+        #expect(add(&merger, long).isEmpty)
+        #expect(add(&merger, scannable).isEmpty)
+        #expect(add(&merger, response) == [[1, 9]])
+    }
 }
