@@ -17,6 +17,8 @@ struct HCIReportMerger {
         let set: UInt8?
         let isScannable: Bool
         var isIncomplete: Bool
+        /// Whether events were lost amid its fragments, and a part of it may be among them.
+        var mayLackPart = false
         var wasFlushed = false
     }
 
@@ -44,7 +46,10 @@ struct HCIReportMerger {
         )
         let isAwaitingResponse = isActive && advertisement.isScannable && !advertisement.isScanResponse
         if advertisement.isIncomplete || isAwaitingResponse {
-            if held.count == Self.maximumHeld { done.append(held.removeFirst().report) }
+            if held.count == Self.maximumHeld {
+                let oldest = held.removeFirst()
+                if !oldest.mayLackPart { done.append(oldest.report) }
+            }
             held.append(
                 Held(
                     report: report,
@@ -61,10 +66,16 @@ struct HCIReportMerger {
 
     /// Returns the advertisements that were already held at the last flush: their responses have not come since.
     mutating func flush() -> [AdvertisingReport] {
-        let late = held.filter(\.wasFlushed).map(\.report)
+        let late = held.filter { $0.wasFlushed && !$0.mayLackPart }.map(\.report)
         held.removeAll(where: \.wasFlushed)
         for place in held.indices { held[place].wasFlushed = true }
         return late
+    }
+
+    /// Some of the controller's events were lost. An advertisement of which a part may be missing isn't reported, and
+    /// its end isn't taken for another one.
+    mutating func missedEvents() {
+        for place in held.indices where held[place].isIncomplete { held[place].mayLackPart = true }
     }
 
     /// What is held of the same device and set.
@@ -78,6 +89,10 @@ struct HCIReportMerger {
     }
 
     private mutating func join(_ advertisement: HCIAdvertisement, _ place: Int) -> [AdvertisingReport] {
+        if held[place].mayLackPart {
+            if !advertisement.isIncomplete { held.remove(at: place) }
+            return []
+        }
         let bytes = held[place].report.data.bytes + advertisement.data
         held[place].report.data = AdvertisingData(bytes: Array(bytes.prefix(Self.maximumData)))
         held[place].report.rssi = advertisement.rssi ?? held[place].report.rssi

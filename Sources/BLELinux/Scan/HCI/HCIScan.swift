@@ -231,9 +231,10 @@ extension HCIScan {
     }
 
     /// Nearly all events are advertisements: those that the kernel had no room for are reported as such. What else may
-    /// be among them is looked for.
+    /// be among them is looked for, and what is held may lack a part.
     private func missed(_ count: Int) {
         sink.send(.dropped(count))
+        state.withLock { $0.merger.missedEvents() }
         perform { $0.missedEvents() }
     }
 

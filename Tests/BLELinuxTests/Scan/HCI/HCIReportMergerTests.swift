@@ -109,4 +109,30 @@ import Testing
         #expect(add(&merger, scannable).isEmpty)
         #expect(add(&merger, response) == [[1, 9]])
     }
+
+    @Test func `a long advertisement amid which events were lost isn't put together with the next one`() throws {
+        var merger = HCIReportMerger()
+        let last = try advertisement(0x03, [2])
+        var first = last
+        (first.isIncomplete, first.data) = (true, [1])
+        #expect(add(&merger, first).isEmpty)
+        merger.missedEvents()
+        #expect(add(&merger, first).isEmpty)
+        #expect(add(&merger, last).isEmpty)
+        #expect(!merger.isHolding)
+        #expect(add(&merger, first).isEmpty)
+        #expect(add(&merger, last) == [[1, 2]])
+    }
+
+    @Test func `one that may lack a part is not reported, and what is whole is`() throws {
+        var merger = HCIReportMerger()
+        var first = try advertisement(0x03, [1], device: 1)
+        first.isIncomplete = true
+        #expect(add(&merger, first).isEmpty)
+        #expect(add(&merger, try advertisement(0x00, [3], device: 2)).isEmpty)
+        merger.missedEvents()
+        #expect(merger.flush().isEmpty)
+        #expect(merger.flush().map(\.data.bytes) == [[3]])
+        #expect(!merger.isHolding)
+    }
 }
