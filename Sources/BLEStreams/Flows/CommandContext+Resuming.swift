@@ -14,7 +14,7 @@ extension CommandContext {
         scope.listen()
         let addresses = [peripheral.address] + peripheral.alternatives
         return try await Central(core: peripheral.core).scan(for: addresses.map { .address($0) })
-            .timeout(limit, for: .wholeStream).first()
+            .timeout(limit, for: .firstValue).first()
     }
 
     /// Ensures that a link is up: connects if there is none, or, in a ``Session/queue``, waits for the session's next

@@ -1,3 +1,4 @@
+import BLEProtocol
 import BLESimulator
 import BLEStreams
 import Testing
@@ -56,6 +57,22 @@ import Testing
                     "received 1", "received 2", "link lost", "adapter off", "adapter on",
                 ]
             )
+        }
+    }
+
+    @Test func `a flow that doesn't hear its device in time is told what may keep it from that`() async throws {
+        try await Bench.run { bench in
+            let absent = bench.central.peripheral(BluetoothAddress(rawValue: 0xC0_0000_0000_09, kind: .random))
+            let error = await bleError {
+                try await absent.withQueue { queue in
+                    try await queue.run(
+                        Hearing(heard: Recorder(), count: 0) { _ = try await $0.find(within: .seconds(10)) }
+                    )
+                }
+            }
+            #expect(error?.code == .timedOut && error?.elapsed == .seconds(10))
+            #expect(error?.cause == "no value came within 10.0 seconds", "\(error as Any)")
+            #expect(error?.remedy.contains("advertising") == true, "\(error as Any)")
         }
     }
 
