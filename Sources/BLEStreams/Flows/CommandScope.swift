@@ -214,13 +214,15 @@ extension CommandScope {
                     inbox.send(.scanStarted)
                 },
                 heard: { [weak self] reports in
-                    guard let self, let report = reports.first(where: { isOne($0.address) }) else { return }
+                    guard let self, var report = reports.first(where: { isOne($0.address) }) else { return }
                     let isNew = state.withLock { state in
                         defer { state.isDiscovered = true }
                         return !state.isDiscovered
                     }
                     guard isNew else { return }
-                    let heard = Peripheral(core: peripheral.core, address: identities.identity(of: report.address))
+                    // As in a scan of the program.
+                    report.address = identities.identity(of: report.address)
+                    let heard = Peripheral(core: peripheral.core, address: report.address)
                     inbox.send(.discovered(Discovery(peripheral: heard, report: report)))
                 },
                 stopped: { inbox.send(.scanStopped) }

@@ -189,6 +189,39 @@ import Testing
         }
     }
 
+    /// A radio that hears one advertisement, and knows no keys.
+    private struct HearingRadio: IdleRadio {
+        let timeline: any Timeline
+        let report: AdvertisingReport
+
+        func scan(_ request: ScanRequest, events: @escaping @Sendable (ScanEvent) -> Void) -> RadioActivity {
+            timeline.schedule(after: .zero) {
+                events(.started)
+                events(.reports([report]))
+            }
+        }
+    }
+
+    @Test func `a flow hears it under its identity, also where the adapter doesn't know that`() async throws {
+        try await VirtualTime.run { time in
+            let bond = try Self.bond()
+            let report = AdvertisingReport(
+                address: try #require(bond.identityKey).privateAddress(1),
+                rssi: -50,
+                isConnectable: true,
+                data: AdvertisingData(bytes: []),
+                time: ReceptionTime(sinceEpoch: .seconds(1), source: .kernel)
+            )
+            let radio = HearingRadio(timeline: time, report: report)
+            let central = try await Central.open(.radio(radio), store: .inMemory())
+            try await central.adopt([bond])
+            let known = central.peripheral(bond.peer)
+            let discovery = try await known.withQueue { queue in try await queue.run(Finding()) }
+            #expect(discovery.peripheral == known)
+            #expect(discovery.address == known.address)
+        }
+    }
+
     @Test func `a session that has paired on the way is restored once`() async throws {
         try await Self.run(isPaired: false) { bench, found, known in
             var plan = Session.Plan(finding: .connectable)
