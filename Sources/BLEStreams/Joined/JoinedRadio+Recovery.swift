@@ -28,11 +28,16 @@ extension JoinedRadio: JoiningRadio {
             (id: id, end: driver.began(RecoveryDriver.Attempt(pause: {}, resume: {}), to: peer))
         }
         return { [weak self] isLinked in
-            // The adapter that made the link has received the peer; the others may not have.
+            // The adapter that made the link has received the peer; the others may not have, and none misses it now.
             let holder = isLinked ? self?.holder(ofLinkToWhoeverIs: peer)?.id : nil
             let unlinked = ends.map { id, end in end(id == holder) }
+            if isLinked { self?.linked(to: peer, forAllBut: holder) }
             return { for end in unlinked { end() } }
         }
+    }
+
+    private func linked(to peer: BluetoothAddress, forAllBut holder: AdapterChooser.AdapterID?) {
+        for (id, driver) in recoveryDrivers where id != holder { driver.linkedElsewhere(peer) }
     }
 
     func recover(_ member: Member, by recovery: Recovery) {

@@ -95,15 +95,22 @@ struct AttemptListening {
         let left = (awaited[peer.rawValue]?.attempts ?? 1) - 1
         awaited[peer.rawValue] = left > 0 ? Awaited(peer: peer, attempts: left) : nil
         if isLinked {
-            // It may not advertise beside its link; if it does, it will be received again.
-            let name = identity(peer).rawValue
-            known = known.filter { identity($0.value).rawValue != name }
-            former = former.filter { identity($0.value).rawValue != name }
+            forget(peer)
             return linked()
         }
         guard isListening, awaited.isEmpty else { return Output() }
         state = .due
         return Output(listens: false)
+    }
+
+    /// Another adapter has a link to the peer, which this one may have received.
+    mutating func linkedElsewhere(_ peer: BluetoothAddress) { forget(peer) }
+
+    /// It may not advertise beside its link; if it does, it will be received again.
+    private mutating func forget(_ peer: BluetoothAddress) {
+        let name = identity(peer).rawValue
+        known = known.filter { identity($0.value).rawValue != name }
+        former = former.filter { identity($0.value).rawValue != name }
     }
 
     private mutating func linked() -> Output {

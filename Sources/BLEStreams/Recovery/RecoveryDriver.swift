@@ -216,6 +216,9 @@ final class RecoveryDriver: Sendable {
         return { [weak self] in self?.state.withLock { $0.links -= 1 } }
     }
 
+    /// Records that another of the joined adapters has a link to the peer.
+    func linkedElsewhere(_ peer: BluetoothAddress) { state.withLock { $0.listening.linkedElsewhere(peer) } }
+
     func change(_ input: (inout AttemptListening) -> AttemptListening.Output) -> AttemptListening.Output {
         state.withLock { input(&$0.listening) }
     }

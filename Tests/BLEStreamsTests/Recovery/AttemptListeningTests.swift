@@ -130,6 +130,15 @@ import Testing
         #expect(machine.isListening && !machine.missesOthers)
     }
 
+    @Test func `a peer that another adapter has linked is not missed, and that shows no reception here`() {
+        var machine = machine()
+        _ = machine.heard([Self.other], at: .zero)
+        _ = machine.began(Self.sensor)
+        machine.linkedElsewhere(Self.other)
+        #expect(machine.timerFired() == Output(listens: true))
+        #expect(!machine.missesOthers)
+    }
+
     @Test func `where it is of no use it is quiet, until the adapter is on again or somebody is heard`() {
         var machine = listening()
         #expect(machine.giveUp() == Output(listens: false))

@@ -237,4 +237,30 @@ import Testing
             #expect(troubles.all.isEmpty)
         }
     }
+
+    @Test func `a peripheral that is linked through one joined adapter isn't missed by the other ones`() async throws {
+        try await VirtualTime.run(seed: 1) { time in
+            let air = SimulatedAir(time)
+            let (near, beside, far) = (air.adapter(), air.adapter(), air.adapter())
+            var plan = Self.plan
+            plan.hearsAlways = false
+            let central = try await Central.open(.joined([.radio(near), .radio(beside)]), recovery: plan)
+            let troubles = Recorder<String>()
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try await Bench.description.run(on: far) }
+                group.addTask {
+                    for try await trouble in central.adapterTroubles { troubles.add("\(trouble)") }
+                }
+                // Both hear it.
+                _ = try await central.scan(duplicates: true).prefix(8).collect()
+                try await central.peripheral(far.address).withLink { _ in
+                    let absent = central.peripheral(air.adapter().address)
+                    let error = await bleError { try await absent.withLink(timeout: .seconds(60)) { _ in } }
+                    #expect(error?.code == .timedOut)
+                }
+                group.cancelAll()
+            }
+            #expect(troubles.all.isEmpty)
+        }
+    }
 }
