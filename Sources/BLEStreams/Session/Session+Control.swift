@@ -4,13 +4,13 @@ import BLERadio
 /// A program's control of a session.
 extension Session {
     /// Connects now: after ``disconnect()``, or without waiting for the time of the next attempt. A peripheral that is
-    /// not found yet is searched for first.
+    /// not found yet, or was found under an address that changes by design, is searched for first.
     ///
     /// It returns immediately; ``ready(timeout:)`` waits for the result.
     ///
     /// - Throws: ``SessionState/IllegalTrigger`` if there is a link, or one is being made, or the session has failed.
     public func connect() throws(SessionState.IllegalTrigger) {
-        try handle(peripheral == nil ? .scan : .connect)
+        try handle(mustSearch ? .scan : .connect)
         wake()
     }
 

@@ -172,10 +172,17 @@ public final class Session: Sendable {
         guard case .found = plan.target, let address = facts.withLock({ $0.addresses.first }) else { return false }
         switch trigger {
         case .reset, .scan: return true
-        case .resume, .adapterReturned:
-            return address.subkind == .resolvablePrivate || address.subkind == .nonResolvablePrivate
+        case .resume, .adapterReturned: return address.changesByDesign
         default: return false
         }
+    }
+
+    /// Whether to search before the next attempt to connect: the peripheral isn't found yet, or an earlier search has
+    /// found it under an address that changes by design.
+    var mustSearch: Bool {
+        guard let address = facts.withLock({ $0.addresses.first }) else { return true }
+        guard case .found = plan.target, [.initial, .waitingToReconnect].contains(state.kind) else { return false }
+        return address.changesByDesign
     }
 
     /// The last link, which may still be closing.
@@ -222,4 +229,9 @@ extension BLEError {
                 ? "Call `Session.connect()` to continue." : "The session connects again as soon as it can."
         )
     }
+}
+
+extension BluetoothAddress {
+    /// Whether it may be another one the next time that the device is heard.
+    fileprivate var changesByDesign: Bool { subkind == .resolvablePrivate || subkind == .nonResolvablePrivate }
 }

@@ -45,7 +45,7 @@ final class SessionDriver: Sendable {
             } else if let adapter = latest.unusableAdapter {
                 offer(.adapterLost(adapter))
             } else {
-                offer(session.peripheral == nil ? .scan : .connect)
+                offer(session.mustSearch ? .scan : .connect)
             }
         case .disconnected(.scanning): try await search()
         // The program may connect by itself, too.

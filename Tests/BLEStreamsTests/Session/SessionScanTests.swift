@@ -1,3 +1,4 @@
+import BLEProtocol
 import BLERadio
 import BLESimulator
 import RadioDoubles
@@ -71,6 +72,28 @@ import Testing
                 try await session.ready(timeout: .seconds(3))
             }
             timer.cancel()
+        }
+    }
+
+    @Test func `one that was found under a changing address is searched for when its session is told to connect`()
+        async throws
+    {
+        try await Bench.run { bench in
+            try await Central.open(.radio(bench.peripheralAdapter)).setPrivacy(true, interrupting: true)
+            let central = try await Central.open(.radio(bench.centralAdapter), store: .inMemory())
+            var plan = Session.Plan(finding: .service(BluetoothUUID(0xA000)))
+            // An attempt in vain would be its end.
+            plan.reconnecting = nil
+            try await central.withSession(plan) { session in
+                for _ in 0..<2 {
+                    try await session.ready()
+                    #expect(session.peripheral?.address == bench.peripheralAdapter.addressOnAir)
+                    await session.disconnect()
+                    bench.peripheralAdapter.renewPrivateAddress()
+                    try session.connect()
+                }
+                try await session.ready()
+            }
         }
     }
 }
