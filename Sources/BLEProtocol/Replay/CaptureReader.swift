@@ -10,6 +10,12 @@ package struct CaptureReader {
         let handle: UInt16
     }
 
+    /// A device, as one of several adapters hears it.
+    private struct HeardKey: Hashable {
+        let index: UInt16
+        let address: BluetoothAddress
+    }
+
     private struct OpenLink {
         /// Its position among the links; `nil` if nothing of it is kept.
         var place: Int?
@@ -22,9 +28,10 @@ package struct CaptureReader {
     private var pduCount = 0
     private var open: [LinkKey: OpenLink] = [:]
     private var adapters: [UInt16: BluetoothAddress] = [:]
-    private var reports = HCIReportAssembler()
+    /// The parts of long advertisements, by the adapter that heard them.
+    private var reports: [UInt16: HCIReportAssembler] = [:]
     /// Each device's last advertisement, to which a scan response belongs.
-    private var lastHeard: [BluetoothAddress: Int] = [:]
+    private var lastHeard: [HeardKey: Int] = [:]
 
     private static let attributeChannel: UInt16 = 0x0004
     /// The time within which a scan response follows its advertisement.
@@ -101,7 +108,8 @@ package struct CaptureReader {
         case 0x01, 0x0A, 0x29: connected(&reader, packet)
         case 0x02, 0x0D:
             for report in HCIAdvertisingReport.reports(in: [0x04] + packet.data) {
-                if let whole = reports.add(report) { advertised(whole, packet.time) }
+                let whole = reports[packet.index, default: HCIReportAssembler()].add(report)
+                if let whole { advertised(whole, packet) }
             }
         default: break
         }
@@ -130,10 +138,11 @@ package struct CaptureReader {
         open[key] = OpenLink(place: place, isCentral: isCentral)
     }
 
-    private mutating func advertised(_ report: HCIAdvertisingReport, _ time: Duration) {
+    private mutating func advertised(_ report: HCIAdvertisingReport, _ packet: HCIPacket) {
         guard let address = report.address else { return }
+        let (key, time) = (HeardKey(index: packet.index, address: address), packet.time)
         if report.kind.contains(.scanResponse) {
-            guard let place = lastHeard.removeValue(forKey: address),
+            guard let place = lastHeard.removeValue(forKey: key),
                 time - traffic.advertisements[place].time <= Self.responseTime
             else { return }
             traffic.advertisements[place].data += report.data.bytes
@@ -143,7 +152,7 @@ package struct CaptureReader {
             traffic.leftOut += 1
             return
         }
-        lastHeard[address] = traffic.advertisements.count
+        lastHeard[key] = traffic.advertisements.count
         traffic.advertisements.append(
             CapturedTraffic.Advertisement(
                 time: time,

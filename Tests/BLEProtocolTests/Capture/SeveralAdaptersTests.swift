@@ -1,0 +1,58 @@
+import Testing
+
+@testable import BLEProtocol
+
+/// Recordings of several adapters, which hear the same device at the same time.
+@Suite struct SeveralAdaptersTests {
+    private static let address: [UInt8] = [0x01, 0x00, 0x00, 0x00, 0x00, 0xC0]
+
+    /// An LE Meta event as btmon records it.
+    private func event(_ subevent: UInt8, _ parameters: [UInt8]) -> [UInt8] {
+        let head: [UInt8] = [0x3E, UInt8(parameters.count + 1), subevent]
+        return head + parameters
+    }
+
+    /// A report of a packet of Bluetooth 4: an advertisement, or its scan response.
+    private func report(_ data: [UInt8], isResponse: Bool = false) -> [UInt8] {
+        var parameters: [UInt8] = [0x01, isResponse ? 0x04 : 0x00, 0x01]
+        parameters += Self.address
+        parameters.append(UInt8(data.count))
+        parameters += data
+        parameters.append(0xD0)
+        return event(0x02, parameters)
+    }
+
+    /// A part of a long advertisement of set 3.
+    private func part(_ data: [UInt8], isLast: Bool) -> [UInt8] {
+        var parameters: [UInt8] = [0x01, isLast ? 0x00 : 0x20, 0x00, 0x01]
+        parameters += Self.address
+        // PHYs, set, power, strength, interval, no target.
+        parameters += [0x01, 0x01, 0x03, 0x7F, 0xD0] as [UInt8]
+        parameters += [UInt8](repeating: 0, count: 9)
+        parameters.append(UInt8(data.count))
+        parameters += data
+        return event(0x0D, parameters)
+    }
+
+    /// What is heard in a recording of these events, one each millisecond.
+    private func heard(_ events: [(adapter: UInt16, octets: [UInt8])]) throws -> [[UInt8]] {
+        var file = BTSnoopHeader(datalink: .linuxMonitor).encoded
+        for (number, event) in events.enumerated() {
+            let time = Duration.milliseconds(number)
+            file += BTSnoopRecord(opcode: .event, index: event.adapter, time: time, data: event.octets).encoded
+        }
+        return try #require(CaptureReader.traffic(in: file)).advertisements.map(\.data)
+    }
+
+    @Test func `the parts of a long advertisement are joined to those that the same adapter has heard`() throws {
+        let (first, last) = (part([1], isLast: false), part([2], isLast: true))
+        #expect(try heard([(0, first), (1, first), (0, last), (1, last)]) == [[1, 2], [1, 2]])
+    }
+
+    @Test func `a scan response belongs to the advertisement that the same adapter has heard`() throws {
+        let (advertisement, response) = (report([1]), report([2], isResponse: true))
+        let both = try heard([(0, advertisement), (1, advertisement), (0, response), (1, response)])
+        #expect(both == [[1, 2], [1, 2]])
+        #expect(try heard([(0, advertisement), (1, response)]) == [[1]])
+    }
+}
