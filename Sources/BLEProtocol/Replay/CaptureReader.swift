@@ -145,7 +145,8 @@ package struct CaptureReader {
             guard let place = lastHeard.removeValue(forKey: key),
                 time - traffic.advertisements[place].time <= Self.responseTime
             else { return }
-            traffic.advertisements[place].data += report.data.bytes
+            let data = AdvertisingData(bytes: traffic.advertisements[place].data)
+            traffic.advertisements[place].data = data.followed(by: report.data.bytes).bytes
             return
         }
         guard traffic.advertisements.count < CapturedTraffic.Limits.advertisements else {

@@ -27,6 +27,14 @@ import Testing
         #expect(data(text).serviceUUIDs.isEmpty)
     }
 
+    @Test(arguments: ["", "00", "0000 000000"])
+    func `a scan response follows the last structure, whatever pads the advertisement`(_ padding: String) {
+        let whole = data("020106" + padding).followed(by: octets("0309 4142"))
+        #expect(whole == data("020106 0309 4142"))
+        #expect(whole.localName == "AB")
+        #expect(data(padding).followed(by: octets("0309 4142")) == data("0309 4142"))
+    }
+
     @Test func `a walk that has ended stays at its end`() {
         var iterator = data("020106 00 020106").makeIterator()
         #expect(iterator.next() != nil)

@@ -93,7 +93,8 @@ struct HCIReportMerger {
             if !advertisement.isIncomplete { held.remove(at: place) }
             return []
         }
-        let bytes = held[place].report.data.bytes + advertisement.data
+        let (data, rest) = (held[place].report.data, advertisement.data)
+        let bytes = held[place].isIncomplete ? data.bytes + rest : data.followed(by: rest).bytes
         held[place].report.data = AdvertisingData(bytes: Array(bytes.prefix(Self.maximumData)))
         held[place].report.rssi = advertisement.rssi ?? held[place].report.rssi
         held[place].isIncomplete = advertisement.isIncomplete

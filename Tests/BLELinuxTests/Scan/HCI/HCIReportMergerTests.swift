@@ -29,6 +29,18 @@ import Testing
         #expect(!merger.isHolding)
     }
 
+    @Test func `what pads an advertisement hides nothing of its scan response`() throws {
+        var merger = HCIReportMerger()
+        let padded: [UInt8] = [2, 1, 6] + [UInt8](repeating: 0, count: 28)
+        #expect(add(&merger, try advertisement(0x00, padded)).isEmpty)
+        #expect(add(&merger, try advertisement(0x04, [3, 9, 0x41, 0x42])) == [[2, 1, 6, 3, 9, 0x41, 0x42]])
+        // Part of a structure may be zero, and what comes in fragments has no end before the last one.
+        var fragment = try advertisement(0x03, [3, 0xFF, 0])
+        fragment.isIncomplete = true
+        #expect(add(&merger, fragment).isEmpty)
+        #expect(add(&merger, try advertisement(0x03, [0, 2, 1, 6])) == [[3, 0xFF, 0, 0, 2, 1, 6]])
+    }
+
     @Test func `responses find their device whatever comes between`() throws {
         var merger = HCIReportMerger()
         #expect(add(&merger, try advertisement(0x00, [1], device: 1)).isEmpty)

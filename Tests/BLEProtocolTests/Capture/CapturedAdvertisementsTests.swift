@@ -2,8 +2,8 @@ import Testing
 
 @testable import BLEProtocol
 
-/// Recordings of several adapters, which hear the same device at the same time.
-@Suite struct SeveralAdaptersTests {
+/// What a recording tells of advertisements, also where several adapters hear the same device at the same time.
+@Suite struct CapturedAdvertisementsTests {
     private static let address: [UInt8] = [0x01, 0x00, 0x00, 0x00, 0x00, 0xC0]
 
     /// An LE Meta event as btmon records it.
@@ -54,5 +54,11 @@ import Testing
         let both = try heard([(0, advertisement), (1, advertisement), (0, response), (1, response)])
         #expect(both == [[1, 2], [1, 2]])
         #expect(try heard([(0, advertisement), (1, response)]) == [[1]])
+    }
+
+    @Test func `what pads an advertisement hides nothing of its scan response`() throws {
+        let padded = report([2, 1, 6] + [UInt8](repeating: 0, count: 28))
+        let response = report([3, 9, 0x41, 0x42], isResponse: true)
+        #expect(try heard([(0, padded), (0, response)]) == [[2, 1, 6, 3, 9, 0x41, 0x42]])
     }
 }
