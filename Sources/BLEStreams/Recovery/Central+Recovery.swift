@@ -13,9 +13,9 @@ extension Central {
     /// next command. For a program that only connects, the central adds a scan when its attempts have waited for
     /// ``RecoveryPlan/silence`` and nothing was received and no link made meanwhile; the scan ends with the first
     /// advertisement. One silent peripheral is not a fault: other devices must have been received before, or
-    /// ``RecoveryPlan/hearsAlways`` must be set. Attempts continue after a step, within their time limits. The stream
-    /// never ends by itself. Joined adapters are watched and recovered separately, and ``AdapterTrouble/ofOne(_:_:)``
-    /// names the adapter.
+    /// ``RecoveryPlan/hearsAlways`` must be set. Who isn't received any more while others are is forgotten within two
+    /// days. Attempts continue after a step, within their time limits. The stream never ends by itself. Joined adapters
+    /// are watched and recovered separately, and ``AdapterTrouble/ofOne(_:_:)`` names the adapter.
     public var adapterTroubles: BLEStream<AdapterTrouble> {
         let core = core
         let subject = StreamSubject(operation: "adapter troubles")
