@@ -56,8 +56,8 @@ extension AdvertisingData {
 }
 
 extension AdvertisingData {
-    /// This advertisement and its scan response as one. What pads the advertisement would hide the response, for a length
-    /// of zero ends the list; the kernel leaves it out as well.
+    /// This advertisement and its scan response as one. What pads the advertisement would hide the response, for a
+    /// length of zero ends the list; the kernel leaves it out as well.
     package func followed(by response: some Collection<UInt8>) -> AdvertisingData {
         var end = 0
         while end < bytes.count, bytes[end] > 0 { end += 1 + Int(bytes[end]) }

@@ -52,8 +52,9 @@ struct AttemptListening {
     private var state = State.idle
     private var isScanning = false
     /// The awaited peers; and the peers that were received in this generation and in the one before, and not linked
-    /// since. Octets identify addresses, whatever their kind. Addresses are compared by their identities of that moment:
-    /// a peer may be received under one private address, awaited under another, and its key learned only afterwards.
+    /// since. Octets identify addresses, whatever their kind. Addresses are compared by their identities of that
+    /// moment: a peer may be received under one private address, awaited under another, and its key learned only
+    /// afterwards.
     private var awaited: [UInt64: Awaited] = [:]
     private var known: [UInt64: BluetoothAddress] = [:]
     private var former: [UInt64: BluetoothAddress] = [:]
