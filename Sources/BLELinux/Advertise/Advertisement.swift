@@ -15,6 +15,8 @@ final class Advertisement: Sendable {
         var power: RadioActivity?
         /// Why it can't, while the kernel owes the answer by which it has an instance: that is removed with the answer.
         var unusable: AdapterInfo.State?
+        /// The adapter that has the instance, until the kernel reports that it was removed.
+        var index: ManagementIndex?
         /// The callers that wait for a change to be on air.
         var changes: [@Sendable (Result<Void, BLEError>) -> Void] = []
         var isOver = false
@@ -55,6 +57,7 @@ final class Advertisement: Sendable {
             return finish(adapter.missingAdministration(for: "advertise", object: adapter.name))
         }
         let removals = adapter.removals
+        state.withLock { $0.index = ManagementIndex(rawValue: facts.number) }
         let observation = management.observe(
             { [weak self] events in
                 for event in events { self?.received(event.event) }
@@ -113,6 +116,7 @@ final class Advertisement: Sendable {
         case .newSettings(let settings) where !settings.contains(.powered):
             finish(adapter.whyUnusable(for: "advertise", object: adapter.name, told: .poweredOff))
         case .indexRemoved, .extendedIndexRemoved:
+            state.withLock { $0.index = nil }
             finish(adapter.whyUnusable(for: "advertise", object: adapter.name))
         case .deviceConnected(let connected) where !connected.flags.contains(.initiatedHere):
             // A link of Bluetooth Classic doesn't affect an advertisement.
@@ -138,6 +142,7 @@ final class Advertisement: Sendable {
     private func missedEvents(since removals: Int) {
         // With the instance, the kernel has forgotten keys and settings, which only another start brings back.
         guard adapter.removals == removals else {
+            state.withLock { $0.index = nil }
             return finish(adapter.whyUnusable(for: "advertise", object: adapter.name, told: .poweredOff))
         }
         let isLinked = adapter.isLinked
@@ -251,7 +256,9 @@ extension Advertisement {
     }
 
     private func remove(_ instance: UInt8) {
-        management?.undo(ManagementRemoveAdvertising(instance: instance)) { [self] in
+        // A query that fails at this moment is no reason to leave the instance where it is.
+        let index = state.withLock { $0.index }
+        management?.undo(ManagementRemoveAdvertising(instance: instance), index: index) { [self] in
             if let facts = adapter.facts { note.leave(KernelThing(.advertisement, UInt16(instance), of: facts)) }
         }
         // The note is removed now, unless the answer to another command is awaited: when this command's answer comes,
@@ -296,50 +303,4 @@ extension ManagementFailure {
     /// with a rejection where the controller has extended advertising. Source: kernel, `net/bluetooth/hci_sync.c`,
     /// `hci_enable_advertising_sync`, `hci_setup_ext_adv_instance_sync`.
     var mayBeForLink: Bool { status == .invalidParameters || status == .rejected }
-}
-
-extension BLEError {
-    fileprivate static func advertisingIsOver(_ adapter: String) -> BLEError {
-        BLEError(
-            .ended,
-            operation: "advertise",
-            object: adapter,
-            cause: "it no longer advertises",
-            remedy: "Start advertising again."
-        )
-    }
-
-    static func noFreeInstance(_ maximum: UInt8, _ adapter: String) -> BLEError {
-        BLEError(
-            .busy,
-            operation: "advertise",
-            object: adapter,
-            cause: "all \(maximum) advertisements of \(adapter) are in use",
-            remedy: "End another program's advertisement, or remove all with "
-                + "\"sudo btmgmt --index \(adapter) clr-adv\"."
-        )
-    }
-
-    fileprivate static func advertisementBesideLink(to peers: [BluetoothAddress], _ adapter: String) -> BLEError {
-        let all = peers.map { "\($0)" }.sorted().joined(separator: ", ")
-        return BLEError(
-            .busy,
-            operation: "advertise",
-            object: adapter,
-            cause: "\(adapter) is connected to \(all), and its controller can't start advertising meanwhile",
-            remedy: "Disconnect from \(all) first, try again later as LocalPeripheral.resuming does, or advertise on "
-                + "another adapter."
-        )
-    }
-
-    fileprivate static func advertisementTakenAway(_ times: Int, _ adapter: String) -> BLEError {
-        BLEError(
-            .busy,
-            operation: "advertise",
-            object: adapter,
-            cause: "another program removes the advertisement from \(adapter) again and again; it was put back "
-                + "\(times) times",
-            remedy: "Find out with \"sudo btmon\" which program removes it, and end it or give it another adapter."
-        )
-    }
 }

@@ -91,29 +91,23 @@ final class ManagementSocket: Sendable {
     /// Sends a command that removes something from the kernel, which would stay there after the end of the program. If
     /// this socket can't send it, another one does.
     ///
-    /// - Parameter failed: called, on the loop's thread, if it stays there: no socket can, the kernel is busy, or the
-    ///   controller doesn't answer.
-    func undo<Command: ManagementCommand>(_ command: Command, failed: @escaping @Sendable () -> Void) {
-        let index = currentIndex()
+    /// - Parameters:
+    ///   - index: the adapter that it is for; `nil`: this one, unless it was seen to be absent.
+    ///   - failed: called, on the loop's thread, if it stays there: no socket can, the kernel is busy, or the controller
+    ///     doesn't answer.
+    func undo<Command: ManagementCommand>(
+        _ command: Command,
+        index: ManagementIndex? = nil,
+        failed: @escaping @Sendable () -> Void
+    ) {
+        let index = index ?? currentIndex()
         submit(command, index: index) { [self] outcome in
             switch outcome {
             case .notSent, .closed:
-                if !sendApart(command.packet(index: index).encoded) { failed() }
+                if !socket.kernel.sendsApart(command.packet(index: index).encoded) { failed() }
             case .replied(let reply) where reply.status == .busy || reply.status.isSilence(of: Command.opcode): failed()
             case .replied, .timedOut: break
             }
-        }
-    }
-
-    /// Sends a command through a socket of its own. The kernel carries it out though nobody waits for the answer.
-    private func sendApart(_ datagram: [UInt8]) -> Bool {
-        do throws(SystemError) {
-            let socket = try FileDescriptor.hciSocket(of: socket.kernel)
-            try socket.bind(to: .control)
-            try socket.send(datagram)
-            return true
-        } catch {
-            return false
         }
     }
 
