@@ -24,7 +24,7 @@ extension Central {
     ///
     /// The adapter gets their keys before the next link to one of the peers; those of centrals, when a
     /// ``LocalPeripheral`` begins to serve: adopt them before that. Either all are stored or none.
-    /// Cancellation doesn't end it, since it only writes a few files.
+    /// Cancellation doesn't end it, since it only writes a few files, and replaces former keys that the adapter has.
     ///
     /// - Parameters:
     ///   - bonds: the bonds, from ``Bond/imported(from:)`` or ``Bond/importedFromBluetoothd(in:)``.
@@ -46,16 +46,17 @@ extension Central {
         for bond in bonds { core.remember(bond) }
         await store.flush(on: timeline)
         for bond in bonds { if let failure = store.failure(of: bond.peer) { throw failure } }
-        if !former.isEmpty { try await putInPlace(of: former) }
+        if !former.isEmpty { await putInPlace(of: former) }
     }
 
     /// Replaces the former keys of these bonds' peers in the adapter, which may have them: otherwise a later caller
     /// would take them for another program's. An adapter that can't replace them gets the new ones with the next link.
-    private func putInPlace(of former: [Bond]) async throws {
+    ///
+    /// Cancellation doesn't interrupt it: the bonds are stored by now. The radio has limits of its own.
+    private func putInPlace(of former: [Bond]) async {
         let core = core
-        try await reply(on: core.timeline) { finish in
-            let undo = core.store.restoreAllBonds(to: core.radio, inPlaceOf: former) { _, _ in finish(.success(())) }
-            return { undo() }
+        await undisturbedReply(on: core.timeline) { finish in
+            core.store.restoreAllBonds(to: core.radio, inPlaceOf: former) { _, _ in finish(()) }
         }
     }
 }

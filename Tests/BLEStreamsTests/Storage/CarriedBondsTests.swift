@@ -131,6 +131,20 @@ import Testing
         #expect(try central.bonds.allSatisfy { $0.formerKeys.isEmpty })
     }
 
+    @Test func `a task that is cancelled adopts bonds all the same, and the adapter is told`() async throws {
+        let radio = Keeping()
+        let central = try await Central.open(.radio(radio), store: .inMemory())
+        try await central.adopt([.planted(1, with: peer)])
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.cancelAll()
+            group.addTask { try await central.adopt([.planted(2, with: peer)], replacing: true) }
+            try await group.waitForAll()
+        }
+        let given = radio.given.all.first?.first
+        #expect(given?.formerKeys == Bond.planted(1, with: peer).encryptionKeys)
+        #expect(try central.bonds == [.planted(2, with: peer)])
+    }
+
     @Test func `a bond that can't be written is not adopted in silence`() async throws {
         try await VirtualTime.run { time in
             let store = PeerStore(folder: "/dev/null/blestreams") { _ in }
