@@ -30,9 +30,12 @@ extension Session {
         /// Services that the peripheral must have; the session fails without them.
         public var requiredServices: [BluetoothUUID] = []
 
-        /// Whether to discover the services before the session is ready. If not, planned subscriptions are not
-        /// possible, and a stream discovers what it needs when it is iterated.
+        /// Whether to discover the services before the session is ready. If not, a stream discovers what it needs when
+        /// it is iterated. A plan with subscriptions or required services has them discovered all the same.
         public var discovers = true
+
+        /// Whether the services must be known before the session is ready.
+        var mustDiscover: Bool { discovers || !subscriptions.isEmpty || !requiredServices.isEmpty }
 
         /// The time limits of the steps.
         public var limits = Session.Limits()

@@ -59,15 +59,13 @@ extension SessionDriver {
     /// Takes all steps up to ready; returns whether it is.
     private func prepare(_ link: Link) async throws -> Bool {
         guard session.state.kind == .idle else { return session.state.isReady }
-        if plan.discovers, try await !discover(link) { return false }
+        if plan.mustDiscover, try await !discover(link) { return false }
         guard try await initialised(link) else { return false }
-        for (subscription, isPlanned) in session.channels.pending {
+        for (subscription, isPlanned) in session.channels.pending where plan.mustDiscover {
             guard session.state.kind.phase == .connected else { return false }
             // A stream that began after the characteristics were found gets its turn once the session is ready.
             if session.state.kind == .servicesReady { break }
-            if plan.discovers || isPlanned {
-                guard try await subscribe(subscription, isPlanned, link) else { return false }
-            }
+            guard try await subscribe(subscription, isPlanned, link) else { return false }
         }
         handle(.becomeReady)
         session.keep()

@@ -40,6 +40,22 @@ import Testing
         }
     }
 
+    @Test func `a plan that leaves the discovery to its streams still has what it requires discovered`() async throws {
+        try await Bench.run(serve: Bench.sendForEver) { bench in
+            var plan = Session.Plan(bench.peripheral).subscribing(to: Bench.notifying)
+            plan.discovers = false
+            try await bench.central.withSession(plan) { session in
+                try await session.ready()
+                _ = try await session.notifications(of: Bench.notifying).first()
+            }
+            plan.subscriptions = []
+            plan.requiredServices = [BluetoothUUID(0xB000)]
+            try await bench.central.withSession(plan) { session in
+                #expect(await bleError { try await session.ready() }?.code == .notFound)
+            }
+        }
+    }
+
     @Test func `one that never appears`() async throws {
         try await Bench.run(serve: Bench.sendForEver) { bench in
             bench.air.faults.add(.outOfRange(lasting: .seconds(100)), on: bench.peripheralAdapter)
