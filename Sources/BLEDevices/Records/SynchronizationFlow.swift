@@ -1,3 +1,5 @@
+import BLEProtocol
+import BLERadio
 public import BLEStreams
 
 /// One record stored on a device.
@@ -50,6 +52,10 @@ extension RecordTransport {
 /// ``CommandQueue/retrying(_:when:)`` or later, also continues after the last record that it has stored of that device.
 /// If the device only repeats its records, the flow fails with ``BLEError/Code/protocolViolation``.
 ///
+/// Where the kernel drops PDUs of the link, for which it had no room, a record may be missing: nothing behind that is
+/// stored, and the flow requests the report again, from the last record stored. ``BLEError/Code/overflow`` tells that
+/// this has happened more often in a row, without a new record, than `resume` allows.
+///
 /// If the device has begun its numbers anew, as after a reset to its factory settings, it has no record after the last
 /// one stored. The flow asks a device without new records for its latest one, and fails with
 /// ``BLEError/Code/recordsReset`` if that has a lower number: a new flow with `after: nil` fetches the records. Once
@@ -85,7 +91,8 @@ public struct SynchronizationFlow: Command {
     ///   - transport: how the device transfers records.
     ///   - last: the number of the last record already stored; `nil` if there is none.
     ///   - batch: after how many records an acknowledgement is sent; another one is sent at the end.
-    ///   - resume: how often in a row, without a new record, and after what pause to reconnect when the link is lost.
+    ///   - resume: how often in a row, without a new record, and after what pause to reconnect when the link is lost,
+    ///     or to request a report again that may lack a record.
     ///   - store: stores one record; if it throws, the flow fails.
     public init(
         over transport: some RecordTransport,
@@ -110,8 +117,7 @@ public struct SynchronizationFlow: Command {
             var place = known ?? places[device] ?? Place(last: last, acknowledged: last)
             func note() { (known, places[device]) = (place, place) }
             context.begin("fetch")
-            var order = RecordOrder()
-            var reported = ReportedRecords(after: place.last, isImpatient: batch == 1)
+            var losses = 0
             func keep(_ record: DeviceRecord) async throws {
                 if let last = place.last, record.number <= last { return }
                 try await store(record)
@@ -126,14 +132,29 @@ public struct SynchronizationFlow: Command {
                 note()
             }
             let beginning = place.last
-            try await transport.fetch(after: beginning, in: context) { record in
-                try order.take(record.number, context)
-                guard try reported.take(record, context) else { return }
-                for earlier in reported.release() { try await keep(earlier) }
-                try await keep(record)
+            while true {
+                let (last, reception) = (place.last, try Reception(in: context))
+                var isKeeping = false
+                do {
+                    try await fetch(after: last, reception, in: context) { record in
+                        isKeeping = true
+                        try await keep(record)
+                        isKeeping = false
+                    }
+                    if let beginning, place.last == beginning {
+                        try await checkNumbers(upTo: beginning, reception, context)
+                    }
+                    break
+                } catch let error where !isKeeping && reception.isWhy(error) {
+                    losses = place.last == last ? losses + 1 : 1
+                    guard let delay = resume.delay(afterFailure: losses, random: context.timeline.randomBits()) else {
+                        throw BLEError.lossy(losses, context)
+                    }
+                    try await pause(for: delay, on: context.timeline)
+                    // What is left of this report would be taken for the next one.
+                    while context.available() != nil {}
+                }
             }
-            for record in reported.release() { try await keep(record) }
-            if let last = beginning, place.last == last { try await checkNumbers(upTo: last, context) }
             context.begin("acknowledge")
             if let last = place.last, last != place.acknowledged {
                 try await transport.acknowledge(upTo: last, in: context)
@@ -143,10 +164,32 @@ public struct SynchronizationFlow: Command {
         }
     }
 
+    /// Fetches one report, and passes on the records that may be stored, in their order.
+    private func fetch(
+        after last: Int?,
+        _ reception: Reception,
+        in context: CommandContext,
+        _ keep: (DeviceRecord) async throws -> Void
+    ) async throws {
+        var order = RecordOrder()
+        var reported = ReportedRecords(after: last, isImpatient: batch == 1)
+        try await transport.fetch(after: last, in: context) { record in
+            try reception.expectAll()
+            try order.take(record.number, context)
+            guard try reported.take(record, context) else { return }
+            for earlier in reported.release() { try await keep(earlier) }
+            try await keep(record)
+        }
+        try reception.expectAll()
+        for record in reported.release() { try await keep(record) }
+    }
+
     /// Throws if a device without new records has begun its numbers anew: an acknowledgement would then be taken for
     /// records that nobody has stored.
-    private func checkNumbers(upTo last: Int, _ context: CommandContext) async throws {
+    private func checkNumbers(upTo last: Int, _ reception: Reception, _ context: CommandContext) async throws {
         guard let latest = try await transport.latest(upTo: last, in: context), latest < last else { return }
+        // The latest one may be what is missing.
+        try reception.expectAll()
         throw BLEError(
             .recordsReset,
             operation: "synchronization",
@@ -166,4 +209,44 @@ private struct Place {
     var acknowledged: Int?
     /// How many records were stored since it last came to its end.
     var count = 0
+}
+
+/// Whether all that the device has sent since a moment has arrived. The kernel tells only how many PDUs it has dropped:
+/// each of them may have been a record.
+private struct Reception {
+    /// A record may be missing.
+    private struct Loss: Error {}
+
+    private let link: Link
+    private let dropped: Int
+
+    init(in context: CommandContext) throws {
+        link = try context.link
+        dropped = link.droppedPDUs
+    }
+
+    private var isWhole: Bool { link.droppedPDUs == dropped }
+
+    func expectAll() throws { if !isWhole { throw Loss() } }
+
+    /// Whether a report has ended with this error because of what is missing, which may have been its end.
+    func isWhy(_ error: any Error) -> Bool {
+        if error is Loss { return true }
+        return (error as? BLEError)?.code == .timedOut && !isWhole
+    }
+}
+
+extension BLEError {
+    fileprivate static func lossy(_ count: Int, _ context: CommandContext) -> BLEError {
+        BLEError(
+            .overflow,
+            operation: "synchronization",
+            object: "of records of \(context.peripheral)",
+            cause:
+                "the kernel has dropped PDUs of the link in \(count) reports in a row, and each may have been a record",
+            remedy:
+                "Let nothing block the thread that reads the adapter's links (`Central.executor`), then run the flow "
+                + "again: it continues after the last record stored."
+        )
+    }
 }
