@@ -42,18 +42,45 @@ extension QueueCore {
             watch.finish(.failure(over(command.name)))
             return CommandQueue.Handle(id: 0, name: command.name, core: self, watch: watch)
         }
-        let job = QueueJobs.Job {
+        let isTaken = Ending<Void>()
+        let job = QueueJobs.Job(id: place.id) {
+            isTaken.end()
             do {
                 watch.finish(.success(try await self.work(command, decorators, place)))
             } catch {
                 watch.finish(.failure(error))
             }
         } abandon: {
+            isTaken.end()
             self.ended(place.id, .cancelled)
             watch.finish(.failure(CancellationError()))
         }
-        if !jobs.add(job) { job.abandon() }
+        if jobs.add(job) {
+            endEarly(place, unless: isTaken) { watch.finish(.failure($0)) }
+        } else {
+            job.abandon()
+        }
         return CommandQueue.Handle(id: place.id, name: place.name, core: self, watch: watch)
+    }
+
+    /// Ends a command that is cancelled, or whose deadline passes, before somebody takes it: nobody does while its
+    /// session isn't run.
+    private func endEarly(
+        _ place: Place,
+        unless isTaken: Ending<Void>,
+        _ told: @escaping @Sendable (any Error) -> Void
+    ) {
+        // Without the place, whose wish keeps this closure.
+        let end: @Sendable (any Error) -> Void = { [weak self, id = place.id] reason in
+            isTaken.end()
+            guard let self, jobs.withdraw(id) else { return }
+            ended(id, reason is CancellationError ? .cancelled : .failed(reason))
+            told(reason)
+        }
+        place.wish.whenEnded(end)
+        guard let deadline = place.deadline, !isTaken.hasEnded else { return }
+        let error = missed(deadline.limit, place.name, isRunning: false)
+        isTaken.cancel(timeline.schedule(after: max(.zero, deadline.end - timeline.now)) { end(error) })
     }
 
     // MARK: - The end

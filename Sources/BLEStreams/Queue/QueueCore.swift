@@ -238,7 +238,7 @@ extension QueueCore {
         )
     }
 
-    private func missed(_ deadline: Duration, _ name: String, isRunning: Bool) -> BLEError {
+    func missed(_ deadline: Duration, _ name: String, isRunning: Bool) -> BLEError {
         var error = BLEError.timedOut(
             name,
             object: "on \(connection.object)",

@@ -4,6 +4,8 @@ import Synchronization
 /// Commands that were enqueued, on their way to the scope that runs them.
 final class QueueJobs: Sendable {
     struct Job: Sendable {
+        /// The command's number in its queue.
+        let id: TurnOrder.ID
         /// Runs the command when its turn has come.
         let run: @Sendable () async -> Void
         /// Ends the command without running it.
@@ -34,6 +36,19 @@ final class QueueJobs: Sendable {
         }
         waiter?(.success(job))
         return isTaken
+    }
+
+    /// Takes a job back; `false` if somebody has taken it, or it was abandoned.
+    func withdraw(_ id: TurnOrder.ID) -> Bool {
+        // Released outside the lock: what it holds may be deallocated with it.
+        let job: Job? = state.withLock { state in
+            let jobs = state.jobs.elements
+            guard let job = jobs.first(where: { $0.id == id }) else { return nil }
+            state.jobs = Ring()
+            for other in jobs where other.id != id { state.jobs.append(other) }
+            return job
+        }
+        return job != nil
     }
 
     /// The next job, in the order of arrival; `nil` once there are no more to come.

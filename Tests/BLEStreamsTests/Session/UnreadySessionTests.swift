@@ -80,4 +80,28 @@ import Testing
             #expect(error?.remedy.contains("Session.run()") == true, "\(error as Any)")
         }
     }
+
+    @Test func `a command in the queue of a session that nobody runs can be cancelled, and has its deadline`()
+        async throws
+    {
+        try await Bench.run { bench in
+            let session = bench.central.session(Session.Plan(bench.peripheral))
+            let cancelled = session.queue.enqueue(.read(Bench.readable))
+            let limited = session.queue.enqueue(.read(Bench.readable), deadline: .seconds(5))
+            let waiting = session.queue.enqueue(.read(Bench.readable), deadline: .seconds(60))
+            #expect(cancelled.cancel())
+            await #expect(throws: CancellationError.self) { _ = try await cancelled.value }
+            #expect(await bleError { _ = try await limited.value }?.code == .timedOut)
+            #expect(bench.time.now == .seconds(5))
+            let contents = try await session.queue.contents.first()
+            #expect(contents.waiting.map(\.id) == [waiting.id])
+            // What still waits runs with the session.
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try await session.run() }
+                #expect(try await waiting.value.bytes == [1, 2, 3])
+                session.stop()
+                try await group.waitForAll()
+            }
+        }
+    }
 }
