@@ -12,8 +12,10 @@ extension CommandContext {
     /// - Parameter timeout: how long to wait; `nil`: without limit.
     /// - Throws: ``BLEError/Code/timedOut``; ``BLEError/Code/overflow`` behind 65,536 events that were not taken;
     ///   `CancellationError`; ``BLEError/Code/ended`` or `CancellationError` if another command has replaced this one.
+    ///   Once, behind its values, the error of a subscription that has ended while the link is up:
+    ///   ``BLEError/Code/servicesChanged`` if the device no longer has the characteristic, for example.
     public func next(timeout: Duration? = nil) async throws -> Event {
-        guard let timeout else { return try await scope.listen().next() }
+        guard let timeout else { return try await scope.listen().next().get() }
         return try await next(before: timeline.now + timeout, of: timeout)
     }
 
@@ -30,11 +32,15 @@ extension CommandContext {
                 waitingFor: "the device said nothing"
             )
         }
-        return try await inbox.next(limit: (max(.zero, end - timeline.now), error))
+        return try await inbox.next(limit: (max(.zero, end - timeline.now), error)).get()
     }
 
     /// The next event if there is one already, without waiting. See ``next(timeout:)``.
-    public func available() -> Event? { scope.listen().take() }
+    public func available() -> Event? {
+        // What that one throws, it throws behind the events before.
+        let heard = scope.listen().take { if case .success = $0 { true } else { false } }
+        return try? heard?.get()
+    }
 
     /// The next value of a subscribed characteristic, and the characteristic; other events are skipped.
     ///
@@ -49,7 +55,7 @@ extension CommandContext {
     /// ```
     ///
     /// - Parameter timeout: how long to wait, whatever is skipped; `nil`: without limit.
-    /// - Throws: ``BLEError/Code/disconnected`` when the link is lost; ``BLEError/Code/timedOut``; `CancellationError`.
+    /// - Throws: ``BLEError/Code/disconnected`` when the link is lost; what ``next(timeout:)`` throws.
     public func value(
         timeout: Duration? = nil
     ) async throws -> (value: CharacteristicValue, source: CharacteristicReference) {
@@ -66,7 +72,8 @@ extension CommandContext {
     }
 
     /// Subscribes to a characteristic; returns when the device has confirmed that. Its values arrive as
-    /// ``Event/received(_:from:)`` until ``unsubscribe(from:)``, the end of the link, or the end of the command.
+    /// ``Event/received(_:from:)`` until ``unsubscribe(from:)``, the end of the link, or the end of the command. If the
+    /// subscription ends before, since the device's services have changed, ``next(timeout:)`` throws why.
     ///
     /// A stream, ``CharacteristicAccess/notifications(of:indications:buffer:)->BLEStream<Key.Value>``, suits a command
     /// that waits for one characteristic; this suits a command that waits for several, for the link and for the device
@@ -84,7 +91,9 @@ extension CommandContext {
         let undo = try await link.subscribe(
             reference.selector,
             indications: indications,
-            deliver: { inbox.send(.received($0, from: reference)) }
+            deliver: { inbox.send(.received($0, from: reference)) },
+            // The end of the link is an event of its own.
+            ended: { error in if let error, error.reason == nil { inbox.send(.failure(error)) } }
         )
         if !scope.add(undo, of: reference) { undo() }
         try work.check()

@@ -4,6 +4,9 @@ import Synchronization
 
 /// What one command, or a part of one, has begun: its phase, its subscriptions and its events.
 final class CommandScope: Sendable {
+    /// An event, or why the device has ended a subscription while the link goes on.
+    typealias Heard = Result<CommandContext.Event, BLEError>
+
     private struct State {
         var subscriptions: [CharacteristicReference: @Sendable () -> Void] = [:]
         var meter: ProgressMeter?
@@ -15,7 +18,7 @@ final class CommandScope: Sendable {
         /// Stops watching for its end.
         var unwatchLink: (@Sendable () -> Void)?
         /// The events not taken yet; `nil` until the command begins to hear.
-        var inbox: Inbox<CommandContext.Event>?
+        var inbox: Inbox<Heard>?
         /// Stops watching the adapter, its scans and the links.
         var unwatch: [@Sendable () -> Void] = []
         var isAdapterUsable = true
@@ -117,10 +120,10 @@ final class CommandScope: Sendable {
 extension CommandScope {
     /// Hears events from the first call on, beginning with the present state.
     @discardableResult
-    func listen() -> Inbox<CommandContext.Event> {
+    func listen() -> Inbox<Heard> {
         let (inbox, isNew) = state.withLock { state in
             if let inbox = state.inbox { return (inbox, false) }
-            let inbox = Inbox<CommandContext.Event>(timeline: work.timeline)
+            let inbox = Inbox<Heard>(timeline: work.timeline)
             state.inbox = inbox
             return (inbox, true)
         }
@@ -141,7 +144,7 @@ extension CommandScope {
     }
 
     /// Watches the present link, and each that follows.
-    private func watchLinks(_ inbox: Inbox<CommandContext.Event>) -> @Sendable () -> Void {
+    private func watchLinks(_ inbox: Inbox<Heard>) -> @Sendable () -> Void {
         if work.isConnected, let link = work.handle {
             watch(link, inbox)
             inbox.send(.readyToWrite)
@@ -155,14 +158,15 @@ extension CommandScope {
         }
     }
 
-    private func watch(_ link: Link, _ inbox: Inbox<CommandContext.Event>) {
+    private func watch(_ link: Link, _ inbox: Inbox<Heard>) {
         let number = work.connection.number
         state.withLock { $0.watchedLink = number }
         // Values and the end of an earlier link say nothing about this one.
-        inbox.removeAll { event in
-            switch event {
-            case .received, .linkLost, .connected, .readyToWrite: true
-            default: false
+        inbox.removeAll { heard in
+            switch heard {
+            case .success(.received), .success(.linkLost), .success(.connected), .success(.readyToWrite): true
+            case .success: false
+            case .failure: true
             }
         }
         inbox.send(.connected)
@@ -176,7 +180,7 @@ extension CommandScope {
         former?()
     }
 
-    private func lost(_ number: Int, _ reason: DisconnectReason, _ inbox: Inbox<CommandContext.Event>) {
+    private func lost(_ number: Int, _ reason: DisconnectReason, _ inbox: Inbox<Heard>) {
         let phase = state.withLock { state in
             state.watchedLink == number && !state.isSilent ? state.phase : nil
         }
@@ -185,7 +189,7 @@ extension CommandScope {
     }
 
     /// Watches the adapter.
-    private func watchAdapter(_ inbox: Inbox<CommandContext.Event>) -> @Sendable () -> Void {
+    private func watchAdapter(_ inbox: Inbox<Heard>) -> @Sendable () -> Void {
         let activity = work.peripheral.core.radio.observeAdapter { [weak self] info in
             guard let self else { return }
             let isUsable = info.state == .poweredOn
@@ -199,7 +203,7 @@ extension CommandScope {
     }
 
     /// Watches scans, and the device in them.
-    private func watchScans(_ inbox: Inbox<CommandContext.Event>) -> @Sendable () -> Void {
+    private func watchScans(_ inbox: Inbox<Heard>) -> @Sendable () -> Void {
         let peripheral = work.peripheral
         let addresses = Set([peripheral.address] + peripheral.alternatives)
         let identities = peripheral.core.identities
@@ -229,4 +233,8 @@ extension CommandScope {
             )
         )
     }
+}
+
+extension Inbox<CommandScope.Heard> {
+    func send(_ event: CommandContext.Event) { send(.success(event)) }
 }

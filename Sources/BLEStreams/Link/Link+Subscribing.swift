@@ -8,8 +8,8 @@ extension Link {
     ///   - limit: how long to wait for that, and the error on expiry.
     ///   - deliver: receives each value, in order, on the radio's context.
     ///   - lost: called with the number of values dropped before they arrived here.
-    ///   - ended: called once when the values end because of the link or the peer; without an error if this side
-    ///     closed.
+    ///   - ended: called once when the values of a confirmed subscription end because of the link or the peer; without
+    ///     an error if this side closed.
     /// - Returns: a closure that unsubscribes.
     func subscribe(
         _ selector: CharacteristicSelector,
@@ -27,16 +27,19 @@ extension Link {
             object: object
         )
         return try await reply(on: timeline, limit: limit) { finish in
-            let subscription = Ending<Void>()
+            let (subscription, confirmation) = (Ending<Void>(), Ending<Void>())
             let consumer = ValueConsumer(
                 object: object,
                 deliver: { for value in $0 { deliver(value) } },
                 lost: lost,
                 finish: { error in
                     finish(.failure(error ?? closed))
-                    ended(error)
+                    if confirmation.hasEnded { ended(error) }
                 },
-                armed: { finish(.success { subscription.end() }) },
+                armed: {
+                    confirmation.end()
+                    finish(.success { subscription.end() })
+                },
                 answers: whoAnswers
             )
             subscription.undo(bearer.subscribe(selector, indications: indications, pass: pass, consumer))

@@ -91,8 +91,13 @@ final class Inbox<Element: Sendable>: Sendable {
         }
     }
 
-    /// The next element, if there is one.
-    func take() -> Element? { state.withLock { $0.elements.popFirst() } }
+    /// The next element, if there is one, and it is wanted now.
+    func take(if isWanted: (Element) -> Bool = { _ in true }) -> Element? {
+        state.withLock { state in
+            guard let next = state.elements.first, isWanted(next) else { return nil }
+            return state.elements.popFirst()
+        }
+    }
 
     /// The next element.
     ///

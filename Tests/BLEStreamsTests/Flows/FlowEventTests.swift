@@ -96,6 +96,29 @@ import Testing
         }
     }
 
+    @Test func `a flow whose subscription the device ends is told why, once`() async throws {
+        let without = LocalService(BluetoothUUID(0xA000)) {
+            LocalCharacteristic(Bench.readable, [.read, .write], value: .stored([4]))
+        }
+        try await Bench.run(serve: Bench.changing(to: [without])) { bench in
+            let flow = CommandBlock<Void>("listen") { context in
+                try await context.subscribe(to: Bench.notifying)
+                let (first, _) = try await context.value()
+                try await context.write([0xFF], to: Bench.readable)
+                try await bench.time.sleep(for: .seconds(10))
+                #expect(Array(first) == [1] && context.available() == nil)
+                #expect(await bleError { _ = try await context.value() }?.code == .servicesChanged)
+                // The link is up, and other values may come.
+                #expect(await bleError { _ = try await context.value(timeout: .seconds(10)) }?.code == .timedOut)
+                #expect(Array(try await context.read(Bench.readable)) == [4])
+                // One that can't be made tells only its caller.
+                #expect(await bleError { try await context.subscribe(to: Bench.notifying) }?.code == .notFound)
+                #expect(await bleError { _ = try await context.value(timeout: .seconds(10)) }?.code == .timedOut)
+            }
+            try await bench.peripheral.withQueue { try await $0.connecting().run(flow) }
+        }
+    }
+
     @Test func `a wait for a value ends in time, whatever else is heard meanwhile`() async throws {
         try await Bench.run(centrals: 2) { bench in
             let flow = CommandBlock<Duration>("wait") { context in
