@@ -26,8 +26,8 @@ extension CommandContext {
     ///
     /// - Parameters:
     ///   - policy: how often to retry, and after what pause; by default five more times.
-    ///   - limit: how long to wait for the adapter each time it is away; by default 10 minutes. A session waits for it
-    ///     itself, without a limit.
+    ///   - limit: how long each attempt waits for the adapter, counted from when it is first away, also if it comes back
+    ///     and goes again; by default 10 minutes. A session waits for it itself, without a limit.
     /// - Throws: the last error, which is the adapter's if it did not return; ``BLEError/Code/disconnected`` if the
     ///   command may not connect; ``BLEError/Code/ended`` if another command has replaced this one;
     ///   `CancellationError`.
@@ -80,7 +80,7 @@ extension CommandContext {
     ///
     /// - Parameters:
     ///   - policy: how often to run it again, and after what pause.
-    ///   - limit: how long to wait for the adapter each time it is away. See ``reconnect(_:adapterWithin:)``.
+    ///   - limit: how long each attempt to connect waits for the adapter. See ``reconnect(_:adapterWithin:)``.
     ///   - body: the work on one link.
     /// - Throws: what the closure throws; ``BLEError/Code/disconnected``, with a remedy, if the link is somebody else's
     ///   and no other may follow; what ``reconnect(_:adapterWithin:)`` throws.
