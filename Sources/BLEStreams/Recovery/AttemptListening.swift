@@ -11,7 +11,7 @@ import BLERadio
 ///                       └── the same, without attempt ─────│──► (due) ── attempt ──► (listening)
 ///                                                          └ given up ► (quiet) ── heard, linked, or on again ──► (idle)
 /// ```
-/// A program that scans anyway receives enough: no scan is added.
+/// A program that scans anyway receives enough: no scan is added, and an attempt counts beside it until it ends.
 struct AttemptListening {
     /// The actions for the driver.
     struct Output: Equatable {
@@ -86,8 +86,9 @@ struct AttemptListening {
         awaited[peer.rawValue, default: Awaited(peer: peer, attempts: 0)].attempts += 1
         switch state {
         case .idle: return count()
-        case .due where !isScanning: return listen()
-        case .due, .counting, .listening, .quiet: return Output()
+        // A scan that somebody else makes may end before the attempt does.
+        case .due: return isScanning ? count() : listen()
+        case .counting, .listening, .quiet: return Output()
         }
     }
 

@@ -49,6 +49,17 @@ import Testing
         #expect(machine.began(Self.sensor) == Output(listens: true))
     }
 
+    @Test func `an attempt that begins in vain beside somebody else's scan is listened beside once that has ended`() {
+        var machine = machine()
+        _ = machine.began(Self.sensor)
+        _ = machine.ended(Self.sensor, isLinked: false)
+        #expect(machine.timerFired() == Output())
+        machine.scanStarted()
+        #expect(machine.began(Self.sensor) == Self.counts)
+        machine.scanStopped()
+        #expect(machine.timerFired() == Output(listens: true))
+    }
+
     @Test func `nothing is added to a scan that somebody else makes`() {
         var machine = machine()
         machine.scanStarted()
