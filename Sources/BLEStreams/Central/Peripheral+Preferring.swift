@@ -15,8 +15,8 @@ extension Peripheral {
     ///
     /// - Parameter parameters: the parameters of its links; `nil`: those of the central, from the next link on.
     /// - Throws: ``BLEError/Code/notSupported`` if the radio can't change the link that is up, as on Linux before 6.11;
-    ///   the parameters then apply from the next link on. ``BLEError/Code/permissionDenied`` without `CAP_NET_ADMIN`.
-    ///   `CancellationError`.
+    ///   the parameters then apply from the next link on. ``BLEError/Code/permissionDenied`` without `CAP_NET_ADMIN`;
+    ///   ``BLEError/Code/timedOut`` after five seconds without an answer; `CancellationError`.
     public func prefer(_ parameters: ConnectionParameters?) async throws {
         core.preferences.set(parameters, for: address)
         guard let parameters, let link = core.connector.link(to: self) else { return }
