@@ -60,11 +60,11 @@ final class MCUmgrExchange {
         lastSequence &+= 1
         let message = MCUmgrMessage(operation, command, sequence: lastSequence, body: body)
         asked[lastSequence] = command
-        var rest = message.encoded[...]
-        while !rest.isEmpty {
-            let part = rest.prefix(longestWrite)
-            try await context.write(Array(part), to: Self.characteristic, kind)
-            rest = rest.dropFirst(part.count)
+        let octets = message.encoded
+        if octets.count <= longestWrite {
+            try await context.write(octets, to: Self.characteristic, kind)
+        } else {
+            try await context.write(octets, inPartsOf: longestWrite, to: Self.characteristic, kind)
         }
         return message.sequence
     }

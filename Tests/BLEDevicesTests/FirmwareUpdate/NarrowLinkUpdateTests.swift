@@ -32,4 +32,96 @@ import Testing
         #expect(device.mcumgr.runningImage == image.bytes && device.mcumgr.isConfirmed)
         #expect(elapsed < .seconds(60), "a request carries hardly anything of the image: \(elapsed)")
     }
+
+    /// The radio has room for few writes, so that nearly each moment is one within a request.
+    @Test(arguments: [0, 1, 2, 3, 5, 8, 13, 21, 34, 55], [false, true])
+    func `an update that is ended within a request is followed by another one on the same link`(
+        milliseconds: Int,
+        isReplaced: Bool
+    ) async throws {
+        let image = try UpdateDevice.firmware(20_000)
+        let device = UpdateDevice()
+        let update = FirmwareUpdateFlow(image, over: .mcumgr(FirmwareUpdateFlow.MCUmgrOptions(mode: .upload)))
+        try await VirtualTime.run { time in
+            let air = SimulatedAir(time)
+            air.traceCapacity = 100_000
+            let near = air.adapter(settings: AdapterSettings(maximumPDUSize: 23, sendBufferSize: 1000))
+            let far = air.adapter()
+            let central = try await Central.open(.radio(near))
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try await device.description.run(on: far) { try await device.mcumgr.run(on: $0) } }
+                defer { group.cancelAll() }
+                try await central.peripheral(far.address).withQueue { queue in
+                    let queue = queue.connecting()
+                    let (progress, ends) = (Recorder<Int>(), Recorder<Bool>())
+                    try await withThrowingTaskGroup(of: Void.self) { flows in
+                        flows.addTask {
+                            do {
+                                try await queue.run(update, replacing: .activeFlow) { progress.add($0.completed ?? 0) }
+                            } catch { ends.add(error is CancellationError) }
+                        }
+                        while progress.all.last ?? 0 < 3000 { try await time.sleep(for: .milliseconds(1)) }
+                        try await time.sleep(for: .milliseconds(milliseconds))
+                        if !isReplaced {
+                            flows.cancelAll()
+                            try await flows.waitForAll()
+                        }
+                        let begin = time.now
+                        try await queue.run(update, replacing: .activeFlow)
+                        #expect(time.now - begin < .seconds(60))
+                        try await flows.waitForAll()
+                    }
+                    #expect(ends.all == [!isReplaced])
+                }
+            }
+            // Exchange MTU Request: one link.
+            #expect(air.trace.count { $0.sender == .central && $0.pdu?.first == 0x02 } == 1)
+        }
+    }
+
+    @Test func `an update that is cancelled within a request waits for its rest for a few seconds at most`()
+        async throws
+    {
+        let image = try UpdateDevice.firmware(2000)
+        let device = UpdateDevice()
+        let update = FirmwareUpdateFlow(image, over: .mcumgr(FirmwareUpdateFlow.MCUmgrOptions(mode: .upload)))
+        // One PDU a second in each direction.
+        let lazy = LinkTiming(
+            connectionInterval: .seconds(1),
+            packetsPerEvent: 1,
+            supervisionTimeout: .seconds(30)
+        )
+        let settings = AdapterSettings(linkTiming: lazy, maximumPDUSize: 23, sendBufferSize: 1000)
+        try await VirtualTime.run { time in
+            let air = SimulatedAir(time)
+            let (near, far) = (air.adapter(settings: settings), air.adapter())
+            let central = try await Central.open(.radio(near))
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try await device.description.run(on: far) { try await device.mcumgr.run(on: $0) } }
+                defer { group.cancelAll() }
+                try await central.peripheral(far.address).withQueue { queue in
+                    let queue = queue.connecting(timeout: .seconds(120))
+                    let phases = Recorder<String>()
+                    try await withThrowingTaskGroup(of: Void.self) { flows in
+                        flows.addTask {
+                            do {
+                                try await queue.run(update, replacing: .activeFlow) { phases.add($0.phase) }
+                                Issue.record("it was not cancelled")
+                            } catch {
+                                #expect(error is CancellationError || (error as? BLEError)?.code == .disconnected)
+                            }
+                        }
+                        while phases.all.last != "upload" { try await time.sleep(for: .milliseconds(100)) }
+                        try await time.sleep(for: .seconds(3))
+                        let begin = time.now
+                        flows.cancelAll()
+                        try await flows.waitForAll()
+                        // The request has 26 parts.
+                        #expect(time.now - begin < .seconds(10))
+                    }
+                    try await queue.run(update, replacing: .activeFlow)
+                }
+            }
+        }
+    }
 }
