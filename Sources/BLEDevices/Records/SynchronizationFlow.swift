@@ -115,6 +115,8 @@ public struct SynchronizationFlow: Command {
             let device = context.peripheral.address
             // On another link, a device that a session has found again may have another address.
             var place = known ?? places[device] ?? Place(last: last, acknowledged: last)
+            // While this run had no link, another one of the same flow may have had it, in another queue.
+            place.follow(places[device])
             func note() { (known, places[device]) = (place, place) }
             context.begin("fetch")
             var losses = 0
@@ -209,6 +211,12 @@ private struct Place {
     var acknowledged: Int?
     /// How many records were stored since it last came to its end.
     var count = 0
+
+    /// Goes on behind what another run has stored, if that is more.
+    mutating func follow(_ other: Place?) {
+        guard let other, let further = other.last, last.map({ $0 < further }) ?? true else { return }
+        (last, acknowledged) = (further, other.acknowledged)
+    }
 }
 
 /// Whether all that the device has sent since a moment has arrived. The kernel tells only how many PDUs it has dropped:

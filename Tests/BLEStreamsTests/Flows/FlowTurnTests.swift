@@ -85,6 +85,24 @@ import Testing
         }
     }
 
+    @Test(arguments: [0, 1]) func `a flow that has lost its link stores nothing again that its other run has stored`(
+        transport: Int
+    ) async throws {
+        try await Self.run { bench, one, two in
+            bench.air.faults.add(.dropLink(after: 50, .notifications))
+            let log = Recorder<Int>()
+            let flow = FlowTests.synchronization(transport, log)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { _ = try await one.run(flow) }
+                try await Self.records(log, in: bench)
+                // It has the next link, while the first run still pauses.
+                group.addTask { _ = try await two.run(flow) }
+                try await group.waitForAll()
+            }
+            #expect(log.all == Array(0..<200))
+        }
+    }
+
     @Test(arguments: [0, 1]) func `a device that a session finds under another address goes on where it was`(
         transport: Int
     ) async throws {
