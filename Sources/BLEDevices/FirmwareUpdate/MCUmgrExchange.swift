@@ -13,7 +13,6 @@ final class MCUmgrExchange {
     private let retry: RetryPolicy
     private var reassembler = MCUmgrReassembler()
     private var answers: [MCUmgrMessage] = []
-    private var lastSequence: UInt8 = 0
     /// The commands of the latest requests, by their sequence numbers.
     private var asked: [UInt8: MCUmgrMessage.Command] = [:]
 
@@ -57,16 +56,16 @@ final class MCUmgrExchange {
     func send(_ operation: MCUmgrMessage.Operation, _ command: MCUmgrMessage.Command, _ body: CBORValue) async throws
         -> UInt8
     {
-        lastSequence &+= 1
-        let message = MCUmgrMessage(operation, command, sequence: lastSequence, body: body)
-        asked[lastSequence] = command
+        let sequence = try context.nextRequestNumber()
+        let message = MCUmgrMessage(operation, command, sequence: sequence, body: body)
+        asked[sequence] = command
         let octets = message.encoded
         if octets.count <= longestWrite {
             try await context.write(octets, to: Self.characteristic, kind)
         } else {
             try await context.write(octets, inPartsOf: longestWrite, to: Self.characteristic, kind)
         }
-        return message.sequence
+        return sequence
     }
 
     /// Whether a retry may help: the device is busy, or has not answered in time.

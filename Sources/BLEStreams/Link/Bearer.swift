@@ -75,6 +75,8 @@ final class Bearer: Sendable {
     let state: Mutex<State>
     /// The characteristics of which the peer may still be sending a report that was requested on this link.
     let unfinishedReports = Mutex<Set<CharacteristicReference>>([])
+    /// The last number of a request whose answer repeats it: see ``CommandContext/nextRequestNumber()``.
+    let requestNumber = Atomic<UInt8>(0)
 
     /// - Parameters:
     ///   - database: our own attributes.
