@@ -155,4 +155,20 @@ import Testing
             #expect(sent[..<last].filter { $0.first == 0x0A }.count <= 1)
         }
     }
+
+    @Test func `a request to reset that is answered as not supported resets nothing`() async throws {
+        let device = UpdateDevice()
+        let characteristic = try #require(device.mcumgr.service.characteristics.first).uuid
+        try await device.run { bench in
+            try await bench.peripheral.withLink { link in
+                let request = MCUmgrMessage(.read, .reset, sequence: 9, body: .map([]))
+                let value = try await link.request(request.encoded, to: characteristic, answeredOn: characteristic)
+                let answer = try MCUmgrMessage(decoding: value)
+                #expect(answer.command == .reset && answer.body["rc"]?.integer == 8)
+                try await bench.time.sleep(for: .seconds(1))
+                _ = try await link.read(UpdateDevice.battery)
+            }
+        }
+        #expect(device.mcumgr.restarts == 0)
+    }
 }

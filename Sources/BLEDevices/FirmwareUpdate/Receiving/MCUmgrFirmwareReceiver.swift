@@ -82,7 +82,8 @@ public final class MCUmgrFirmwareReceiver: Sendable {
                 } catch is BLEError {
                     // The central has left, or is not subscribed.
                 }
-                guard request.command == .reset else { continue }
+                // It is written: a read of it is answered as not supported.
+                guard request.operation == .write, request.command == .reset else { continue }
                 restart()
                 // The answer is sent before the link is dropped.
                 try await server.timeline.clock.sleep(for: .milliseconds(250))
