@@ -155,8 +155,10 @@ struct MCUmgrUpdate: Sendable {
             )
         }
         guard options.mode != .upload else { return .settled }
-        // An earlier update may have marked it for a trial only.
-        if !stored.isPending || options.mode == .confirm && !stored.isPermanent {
+        // An earlier update may have marked it for a trial only, or to stay, where the previous image is to return. A
+        // device that can't take such a mark back refuses: the reset would begin the image for good.
+        let isOtherMark = options.mode == .confirm ? !stored.isPermanent : options.mode == .test && stored.isPermanent
+        if !stored.isPending || isOtherMark {
             context.begin(options.mode == .confirm ? "confirm" : "test")
             let state = CBORValue.map(["hash": .bytes(hash), "confirm": .bool(options.mode == .confirm)])
             _ = try await exchange.request(.write, .imageState, state)

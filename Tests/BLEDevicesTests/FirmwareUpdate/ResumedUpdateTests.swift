@@ -44,6 +44,18 @@ import Testing
         }
     }
 
+    @Test func `an image that is marked to stay is only tried by an update that is to try it`() async throws {
+        let (device, image) = (UpdateDevice(), try UpdateDevice.firmware(5000))
+        let before = device.mcumgr.runningImage
+        try await device.run { bench in
+            try await Self.begin(image, .confirm, until: "reset", on: bench)
+            #expect(device.mcumgr.runningImage == before)
+            try await Self.begin(image, .test, until: nil, on: bench)
+            #expect(device.mcumgr.runningImage == image.bytes && !device.mcumgr.isConfirmed)
+            #expect(device.mcumgr.restarts == 1)
+        }
+    }
+
     @Test func `a trial that has not begun is begun and ended`() async throws {
         let (device, image) = (UpdateDevice(), try UpdateDevice.firmware(5000))
         let before = device.mcumgr.runningImage
