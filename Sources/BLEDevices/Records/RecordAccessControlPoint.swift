@@ -74,6 +74,8 @@ public struct RecordAccessControlPoint: RecordTransport {
             context.unsubscribe(from: controlPoint)
             context.unsubscribe(from: records)
         }
+        // What came before the request belongs to another report, as that of an earlier program on the same link.
+        while context.available() != nil {}
         do {
             try await context.write(try Self.octets(of: .report(selection)), to: controlPoint)
         } catch let error as CancellationError {
