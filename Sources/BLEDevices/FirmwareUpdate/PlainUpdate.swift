@@ -10,6 +10,9 @@ struct PlainUpload {
     /// How many octets have been sent.
     private(set) var sent: Int
     private var limit: Int
+    /// The device's offset at the beginning, and whether it has told of that, or of more, since then.
+    private let start: Int
+    private var isPresent = false
 
     /// Why a status is impossible.
     enum Fault: Error, Equatable {
@@ -25,6 +28,7 @@ struct PlainUpload {
         guard offset <= size else { throw .beyondTheEnd(offset: offset, size: size) }
         confirmed = offset
         sent = offset
+        start = offset
         limit = min(size, offset + Int(status.window))
     }
 
@@ -32,6 +36,9 @@ struct PlainUpload {
     mutating func take(_ status: PlainUpdateStatus) throws(Fault) {
         let offset = Int(status.offset)
         guard offset <= size else { throw .beyondTheEnd(offset: offset, size: size) }
+        // One for an earlier program on this link, or flow, may come behind the status that was read.
+        if offset < start, !isPresent { return }
+        isPresent = true
         guard offset >= confirmed else { throw .wentBack(from: confirmed, to: offset) }
         guard offset <= sent else { throw .notSentYet(offset: offset, sent: sent) }
         confirmed = offset
