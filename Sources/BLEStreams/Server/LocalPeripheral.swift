@@ -97,6 +97,9 @@ public struct LocalPeripheral: Sendable {
     /// ``resuming`` to continue automatically. The same applies if this program itself switches the adapter off, even
     /// by a ``RecoveryPlan``; the error says so.
     ///
+    /// When this returns, the bonds with centrals and what they have configured are on disk, or have been given up with
+    /// a warning of the store.
+    ///
     /// If bluetoothd runs on the adapter too, Linux passes a central to whichever of the two began to listen last. A
     /// bluetoothd started later is noticed when it changes an adapter setting, at the latest when it has been given a
     /// central, which `warning` reports; this peripheral then begins to listen again.

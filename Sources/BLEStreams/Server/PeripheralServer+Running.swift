@@ -41,6 +41,8 @@ extension PeripheralServer {
         // The answer to a command that puts the advertisement up may still be owed: then it is taken down only after
         // it.
         await radio.finished()
+        // The program may end now. A central has its part of a bond, and doesn't write again what it has configured.
+        await served.store.flush(on: timeline)
         if let failure { throw failure }
         return try outcome.get()
     }
