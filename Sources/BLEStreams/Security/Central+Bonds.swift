@@ -30,17 +30,24 @@ extension Central {
     ///   - bonds: the bonds, from ``Bond/imported(from:)`` or ``Bond/importedFromBluetoothd(in:)``.
     ///   - replacing: whether they may replace bonds with other keys between the same peer and adapter.
     /// - Throws: ``BLEError/Code/securityFailed`` if one would replace a bond without permission;
-    ///   ``BLEError/Code/systemFailure`` if they could not be written.
+    ///   ``BLEError/Code/systemFailure`` if they could not be written, or if a file that may have a former bond with one
+    ///   of the peers can't be read: nothing is stored then.
     public func adopt(_ bonds: [Bond], replacing: Bool = false) async throws {
         let (store, timeline) = (core.store, core.timeline)
-        let former: [Bond] = await withCheckedContinuation { continuation in
+        let (former, unread): ([Bond], BLEError?) = await withCheckedContinuation { continuation in
             store.perform(on: timeline) {
                 let others = bonds.flatMap { bond in
                     store.bonds(with: bond.peer).filter { $0.adapter == bond.adapter && $0 != bond }
                 }
-                continuation.resume(returning: others)
+                // What can't be read can't be written either: the change would be left for later, and replace it then.
+                var unread: BLEError?
+                for bond in bonds where unread == nil {
+                    unread = store.obstacle(to: bond.peer).map { .bondUnread($0, "adopt", "the \(bond)") }
+                }
+                continuation.resume(returning: (others, unread))
             }
         }
+        if let unread { throw unread }
         if let obstacle = former.first, !replacing { throw BLEError.wouldReplace(obstacle) }
         // A scan that is under way goes by their identities, too.
         for bond in bonds { core.remember(bond) }

@@ -102,7 +102,7 @@ final class SecurityRaise: Sendable {
         core.store.perform(on: core.timeline) { [self] in
             guard !over.hasEnded else { return }
             if let obstacle = core.store.obstacle(to: core.identity(of: peripheral.address)) {
-                return finish(.failure(.bondUnread(obstacle, object)))
+                return finish(.failure(.bondUnread(obstacle, "pair", object)))
             }
             pair()
         }
@@ -166,13 +166,6 @@ final class SecurityRaise: Sendable {
 }
 
 extension BLEError {
-    /// It is not known whether there is a bond with the device.
-    fileprivate static func bondUnread(_ obstacle: BLEError, _ object: String) -> BLEError {
-        var error = unread("it can't be known whether there is a bond already", obstacle, "pair", object)
-        error.remedy += " Then pair again."
-        return error
-    }
-
     /// A link that could not be raised to a level, and stays at its present one.
     fileprivate static func notRaised(
         _ current: LinkSecurity.Level,

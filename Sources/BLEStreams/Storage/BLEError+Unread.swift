@@ -16,4 +16,15 @@ extension BLEError {
         error.cause = "\(what): \(obstacle.object): \(obstacle.cause)"
         return error
     }
+
+    /// It is not known whether there is a bond with a device already.
+    ///
+    /// - Parameters:
+    ///   - obstacle: the store's error, which names the folder or the file.
+    ///   - operation: one word, with which the remedy ends, too: `pair`.
+    static func bondUnread(_ obstacle: BLEError, _ operation: String, _ object: String) -> BLEError {
+        var error = unread("it can't be known whether there is a bond already", obstacle, operation, object)
+        error.remedy += " Then \(operation) again."
+        return error
+    }
 }

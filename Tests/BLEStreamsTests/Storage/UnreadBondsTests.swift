@@ -79,4 +79,23 @@ import Testing
             #expect(try central.bonds.map(\.peer) == [Self.other])
         }
     }
+
+    @Test(arguments: [false, true])
+    func `a bond in a file that is refused is not replaced by an adopted one, neither then nor later`(
+        replacing: Bool
+    ) async throws {
+        try await withBonds { central, _, file in
+            let third = BluetoothAddress(rawValue: 0xC4F2_171A_1DBD, kind: .random)
+            try #require(chmod(file, 0o660) == 0)
+            let error = await bleError {
+                try await central.adopt([.planted(3, with: third), .planted(3, with: Self.peer)], replacing: replacing)
+            }
+            #expect(error?.code == .systemFailure && error?.operation == "adopt", "\(error as Any)")
+            #expect(error?.cause.contains(file) == true && error?.remedy.hasSuffix(" Then adopt again.") == true)
+            try #require(chmod(file, 0o600) == 0)
+            // Writes what is left for later.
+            await central.core.store.flush()
+            #expect(try central.bonds == [.planted(1, with: Self.peer), .planted(2, with: Self.other)])
+        }
+    }
 }
