@@ -64,6 +64,13 @@ extension ConnectedCentral {
         set { state.withLock { $0.hasStoredState = newValue } }
     }
 
+    /// Whether it has paired on this link, and its keys were not kept: it may not be who it claims to be, and what it
+    /// configures is not that of the bonded central.
+    var isDisowned: Bool {
+        get { state.withLock { $0.isDisowned } }
+        set { state.withLock { $0.isDisowned = newValue } }
+    }
+
     /// What it has configured is to be stored.
     ///
     /// - Parameter isEmpty: whether that is nothing, so that its file lacks it from then on.

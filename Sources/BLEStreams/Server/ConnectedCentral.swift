@@ -48,6 +48,7 @@ public final class ConnectedCentral: Sendable {
         var identity: BluetoothAddress?
         /// Whether its file has, or has had on this link, a bond with it.
         var hasStoredBond = false
+        var isDisowned = false
         /// Whether what it has configured is known to have been in its file; how often that was to be stored.
         var hasStoredState = false
         var keepings = 0

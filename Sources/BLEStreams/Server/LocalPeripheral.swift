@@ -53,8 +53,8 @@ public struct LocalPeripheral: Sendable {
     /// pair, and encrypted data is safe from eavesdroppers but not from a man in the middle of the pairing. Attributes
     /// that need more require ``AccessRequirement/authenticated``, and then answers are needed: a passkey to show or to
     /// enter, or numbers to compare. With such answers a central that requests no protection can still pair without it,
-    /// as the specification has it; it has no access to what requires more, and its bond doesn't replace an
-    /// authenticated one.
+    /// as the specification has it; it has no access to what requires more. No bond replaces one that protects more,
+    /// nor one that may be in a file that can't be read, unless none protects more; its keys are removed again.
     ///
     /// Source: Core Specification, Vol 3, Part H, 2.3.5.1, and Part C, 10.3.
     public var pairing: PairingAnswers?

@@ -32,10 +32,18 @@ extension PeripheralServer {
     }
 
     private func restoreBondsAgain() {
-        let undo = served.store.restoreAllBonds(to: radio) { [weak self] bonds, error in
-            if let error { self?.bondsNotRestored(bonds, error) }
-        }
-        keep(RadioActivity(onCancel: undo))
+        let (store, radio) = (served.store, radio)
+        unattended(
+            { answer in
+                RadioActivity(
+                    onCancel: store.restoreAllBonds(to: radio) { [weak self] bonds, error in
+                        if let error { self?.bondsNotRestored(bonds, error) }
+                        answer(error)
+                    }
+                )
+            },
+            answer: { (_: BLEError?) in }
+        )
     }
 
     /// Answers the pairings of centrals from now on; a radio that can't pair is served without that.
@@ -76,14 +84,37 @@ extension PeripheralServer {
 
     private func paired(_ address: BluetoothAddress, _ bond: Bond?) {
         visits.end(address)
-        if let bond { served.store.remember(bond) }
-        guard let central = central(at: address) else { return }
-        if let bond {
+        // Its link may end while its file is read.
+        let central = central(at: address)
+        guard let bond else {
+            if let central { tell(.paired(central, nil)) }
+            return
+        }
+        served.store.perform(on: radio.timeline) { [self] in
+            if let objection = served.store.objection(to: bond, "with \(address), which began it") {
+                return disown(bond, of: central, at: address, objection)
+            }
+            served.store.remember(bond)
+            guard let central else { return }
             (central.identity, central.hasStoredBond) = (bond.peer, true)
             // What it configured before is kept from now on, and not every radio tells that the link is encrypted.
             central.keepSoon(self)
+            tell(.paired(central, bond))
         }
-        tell(.paired(central, bond))
+    }
+
+    /// A central has paired in place of a better bond, or of one that can't be read, which the radio can't know of: a
+    /// kernel before 6.12 doesn't ask about Just Works, and other programs store bonds, too. It may be an impostor.
+    private func disown(_ bond: Bond, of central: ConnectedCentral?, at address: BluetoothAddress, _ error: BLEError) {
+        central?.isDisowned = true
+        let radio = radio
+        // The kernel has the new keys in place of the former ones.
+        unattended(
+            { radio.unpair(bond.peer, result: $0) },
+            answer: { [weak self] _ in self?.restoreBondsAgain() }
+        )
+        warnings.tell(.encryptionFailed(address)) { _ in error }
+        if let central { tell(.pairingFailed(central, error)) }
     }
 
     private func pairingFailed(_ address: BluetoothAddress, _ error: BLEError) {

@@ -37,6 +37,7 @@ extension PeripheralServer {
         }
         let failure = failure
         await stop()
+        await judgedBonds()
         errands.doAll()
         // The answer to a command that puts the advertisement up may still be owed: then it is taken down only after
         // it.
@@ -45,6 +46,13 @@ extension PeripheralServer {
         await served.store.flush(on: timeline)
         if let failure { throw failure }
         return try outcome.get()
+    }
+
+    /// Waits until each bond so far has been compared with its former one, and so is kept or not.
+    private func judgedBonds() async {
+        await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+            served.store.perform(on: timeline) { continuation.resume() }
+        }
     }
 
     /// The tasks that run beside the closure.

@@ -310,7 +310,7 @@ public final class PeripheralServer: Sendable {
         let (client, isEncrypted) = central.served
         let identity = central.identity
         let newer = centrals.contains { $0.id > central.id && $0.identity == identity && $0.served.isEncrypted }
-        if newer { return }
+        if newer || central.isDisowned { return }
         let hadStored = (bond: central.hasStoredBond, state: central.hasStoredState)
         let isEmpty = database.withLock { database in
             served.keep(

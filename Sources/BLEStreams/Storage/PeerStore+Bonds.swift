@@ -31,6 +31,18 @@ extension PeerStore {
         return folder.mayHaveFiles ? obstacle : nil
     }
 
+    /// Why a bond may not take the place of the adapter's former one with the peer: it would protect less, or it can't
+    /// be known whether it would. `nil` if it may. Reads a file: not for the radio's thread.
+    ///
+    /// - Parameter object: the pairing, for the error.
+    func objection(to bond: Bond, _ object: String) -> BLEError? {
+        let former = bonds(with: bond.peer).first { $0.adapter == bond.adapter }
+        if let loss = former?.loss(by: bond) { return .weakensBond(object, loss) }
+        // None protects more than that.
+        if bond.level == .secureConnections { return nil }
+        return obstacle(to: bond.peer).map { .bondUnread($0, "pair", object) }
+    }
+
     /// The identity behind a private address, if a bond reveals it; otherwise the address itself. Reads files.
     func identity(of address: BluetoothAddress) -> BluetoothAddress {
         guard address.subkind == .resolvablePrivate else { return address }
