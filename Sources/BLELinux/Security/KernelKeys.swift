@@ -191,9 +191,10 @@ final class KernelKeys: Sendable {
             state.peers?.remove(peer)
             state.bonded.remove(peer)
             state.given[peer] = nil
-            state.authenticated.remove(peer)
             state.levels[peer] = nil
             state.contested.remove(peer)
+            // Whatever the kernel has: nobody has removed the bond, and Just Works must not replace it.
+            if isCertain { state.authenticated.remove(peer) }
             let address = ManagementAddress(peer)
             if isCertain { state.reported.remove(address) } else { state.reported.forget(address) }
             return state.claim

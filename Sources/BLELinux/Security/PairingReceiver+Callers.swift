@@ -142,6 +142,7 @@ extension PairingReceiver {
             (state.callers[central]?.dialogue, state.callers[central]?.isEnding == true)
         }
         guard end(central) else { return }
+        doubtKeys(of: central, after: dialogue)
         if isEnding, reception.interview != nil {
             return sink.send(.failed(central, .pairingQuestionLost(by: central)))
         }
@@ -158,6 +159,7 @@ extension PairingReceiver {
         }
         dialogue?.linkEnded(reason)
         if let dialogue, end(central) {
+            doubtKeys(of: central, after: dialogue)
             // The Security Manager drops the link when a step has taken too long.
             let other: PairingFailure = reason == .localHost ? .timedOut : .refusedByCentral
             // Without an answer, it can't have succeeded.
@@ -166,6 +168,15 @@ extension PairingReceiver {
             sink.send(.failed(central, dialogue.failure(nil) ?? error))
         }
         state.withLock { $0.callers[central] = nil }
+    }
+
+    /// A pairing has failed. If there is a bond, and this side has not refused, the kernel may have written the new
+    /// keys over those of the bond, and has none then. Source: kernel, `net/bluetooth/smp.c`, `sc_add_ltk`,
+    /// `smp_chan_destroy`.
+    func doubtKeys(of central: BluetoothAddress, after dialogue: PairingDialogue?) {
+        let identity = state.withLock { $0.callers[central]?.keys.identity }
+        guard let identity, dialogue?.failure(nil) == nil else { return }
+        surroundings.keys.remove(identity, isCertain: false)
     }
 
     /// Ends the pairing with a central. Returns whether the central is still connected.

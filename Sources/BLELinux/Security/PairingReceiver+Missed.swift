@@ -45,6 +45,7 @@ extension PairingReceiver {
         if endsWithOneKey(central) { return }
         let dialogue = state.withLock { $0.callers[central]?.dialogue }
         guard end(central) else { return }
+        doubtKeys(of: central, after: dialogue)
         sink.send(.failed(central, dialogue?.failure(nil) ?? .pairingEndedUnseen(by: central)))
     }
 

@@ -120,8 +120,17 @@ extension PeripheralServer {
     private func pairingFailed(_ address: BluetoothAddress, _ error: BLEError) {
         visits.end(address)
         warnings.tell(.encryptionFailed(address)) { _ in error }
+        restoreBond(of: address)
         guard let central = central(at: address) else { return }
         tell(.pairingFailed(central, error))
+    }
+
+    /// A pairing that fails late takes the adapter's key of a bond with it, and the central has its own still.
+    private func restoreBond(of address: BluetoothAddress) {
+        let store = served.store
+        store.perform(on: radio.timeline) { [weak self] in
+            if !store.bonds(with: store.identity(of: address)).isEmpty { self?.restoreBondsAgain() }
+        }
     }
 
     /// The central whose link has this address, or that has sent it as its identity on that link: a reception that

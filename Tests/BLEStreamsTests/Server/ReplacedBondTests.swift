@@ -130,4 +130,25 @@ import Testing
             #expect((store.bonds(with: kept.peer) == [kept]) == !isAuthenticated)
         }
     }
+
+    @Test func `the adapter gets the keys of a bond again whose central has failed to pair anew, not of a stranger`()
+        async throws
+    {
+        let known = BluetoothAddress(rawValue: 0xC4F2_171A_1DBB, kind: .random)
+        let stranger = BluetoothAddress(rawValue: 0xC4F2_171A_1DBC, kind: .random)
+        try await VirtualTime.run { time in
+            let puppet = PuppetRadio(SimulatedAir(time).adapter())
+            let store = PeerStore.inMemory()
+            store.remember(.planted(1, with: known))
+            let description = Self.description(PairingAnswers())
+            try await description.run(on: .radio(puppet), store: store, warning: { _ in }) { _ in
+                #expect(puppet.restorations == 1)
+                for (central, count) in [(stranger, 1), (known, 2)] {
+                    puppet.tellPairingReceiver(.failed(central, .pairingFailed(by: central, .timedOut)))
+                    try await time.sleep(for: .seconds(1))
+                    #expect(puppet.restorations == count)
+                }
+            }
+        }
+    }
 }
