@@ -46,6 +46,33 @@ extension PeripheralServer {
         )
     }
 
+    /// How often bonds that can't be read are looked for again.
+    private static let readingAgain = Duration.seconds(60)
+
+    /// Gives the adapter the bonds that can't be read at first, once they can be: a shortage of descriptors passes, and
+    /// nobody tells of a file that has been mended. Until then their centrals can't encrypt.
+    func restoreUnreadBonds() async {
+        if isBeacon { return }
+        var before = await readBonds()
+        while !before.areAll {
+            do { try await pause(for: Self.readingAgain, on: radio.timeline) } catch { return }
+            let now = await readBonds()
+            if now.areAll || now.count > before.count { restoreBondsAgain() }
+            before = now
+        }
+    }
+
+    /// How many bonds can be read, and whether these are all.
+    private func readBonds() async -> (count: Int, areAll: Bool) {
+        let store = served.store
+        return await withCheckedContinuation { continuation in
+            store.perform(on: radio.timeline) {
+                let (bonds, obstacle) = store.knownBonds()
+                continuation.resume(returning: (bonds.count, obstacle == nil))
+            }
+        }
+    }
+
     /// Answers the pairings of centrals from now on; a radio that can't pair is served without that.
     func receivePairings() async throws {
         do {

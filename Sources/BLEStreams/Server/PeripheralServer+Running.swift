@@ -59,7 +59,7 @@ extension PeripheralServer {
     private var companions: [@Sendable () async throws -> Void] {
         [
             { await self.errands.run() }, { await self.visits.receive() }, { await self.calls.run() },
-            { try await self.untilFailure() }, { await self.keepServing() },
+            { try await self.untilFailure() }, { await self.keepServing() }, { await self.restoreUnreadBonds() },
         ]
     }
 

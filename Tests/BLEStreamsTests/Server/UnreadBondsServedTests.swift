@@ -1,0 +1,38 @@
+import BLEProtocol
+import BLERadio
+import BLESimulator
+import Foundation
+import RadioDoubles
+import Testing
+
+@testable import BLEStreams
+
+/// Bonds that can't be read when a peripheral begins to be served.
+@Suite(.timeLimit(.minutes(10))) struct UnreadBondsServedTests {
+    @Test func `the adapter gets the bonds of files that could not be read at first once they can be, each once`()
+        async throws
+    {
+        try await StoreChild.with { child in
+            await child.remember(.planted(1, with: StoreChild.peer), .planted(2, with: StoreChild.other))
+            let folder = child.folder
+            let names = try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasSuffix(".json") }
+            try #require(names.count == 2)
+            for name in names { try #require(chmod("\(folder)/\(name)", 0o660) == 0) }
+            try await VirtualTime.run { time in
+                let puppet = PuppetRadio(SimulatedAir(time).adapter())
+                let store = PeerStore(folder: folder) { _ in }
+                try await Bench.description.run(on: .radio(puppet), store: store, warning: { _ in }) { _ in
+                    try await time.sleep(for: .seconds(600))
+                    #expect(puppet.restorations == 1)
+                    for (index, name) in names.enumerated() {
+                        try #require(chmod("\(folder)/\(name)", 0o600) == 0)
+                        try await time.sleep(for: .seconds(120))
+                        #expect(puppet.restorations == 2 + index)
+                    }
+                    try await time.sleep(for: .seconds(600))
+                    #expect(puppet.restorations == 3)
+                }
+            }
+        }
+    }
+}
