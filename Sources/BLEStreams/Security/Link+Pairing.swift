@@ -91,6 +91,18 @@ extension CentralCore {
         }
     }
 
+    /// Why it can't be known whether there is a bond with one of these peers; `nil` if it can. Read on a queue that may
+    /// read files.
+    fileprivate func firstObstacle(to peers: [BluetoothAddress]) async -> BLEError? {
+        await withCheckedContinuation { continuation in
+            store.perform(on: timeline) {
+                var obstacle: BLEError?
+                for peer in peers where obstacle == nil { obstacle = self.store.obstacle(to: peer) }
+                continuation.resume(returning: obstacle)
+            }
+        }
+    }
+
     func remember(_ bond: Bond) {
         identities.add(bond)
         store.remember(bond)
@@ -135,10 +147,11 @@ extension Peripheral {
     /// there.
     ///
     /// - Parameter timeout: how long the adapter may take to answer.
-    /// - Throws: ``BLEError/Code/notFound`` if there is no bond; the store's error if the adapter's key is removed, but
-    ///   the file that may have the bond could not be changed, for example because the disk is full: another call tries
-    ///   again, and otherwise the next program loads the key again. ``BLEError/Code/permissionDenied``,
-    ///   ``BLEError/Code/timedOut``, an error of the adapter; `CancellationError`.
+    /// - Throws: ``BLEError/Code/notFound`` if there is no bond; the store's error if the bond behind a private address
+    ///   may be in a file that can't be read; also if the adapter's key is removed, but the file that may have the bond
+    ///   could not be changed, for example because the disk is full: another call tries again, and otherwise the next
+    ///   program loads the key again. ``BLEError/Code/permissionDenied``, ``BLEError/Code/timedOut``, an error of the
+    ///   adapter; `CancellationError`.
     public func unpair(timeout: Duration = .seconds(10)) async throws {
         var hadBond = false
         let (radio, object) = (core.radio, "from \(self)")
@@ -163,7 +176,13 @@ extension Peripheral {
             core.store.forgetBonds(with: address)
         }
         await core.store.flush(on: core.timeline)
-        guard hadBond else { throw BLEError.noBond(object: object) }
+        guard hadBond else {
+            // A private address doesn't tell which file it is, if its identity is in one that can't be read.
+            if let obstacle = await core.firstObstacle(to: identities) {
+                throw BLEError.unread("it can't be known whether there is a bond", obstacle, "unpair", object)
+            }
+            throw BLEError.noBond(object: object)
+        }
         for address in identities {
             if let failure = core.store.failure(of: address) { throw BLEError.bondNotRemoved(failure, object) }
         }

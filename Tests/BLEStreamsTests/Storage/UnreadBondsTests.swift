@@ -98,4 +98,26 @@ import Testing
             #expect(try central.bonds == [.planted(1, with: Self.peer), .planted(2, with: Self.other)])
         }
     }
+
+    @Test func `a private address, whose identity may be in a file that is refused, is not said to have no bond`()
+        async throws
+    {
+        try await StoreChild.with { child in
+            await child.remember(.planted(1, with: Self.peer))
+            let folder = child.folder
+            let file = "\(folder)/C4-F2-17-1A-1D-BB-random.json"
+            try await VirtualTime.run { time in
+                let store = PeerStore(folder: folder) { _ in }
+                let central = try await Central.open(.radio(SimulatedAir(time).adapter()), store: store)
+                let hidden = central.peripheral(BluetoothAddress(rawValue: 0x4AF2_171A_1DBB, kind: .random))
+                try #require(hidden.address.subkind == .resolvablePrivate && chmod(file, 0o660) == 0)
+                let error = await bleError { try await hidden.unpair() }
+                #expect(error?.code == .systemFailure && error?.operation == "unpair", "\(error as Any)")
+                #expect(error?.cause.contains(file) == true && error?.remedy.contains("chmod") == true)
+                try #require(chmod(file, 0o600) == 0)
+                let missing = await bleError { try await hidden.unpair() }
+                #expect(missing?.code == .notFound)
+            }
+        }
+    }
 }
