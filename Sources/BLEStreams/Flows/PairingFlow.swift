@@ -47,7 +47,7 @@ public struct PairingFlow: Command {
     ///   - characteristic: one that asks for an encrypted link.
     ///   - limit: how long all of it may take, from finding to remembering, on the radio's clock.
     ///   - pair: makes the keys; `nil`: ``Link/pair(answers:timeout:)`` with the answers set for the peripheral or the
-    ///     central, if any.
+    ///     central, if any, or ``Link/secure(to:answers:timeout:)`` if the keys that there are don't suffice.
     ///   - remember: called with the device once the pairing has succeeded.
     public init(
         reading characteristic: some CharacteristicKey,
@@ -57,7 +57,7 @@ public struct PairingFlow: Command {
     ) {
         self.characteristic = characteristic.reference
         self.limit = limit
-        self.pair = pair ?? { try await $0.pair(answers: $0.answers ?? PairingAnswers()) }
+        self.pair = pair ?? { try await $0.pair(afterRefusal: $0.answers ?? PairingAnswers()) }
         self.remember = remember
     }
 
@@ -77,7 +77,7 @@ public struct PairingFlow: Command {
         self.init(
             reading: characteristic,
             limit: limit,
-            pair: { try await $0.pair(answers: answers) },
+            pair: { try await $0.pair(afterRefusal: answers) },
             remember: remember
         )
     }
@@ -139,5 +139,16 @@ public struct PairingFlow: Command {
 
     private static func asksForProtection(_ error: ATTError) -> Bool {
         [.insufficientAuthentication, .insufficientEncryption, .encryptionKeySizeTooShort].contains(error)
+    }
+}
+
+extension Link {
+    /// Pairs, since the device has refused a read. If the link is encrypted, its keys don't suffice, and the answers
+    /// may make better ones; without a capability they can't.
+    fileprivate func pair(afterRefusal answers: PairingAnswers) async throws {
+        if security.level == .encrypted, answers.capability != .noInputNoOutput {
+            try await secure(to: .authenticated, answers: answers)
+        }
+        try await pair(answers: answers)
     }
 }

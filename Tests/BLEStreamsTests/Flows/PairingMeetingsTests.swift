@@ -65,4 +65,21 @@ import Testing
             #expect(!again.wasPaired)
         }
     }
+
+    @Test(arguments: [false, true])
+    func `a device whose bond doesn't suffice for the characteristic is paired with anew, with the flow's answers`(
+        areSet: Bool
+    ) async throws {
+        try await Vault.withVault { bench in
+            try await bench.peripheral.withLink { try await $0.pair() }
+            bench.peripheralAdapter.settings.pairing = .showsPasskey(Vault.passkey)
+            let answers = PairingAnswers.passkey(Vault.passkey)
+            if areSet { bench.peripheral.allowPairing(answers) }
+            let flow =
+                areSet ? PairingFlow(reading: Vault.guarded) : PairingFlow(reading: Vault.guarded, answers: answers)
+            let outcome = try await Self.pair(bench.peripheral, by: flow)
+            #expect(outcome.wasPaired && outcome.security.isAuthenticated && outcome.value.bytes == [43])
+            #expect(bench.peripheral.bond?.isAuthenticated == true)
+        }
+    }
 }
