@@ -90,6 +90,8 @@ final class PairingAnew: Sendable {
         guard isUnderWay, !engagement.dialogue.refuse() else { return finish(.success(nil)) }
         engagement.withdraw()
         surroundings.management.submit(ManagementDisconnect(ManagementAddress(peer))) { [self] _ in
+            // As after any failure, which a program that has requested the end may not be told.
+            if state.withLock({ $0.keys.isEmpty }) { surroundings.keys.remove(peer, isCertain: false) }
             finish(.success(nil))
         }
     }

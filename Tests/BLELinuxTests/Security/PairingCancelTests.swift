@@ -124,4 +124,28 @@ import Testing
         #expect(await nextCommand() == .readInformation)
         #expect(pairing.count == 0)
     }
+
+    /// The kernel sends the event of a link's end to all but the program that has requested it.
+    @Test func `the former key is in doubt once one for better keys is given up, also if no event tells its end`()
+        async throws
+    {
+        let key = Bond.EncryptionKey(
+            kind: 2,
+            initiator: 0,
+            size: 16,
+            diversifier: 0,
+            random: 0,
+            value: try #require(SecretKey(octets: Array(1...16)))
+        )
+        let bond = Bond(peer: .example, adapter: KernelDouble.adapter.address, encryptionKeys: [key])
+        keys.load([bond], on: "hci0", current: KernelKeyList([bond]), bluetoothd: .absent) { _ in }
+        #expect(keys.level(of: .example) == .encrypted)
+        let pairing = try await pairingAnew()
+        pairing.activity.cancel()
+        #expect(await kernel.next()?.opcode == .disconnect)
+        let settled = Events<Void> { [kernel] yield in kernel.management.whenIdle { yield(()) } }
+        try kernel.answer(to: .disconnect, .success, with: [UInt8](repeating: 0, count: 7))
+        #expect(await settled.next() != nil)
+        #expect(pairing.count == 0 && keys.level(of: .example) == nil)
+    }
 }
