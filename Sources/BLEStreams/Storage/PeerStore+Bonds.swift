@@ -58,14 +58,14 @@ extension PeerStore {
     /// to the security that its characteristic requires. ``forgetBonds(with:)`` does end them.
     package func remember(_ bond: Bond) {
         let adapter = bond.adapter.descriptionWithKind
-        update(bond.peer, isLasting: true) { record in
+        update(bond.peer, isOfBond: true) { record in
             record.bonds = (record.bonds ?? []).filter { $0.adapter != adapter } + [BondRecord(bond)]
         }
     }
 
     /// Removes the bonds with a peer, of all adapters.
     package func forgetBonds(with peer: BluetoothAddress) {
-        update(peer, isLasting: true) { record in
+        update(peer, isOfBond: true) { record in
             record.bonds = nil
             // Without a bond it keeps no subscriptions, and none are kept for it.
             record.subscribed = nil

@@ -28,12 +28,6 @@ public final class PeerStore: Sendable {
 
     typealias Change = @Sendable (inout PeerRecord) -> Void
 
-    private struct Pending {
-        var change: Change
-        /// Whether it is kept if it could not be written: data that can be determined again is not.
-        var isLasting: Bool
-    }
-
     /// A warning that the program was given.
     private struct Told: Hashable {
         let object: String
@@ -42,7 +36,7 @@ public final class PeerStore: Sendable {
 
     private struct State {
         /// The changes that the files still lack, oldest first.
-        var pending: [BluetoothAddress: [Pending]] = [:]
+        var pending: [BluetoothAddress: [PendingChange]] = [:]
         /// The peers whose files the queue is to change, or is changing.
         var scheduled: Set<BluetoothAddress> = []
         /// Why the last attempt to change a file failed.
@@ -231,10 +225,17 @@ public final class PeerStore: Sendable {
     ///
     /// - Parameters:
     ///   - isLasting: whether to try again if it could not be written.
+    ///   - isOfBond: whether it makes or ends a bond, which is tried again whatever else changes.
     ///   - change: called more than once if there is a file: it must depend on nothing but the record.
-    func update(_ peer: BluetoothAddress, isLasting: Bool = false, _ change: @escaping Change) {
+    func update(
+        _ peer: BluetoothAddress,
+        isLasting: Bool = false,
+        isOfBond: Bool = false,
+        _ change: @escaping Change
+    ) {
         guard folder != nil else { return state.withLock { $0.update(peer, change) } }
-        state.withLock { $0.pending[peer, default: []].append(Pending(change: change, isLasting: isLasting)) }
+        let worth: PendingChange.Worth = isOfBond ? .bond : isLasting ? .lasting : .passing
+        state.withLock { $0.pending[peer, default: []].append(PendingChange(change: change, worth: worth)) }
         schedule(peer)
     }
 
@@ -301,8 +302,7 @@ public final class PeerStore: Sendable {
             state.withLock { state in
                 state.writes += 1
                 let rest = state.pending[peer]?.dropFirst(changes.count) ?? []
-                // However long the disk is full, no more than this is kept.
-                let kept = failure == nil ? [] : changes.filter(\.isLasting).suffix(Self.kept)
+                let kept = failure == nil ? [] : PendingChange.kept(of: changes)
                 state.pending[peer] = kept.isEmpty && rest.isEmpty ? nil : kept + rest
                 state.failures[peer] = kept.isEmpty ? nil : failure
                 if failure != nil { state.scheduled.remove(peer) }
@@ -315,11 +315,8 @@ public final class PeerStore: Sendable {
         }
     }
 
-    /// How many changes of one peer are kept after a failed write.
-    private static let kept = 16
-
     /// The changes that a file lacks; `nil` if there are none, and then it is no longer scheduled.
-    private func next(_ peer: BluetoothAddress) -> [Pending]? {
+    private func next(_ peer: BluetoothAddress) -> [PendingChange]? {
         state.withLock { state in
             if state.pending[peer] == nil { state.scheduled.remove(peer) }
             return state.pending[peer]

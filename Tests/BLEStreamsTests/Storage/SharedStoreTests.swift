@@ -37,6 +37,24 @@ import Testing
         BluetoothAddress(rawValue: 0xC000_0000_0000 + UInt64(number), kind: .random)
     }
 
+    @Test func `a bond that could not be written is known however much else of its peer could not be since`() async {
+        let store = PeerStore(folder: "/dev/null/blestreams") { _ in }
+        let bond = Bond.planted(1, with: peer)
+        store.remember(bond)
+        for _ in 0..<40 {
+            // As what a central has configured, or the plan of a session that is ready again.
+            store.update(peer, isLasting: true) { _ in }
+            await store.flush()
+        }
+        #expect(store.bonds(with: peer) == [bond])
+        store.forgetBonds(with: peer)
+        for _ in 0..<40 {
+            store.update(peer, isLasting: true) { _ in }
+            await store.flush()
+        }
+        #expect(store.bonds(with: peer).isEmpty)
+    }
+
     @Test func `a bond that could not be written is known meanwhile, and is written when that is possible again`()
         async throws
     {
