@@ -52,7 +52,7 @@ extension Central {
         // A scan that is under way goes by their identities, too.
         for bond in bonds { core.remember(bond) }
         await store.flush(on: timeline)
-        for bond in bonds { if let failure = store.failure(of: bond.peer) { throw failure } }
+        for bond in bonds { if let failure = store.bondFailure(of: bond.peer) { throw failure } }
         if !former.isEmpty { await putInPlace(of: former) }
     }
 

@@ -42,9 +42,9 @@ extension Link {
     private func expectKeptBond() async throws {
         let core = peripheral.core
         let identity = await core.findIdentity(of: peripheral.address)
-        guard core.store.failure(of: identity) != nil else { return }
+        guard core.store.bondFailure(of: identity) != nil else { return }
         await core.store.flush(on: timeline)
-        if let failure = core.store.failure(of: identity) { throw BLEError.bondNotKept(failure, of: peripheral) }
+        if let failure = core.store.bondFailure(of: identity) { throw BLEError.bondNotKept(failure, of: peripheral) }
     }
 
     /// Encrypts the link if there is a bond with the peripheral; calls back exactly once, immediately or later.
@@ -172,7 +172,7 @@ extension Peripheral {
                 }
             }
             // A file that can't be read may have it, and one that an earlier call could not change.
-            hadBond = hadBond || hadKey || isKept || core.store.failure(of: address) != nil
+            hadBond = hadBond || hadKey || isKept || core.store.bondFailure(of: address) != nil
             core.store.forgetBonds(with: address)
         }
         await core.store.flush(on: core.timeline)
@@ -184,7 +184,7 @@ extension Peripheral {
             throw BLEError.noBond(object: object)
         }
         for address in identities {
-            if let failure = core.store.failure(of: address) { throw BLEError.bondNotRemoved(failure, object) }
+            if let failure = core.store.bondFailure(of: address) { throw BLEError.bondNotRemoved(failure, object) }
         }
     }
 }

@@ -227,12 +227,7 @@ public final class PeerStore: Sendable {
     ///   - isLasting: whether to try again if it could not be written.
     ///   - isOfBond: whether it makes or ends a bond, which is tried again whatever else changes.
     ///   - change: called more than once if there is a file: it must depend on nothing but the record.
-    func update(
-        _ peer: BluetoothAddress,
-        isLasting: Bool = false,
-        isOfBond: Bool = false,
-        _ change: @escaping Change
-    ) {
+    func update(_ peer: BluetoothAddress, isLasting: Bool = false, isOfBond: Bool = false, _ change: @escaping Change) {
         guard folder != nil else { return state.withLock { $0.update(peer, change) } }
         let worth: PendingChange.Worth = isOfBond ? .bond : isLasting ? .lasting : .passing
         state.withLock { $0.pending[peer, default: []].append(PendingChange(change: change, worth: worth)) }
@@ -244,8 +239,16 @@ public final class PeerStore: Sendable {
         if isNew { queue.async { self.writePending(peer) } }
     }
 
-    /// Why a lasting change of a peer, mostly of its bond, is not on disk; `nil` if it is, or there was none.
+    /// Why a lasting change of a peer, such as of its bond, is not on disk; `nil` if it is, or there was none.
     func failure(of peer: BluetoothAddress) -> BLEError? { state.withLock { $0.failures[peer] } }
+
+    /// The same, only if a change of its bond is among those that are not on disk.
+    func bondFailure(of peer: BluetoothAddress) -> BLEError? {
+        state.withLock { state in
+            let isOfBond = state.pending[peer]?.contains { $0.worth == .bond } == true
+            return isOfBond ? state.failures[peer] : nil
+        }
+    }
 
     /// Waits until all changes so far are on disk, or have been given up with a warning.
     public func flush() async {
