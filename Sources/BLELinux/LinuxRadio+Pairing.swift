@@ -49,6 +49,11 @@ extension LinuxRadio {
         }
     }
 
+    /// Not `nil` if the program had no management socket when the radio was opened, since it lacked `CAP_NET_ADMIN`.
+    public var pairingObstacle: BLEError? {
+        management == nil ? adapter.missingAdministration(for: "pair", object: "on \(adapter.name)") : nil
+    }
+
     /// Makes the data for LE Secure Connections in the kernel, through the management socket, which requires the
     /// capability `CAP_NET_ADMIN`; the kernel doesn't support data for legacy pairing. Source: kernel,
     /// `net/bluetooth/mgmt.c`, `read_local_oob_ext_data`, `add_remote_oob_data`.

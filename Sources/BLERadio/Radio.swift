@@ -107,6 +107,10 @@ public protocol Radio: Sendable {
     /// reports the obstacle as its cause.
     var connectObstacle: BLEError? { get }
 
+    /// What prevents this program from pairing, as far as the radio knows without asking the adapter, such as a missing
+    /// permission; `nil` if nothing does. ``pair(with:asking:result:)`` fails with the same error.
+    var pairingObstacle: BLEError? { get }
+
     /// Accepts links that other devices make to this adapter, until the activity is cancelled. One listener at a time:
     /// a second one fails with ``BLEError/Code/busy``.
     func listen(events: @escaping @Sendable (ListenEvent) -> Void) -> RadioActivity
@@ -249,6 +253,9 @@ extension Radio {
 
     /// Nothing.
     public var connectObstacle: BLEError? { nil }
+
+    /// Nothing.
+    public var pairingObstacle: BLEError? { nil }
 
     /// Connects without requesting parameters, for a radio that doesn't support them.
     public func connect(

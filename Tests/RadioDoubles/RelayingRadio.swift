@@ -17,6 +17,7 @@ extension RelayingRadio {
     package var adapterInfo: AdapterInfo { radio.adapterInfo }
     package var isLinked: Bool { radio.isLinked }
     package var connectObstacle: BLEError? { radio.connectObstacle }
+    package var pairingObstacle: BLEError? { radio.pairingObstacle }
 
     package func hasLink(to peer: BluetoothAddress) -> Bool { radio.hasLink(to: peer) }
 

@@ -120,6 +120,7 @@ package final class CaptureRadio: Radio {
     }
 
     package var connectObstacle: BLEError? { radio.connectObstacle }
+    package var pairingObstacle: BLEError? { radio.pairingObstacle }
 
     package func listen(events: @escaping @Sendable (ListenEvent) -> Void) -> RadioActivity {
         radio.listen { [recorder] event in

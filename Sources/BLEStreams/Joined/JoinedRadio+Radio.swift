@@ -46,8 +46,13 @@ extension JoinedRadio: Radio {
     var isLinked: Bool { members.contains { $0.radio.isLinked } }
 
     /// That of the first one that is on, if all that are on have one: otherwise another one connects.
-    var connectObstacle: BLEError? {
-        let obstacles = members.filter { $0.radio.adapterInfo.state == .poweredOn }.map(\.radio.connectObstacle)
+    var connectObstacle: BLEError? { obstacle(\.connectObstacle) }
+
+    /// That of the first one that is on, if all that are on have one: otherwise another one pairs.
+    var pairingObstacle: BLEError? { obstacle(\.pairingObstacle) }
+
+    private func obstacle(_ obstacle: (any Radio) -> BLEError?) -> BLEError? {
+        let obstacles = members.filter { $0.radio.adapterInfo.state == .poweredOn }.map { obstacle($0.radio) }
         return obstacles.contains { $0 == nil } ? nil : obstacles.first ?? nil
     }
 

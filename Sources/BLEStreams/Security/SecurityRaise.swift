@@ -102,7 +102,9 @@ final class SecurityRaise: Sendable {
         core.store.perform(on: core.timeline) { [self] in
             guard !over.hasEnded else { return }
             if let obstacle = core.store.obstacle(to: core.identity(of: peripheral.address)) {
-                return finish(.failure(.bondUnread(obstacle, "pair", object)))
+                // Who may not pair in any case may be the one who may not read the bonds: one remedy is for both.
+                let refusal = core.radio.pairingObstacle?.about("pair", object)
+                return finish(.failure(refusal ?? .bondUnread(obstacle, "pair", object)))
             }
             pair()
         }

@@ -2,6 +2,7 @@ import BLEProtocol
 import BLERadio
 import BLESimulator
 import Foundation
+import RadioDoubles
 import Testing
 
 @testable import BLEStreams
@@ -82,6 +83,34 @@ import Testing
                     #expect(link.security.level == .secureConnections)
                 }
                 #expect(try central.bonds.map(\.isAuthenticated) == [true])
+            }
+        }
+    }
+
+    /// As a program that lacks a permission finds it, which often may not read the files either.
+    private struct ForbiddenRadio: RelayingRadio {
+        static let refusal = BLEError(
+            .permissionDenied,
+            operation: "pair",
+            object: "on hci0",
+            cause: "this program may not pair",
+            remedy: "Permit it."
+        )
+        let radio: SimulatedAdapter
+        var pairingObstacle: BLEError? { Self.refusal }
+    }
+
+    @Test func `a program that may not pair at all is told that, and not to mend its files first`() async throws {
+        try await StoreChild.with { child in
+            let folder = child.folder
+            try await SecurityOnDemandTests.withVault { bench in
+                try #require(chmod(folder, 0o777) == 0)
+                let store = PeerStore(folder: folder) { _ in }
+                let central = try await Central.open(.radio(ForbiddenRadio(radio: bench.centralAdapter)), store: store)
+                let peripheral = central.peripheral(bench.peripheralAdapter.address)
+                let error = await bleError { try await peripheral.withLink { try await $0.pair() } }
+                #expect(error?.code == .permissionDenied && error?.remedy == ForbiddenRadio.refusal.remedy)
+                try #require(chmod(folder, 0o700) == 0)
             }
         }
     }

@@ -61,7 +61,7 @@ import Testing
     @Test func `nothing is ever outstanding, in the way, or told`() async {
         #expect(await Events<Void> { yield in radio.settle { yield(()) } }.next() != nil)
         #expect(!radio.hasLink(to: link.peer) && radio.connectObstacle == nil && radio.executor == nil)
-        #expect(!radio.isLinked)
+        #expect(!radio.isLinked && radio.pairingObstacle == nil)
         let symptoms = Events { radio.observeSymptoms($0) }
         symptoms.activity.cancel()
         #expect(symptoms.count == 0)
