@@ -104,6 +104,7 @@ import Testing
         try await StoreChild.with { child in
             let folder = child.folder
             try await SecurityOnDemandTests.withVault { bench in
+                try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
                 try #require(chmod(folder, 0o777) == 0)
                 let store = PeerStore(folder: folder) { _ in }
                 let central = try await Central.open(.radio(ForbiddenRadio(radio: bench.centralAdapter)), store: store)
