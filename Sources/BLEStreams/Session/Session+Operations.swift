@@ -29,10 +29,7 @@ extension Session: CharacteristicAccess {
         timeout: Duration? = nil,
         _ body: (Link) async throws -> Output
     ) async throws -> Output {
-        while true {
-            try await ready(timeout: timeout)
-            if let link { return try await body(link) }
-        }
+        try await body(readyLink(within: SessionPatience(timeout, self)))
     }
 
     /// Waits until the session is ready.
@@ -42,17 +39,20 @@ extension Session: CharacteristicAccess {
     ///   ``BLEError/Code/timedOut``; ``BLEError/Code/deadlock`` in the closure of an operation, which ends before the
     ///   session is ready again; `CancellationError`.
     public func ready(timeout: Duration? = nil) async throws {
-        try await ready(within: SessionPatience(timeout, self))
+        _ = try await readyLink(within: SessionPatience(timeout, self))
     }
 
-    private func ready(within patience: SessionPatience) async throws {
+    /// Waits for a ready link that is still up: the state reports a lost one slightly later.
+    func readyLink(within patience: SessionPatience) async throws -> Link {
         if isOperating, [.reading, .writing].contains(state.kind) { throw waitingForOperation("ready") }
         let (board, over) = (board, over)
         let limit = patience.rest { board.whyNotReady }
-        try await reply(on: core.timeline, limit: limit) { finish in
-            board.wait { state in
+        return try await reply(on: core.timeline, limit: limit) { finish in
+            board.wait { [weak self] state in
                 switch state {
-                case .connected(.ready)?: finish(.success(()))
+                case .connected(.ready)?:
+                    guard let link = self?.link, link.bearer.end == nil else { return false }
+                    finish(.success(link))
                 case .failed(let error)?: finish(.failure(error))
                 case nil: finish(.failure(over))
                 default: return false
@@ -71,11 +71,11 @@ extension Session: CharacteristicAccess {
         let patience = SessionPatience(timeout, self)
         while true {
             try refuseToWait(for: begin.kind.words)
-            try await ready(within: patience)
+            _ = try await readyLink(within: patience)
             let leave = try await turn(within: patience)
             defer { leave() }
             // The link may have been lost while waiting for the turn.
-            guard let link, (try? handle(begin)) != nil else { continue }
+            guard let link, link.bearer.end == nil, (try? handle(begin)) != nil else { continue }
             operatingTask.store(LaneHolds.task, ordering: .releasing)
             defer { operatingTask.store(0, ordering: .releasing) }
             do {

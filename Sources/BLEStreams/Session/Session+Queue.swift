@@ -53,25 +53,6 @@ extension Session {
         }
     }
 
-    /// Waits for a ready link that is still up: the state reports a lost one slightly later.
-    private func readyLink(within patience: SessionPatience) async throws -> Link {
-        let (board, over) = (board, over)
-        let limit = patience.rest { board.whyNotReady }
-        return try await reply(on: core.timeline, limit: limit) { finish in
-            board.wait { [weak self] state in
-                switch state {
-                case .connected(.ready)?:
-                    guard let link = self?.link, link.bearer.end == nil else { return false }
-                    finish(.success(link))
-                case .failed(let error)?: finish(.failure(error))
-                case nil: finish(.failure(over))
-                default: return false
-                }
-                return true
-            }
-        }
-    }
-
     /// What a caller waits for whose turn doesn't come.
     static var isInUse: @Sendable () -> SessionPatience.Wait {
         {

@@ -4,7 +4,7 @@ import Testing
 
 /// A session on joined adapters, one of which goes while a command has the link for itself.
 @Suite(.timeLimit(.minutes(10))) struct AdapterLostInCommandTests {
-    @Test(arguments: [false, true], 1...3 as ClosedRange<UInt64>)
+    @Test(arguments: [false, true], 1...8 as ClosedRange<UInt64>)
     func `the command goes on through the other adapter, and so do the streams`(
         isUnplugged: Bool,
         seed: UInt64

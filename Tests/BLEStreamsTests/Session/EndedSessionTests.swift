@@ -153,6 +153,8 @@ import Testing
                 // It takes commands again when it runs again.
                 try await withThrowingTaskGroup(of: Void.self) { running in
                     running.addTask { try await session.run() }
+                    // Before it runs again, it has still ended.
+                    try await bench.time.sleep(for: .milliseconds(1))
                     _ = try await session.queue.run(read, deadline: .seconds(60))
                     running.cancelAll()
                     try await running.waitForAll()
