@@ -253,8 +253,8 @@ extension BLEError {
             cause:
                 "the kernel has dropped PDUs of the link in \(count) reports in a row, and each may have been a record",
             remedy:
-                "Let nothing block the thread that reads the adapter's links (`Central.executor`), then run the flow "
-                + "again: it continues after the last record stored."
+                "Let nothing block the thread that reads the adapter's links, then run the flow again: it continues "
+                + "after the last record stored."
         )
     }
 }

@@ -107,9 +107,9 @@ final class QueueCore: Sendable {
         }
     }
 
-    private func perform<C: Command>(_ command: C, _ place: Place) async throws -> C.Output {
+    private func perform<C: Command>(_ command: DecoratedCommand<C>, _ place: Place) async throws -> C.Output {
         let id = place.id
-        let work = try await connection.work(of: place.name, findsLink: findsLink(command)) { self.report($0, of: id) }
+        let work = try await connection.work(of: place.name, findsLink: command.findsLink) { self.report($0, of: id) }
         let result: Result<C.Output, any Error>
         do {
             let output = try await Self.$inside.withValue(Self.inside + [(self, id)]) {
