@@ -49,9 +49,10 @@ extension LinuxRadio {
         }
     }
 
-    /// Not `nil` if the program had no management socket when the radio was opened, since it lacked `CAP_NET_ADMIN`.
+    /// Not `nil` if the program lacks `CAP_NET_ADMIN`, as far as the system shows. Reads a file.
     public var pairingObstacle: BLEError? {
-        management == nil ? adapter.missingAdministration(for: "pair", object: "on \(adapter.name)") : nil
+        let mayPair = management != nil && ProcessRights(of: adapter.kernel).has(.networkAdministration) != false
+        return mayPair ? nil : adapter.missingAdministration(for: "pair", object: "on \(adapter.name)")
     }
 
     /// Makes the data for LE Secure Connections in the kernel, through the management socket, which requires the
