@@ -52,14 +52,14 @@ extension RecordTransport {
 /// ``CommandQueue/retrying(_:when:)`` or later, also continues after the last record that it has stored of that device.
 /// If the device only repeats its records, the flow fails with ``BLEError/Code/protocolViolation``.
 ///
-/// Where the kernel drops PDUs of the link, for which it had no room, a record may be missing: nothing behind that is
-/// stored, and the flow requests the report again, from the last record stored. ``BLEError/Code/overflow`` tells that
-/// this has happened more often in a row, without a new record, than `resume` allows.
+/// If the kernel drops PDUs of the link because it has no room for them, a record may be missing: no later one is
+/// stored, and the flow requests the report again, after the last record stored. It fails with
+/// ``BLEError/Code/overflow`` if this happens more often in a row, without a new record, than `resume` allows.
 ///
 /// If the device has begun its numbers anew, as after a reset to its factory settings, it has no record after the last
 /// one stored. The flow asks a device without new records for its latest one, and fails with
 /// ``BLEError/Code/recordsReset`` if that has a lower number: a new flow with `after: nil` fetches the records. Once
-/// the numbers have passed the last one again, nothing tells that: synchronize more often than that takes.
+/// the numbers have passed the last one again, nothing shows the reset: synchronize often enough to notice it before.
 ///
 /// Of a device that sends later records first, the flow keeps a whole report, and stores it in order when it has come:
 /// if the link is lost before, it requests the report again. ``BLEError/Code/overflow`` tells of one that has more than
@@ -246,15 +246,14 @@ private struct Reception {
 
 extension BLEError {
     fileprivate static func lossy(_ count: Int, _ context: CommandContext) -> BLEError {
-        BLEError(
+        let reports = count == 1 ? "a report" : "\(count) reports in a row"
+        return BLEError(
             .overflow,
             operation: "synchronization",
             object: "of records of \(context.peripheral)",
-            cause:
-                "the kernel has dropped PDUs of the link in \(count) reports in a row, and each may have been a record",
-            remedy:
-                "Let nothing block the thread that reads the adapter's links, then run the flow again: it continues "
-                + "after the last record stored."
+            cause: "the kernel has dropped PDUs of the link in \(reports), and each may have been a record",
+            remedy: "Reduce the load of this machine, and don't block in an EventHandler, which delays the thread that "
+                + "reads the adapter's links. Then run the flow again: it continues after the last record stored."
         )
     }
 }
