@@ -23,6 +23,16 @@ import Testing
         }
     }()
 
+    /// Replaces the services once a central has left, or never.
+    private static func serve(_ isThereThen: Bool) -> @Sendable (PeripheralServer, Bench) async throws -> Void {
+        { server, _ in
+            for try await event in server.centralEvents {
+                guard isThereThen, case .disconnected = event else { continue }
+                try server.replaceServices(Bench.description.services)
+            }
+        }
+    }
+
     @Test func `a link finds what was not there before, and asks no more than once for what isn't there`() async throws
     {
         let serve: @Sendable (PeripheralServer, Bench) async throws -> Void = { server, _ in
@@ -55,13 +65,7 @@ import Testing
     func `what was remembered is thrown away once, and discovered afresh after one to two seconds`(
         _ isThereThen: Bool
     ) async throws {
-        let serve: @Sendable (PeripheralServer, Bench) async throws -> Void = { server, _ in
-            for try await event in server.centralEvents {
-                guard isThereThen, case .disconnected = event else { continue }
-                try server.replaceServices(Bench.description.services)
-            }
-        }
-        try await Bench.run(description: Self.before, serve: serve) { bench in
+        try await Bench.run(description: Self.before, serve: Self.serve(isThereThen)) { bench in
             bench.air.faults.add(Self.sameHash)
             let central = try await Central.open(.radio(bench.centralAdapter), store: .inMemory())
             try await central.withSession(Session.Plan(bench.peripheralAdapter.address)) { session in
@@ -114,13 +118,7 @@ import Testing
     func `so it is for a stream that begins before the session is ready, as for one that begins later`(
         _ isThereThen: Bool
     ) async throws {
-        let serve: @Sendable (PeripheralServer, Bench) async throws -> Void = { server, _ in
-            for try await event in server.centralEvents {
-                guard isThereThen, case .disconnected = event else { continue }
-                try server.replaceServices(Bench.description.services)
-            }
-        }
-        try await Bench.run(description: Self.before, serve: serve) { bench in
+        try await Bench.run(description: Self.before, serve: Self.serve(isThereThen)) { bench in
             bench.air.faults.add(Self.sameHash)
             let central = try await Central.open(.radio(bench.centralAdapter), store: .inMemory())
             let plan = Session.Plan(bench.peripheralAdapter.address)
