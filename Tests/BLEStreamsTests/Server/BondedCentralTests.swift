@@ -7,6 +7,14 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct BondedCentralTests {
     private static let encrypted = LinkSecurity(isEncrypted: true, isAuthenticated: false, keySize: 16)
 
+    /// The handle of a Client Characteristic Configuration, as it is in PDUs.
+    private static func configuration(of peripheral: Peripheral) async throws -> [UInt8] {
+        let handle = try await peripheral.withLink { link in
+            try #require(try await link.discover().characteristic(Bench.notifying)?.clientConfiguration).handle
+        }
+        return [UInt8(truncatingIfNeeded: handle), UInt8(handle >> 8)]
+    }
+
     /// The value of a Client Characteristic Configuration on a second link, after notifications were switched on in the
     /// first one and the link was lost.
     private func configuration(bonded: Bool) async throws -> [UInt8]? {
@@ -16,10 +24,7 @@ import Testing
                 bench.air.setSecurity(Self.encrypted, between: bench.centralAdapter, and: bench.peripheralAdapter)
             }
             let address = bench.peripheralAdapter.address
-            let handle = try await bench.peripheral.withLink { link in
-                try #require(try await link.discover().characteristic(Bench.notifying)?.clientConfiguration).handle
-            }
-            let name = [UInt8(truncatingIfNeeded: handle), UInt8(handle >> 8)]
+            let name = try await Self.configuration(of: bench.peripheral)
             try await RawCentral.connected(from: bench.centralAdapter, to: address) { central in
                 let answer = await central.ask([0x12] + name + [0x01, 0x00])
                 #expect(answer == [0x13])
@@ -48,13 +53,11 @@ import Testing
         try await Bench.run(serve: Bench.sendNumbers(1)) { bench in
             bench.air.setSecurity(Self.encrypted, between: bench.centralAdapter, and: bench.peripheralAdapter)
             let address = bench.peripheralAdapter.address
-            let handle = try await bench.peripheral.withLink { link in
-                try #require(try await link.discover().characteristic(Bench.notifying)?.clientConfiguration).handle
-            }
+            let name = try await Self.configuration(of: bench.peripheral)
             for round in 0..<2 {
                 try await RawCentral.connected(from: bench.centralAdapter, to: address) { central in
                     if round == 0 {
-                        central.send([0x12, UInt8(truncatingIfNeeded: handle), UInt8(handle >> 8), 0x01, 0x00])
+                        central.send([0x12] + name + [0x01, 0x00])
                         _ = await central.next()
                     }
                     let value = await central.next()
@@ -85,11 +88,7 @@ import Testing
                 let central = try await Central.open(.radio(visitor), store: .inMemory())
                 var configurations: [[UInt8]] = []
                 for adapter in far {
-                    let handle = try await central.peripheral(adapter.address).withLink { link in
-                        try #require(try await link.discover().characteristic(Bench.notifying)?.clientConfiguration)
-                            .handle
-                    }
-                    configurations.append([UInt8(truncatingIfNeeded: handle), UInt8(handle >> 8)])
+                    configurations.append(try await Self.configuration(of: central.peripheral(adapter.address)))
                 }
                 for (adapter, configuration) in zip(far, configurations) {
                     try await RawCentral.connected(from: near, to: adapter.address) { central in
@@ -162,10 +161,7 @@ import Testing
             let address = bench.peripheralAdapter.address
             // Another central looks: the library's own subscribes to Service Changed.
             let visitor = try await Central.open(.radio(bench.air.adapter())).peripheral(address)
-            let handle = try await visitor.withLink { link in
-                try #require(try await link.discover().characteristic(Bench.notifying)?.clientConfiguration).handle
-            }
-            let name = [UInt8(truncatingIfNeeded: handle), UInt8(handle >> 8)]
+            let name = try await Self.configuration(of: visitor)
             try await RawCentral.connected(from: bench.centralAdapter, to: address) { central in
                 let answer = await central.ask([0x12] + name + [0x01, 0x00])
                 #expect(answer == [0x13])
@@ -196,11 +192,7 @@ import Testing
                         }
                     }
                     let central = try await Central.open(.radio(visitor), store: .inMemory())
-                    let handle = try await central.peripheral(far.address).withLink { link in
-                        try #require(try await link.discover().characteristic(Bench.notifying)?.clientConfiguration)
-                            .handle
-                    }
-                    let name = [UInt8(truncatingIfNeeded: handle), UInt8(handle >> 8)]
+                    let name = try await Self.configuration(of: central.peripheral(far.address))
                     for expected: UInt8 in [0, 1] {
                         try await RawCentral.connected(from: near, to: far.address) { central in
                             let configuration = await central.ask([0x0A] + name)
