@@ -171,17 +171,8 @@ import Testing
             let handle = try await bench.peripheral.withLink { link in
                 try #require(try await link.discover().characteristic(incoming)).valueHandle + 1
             }
-            let configure: [UInt8] = [0x12, UInt8(truncatingIfNeeded: handle), UInt8(handle >> 8)]
             try await RawCentral.connected(from: bench.centralAdapter, to: bench.peripheralAdapter.address) { central in
-                central.send(configure + [1, 0])
-                var (heard, answers) = ([UInt8](), 0)
-                while let pdu = await central.next() {
-                    if pdu == [0x13] { answers += 1 } else { heard += pdu.dropFirst(3) }
-                    // What was on its way is not of the second subscription.
-                    if pdu == [0x13], answers == 3 { heard = [] }
-                    if answers == 1, heard.count == 1000 { central.send(configure + [0, 0], configure + [1, 0]) }
-                    if answers == 3, heard.count >= octets.count { break }
-                }
+                let heard = await central.hearAnew(configuring: handle) { $0.count >= octets.count }
                 #expect(heard == octets)
                 try await bench.time.sleep(for: .seconds(5))
             }

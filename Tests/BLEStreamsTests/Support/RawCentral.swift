@@ -54,6 +54,26 @@ final class RawCentral: ATTLinkReceiver {
         return await next()
     }
 
+    /// Subscribes, and unsubscribes and subscribes again when it has heard 1,000 octets.
+    ///
+    /// - Parameters:
+    ///   - handle: that of the Client Characteristic Configuration.
+    ///   - isAll: whether these octets are all that it waits for.
+    /// - Returns: the octets that it has heard since it subscribed again.
+    func hearAnew(configuring handle: UInt16, until isAll: ([UInt8]) -> Bool) async -> [UInt8] {
+        let configure: [UInt8] = [0x12, UInt8(truncatingIfNeeded: handle), UInt8(handle >> 8)]
+        send(configure + [1, 0])
+        var (heard, answers) = ([UInt8](), 0)
+        while let pdu = await next() {
+            if pdu == [0x13] { answers += 1 } else { heard += pdu.dropFirst(3) }
+            // What was on its way is not of the second subscription.
+            if pdu == [0x13], answers == 3 { heard = [] }
+            if answers == 1, heard.count == 1000 { send(configure + [0, 0], configure + [1, 0]) }
+            if answers == 3, isAll(heard) { break }
+        }
+        return heard
+    }
+
     /// Sends a PDU again and again, as fast as the radio takes it.
     func flood(_ count: Int, _ time: VirtualTime, _ pdu: (Int) -> [UInt8]) async throws {
         for number in 0..<count {
