@@ -121,20 +121,31 @@ import Testing
         }
     }
 
+    /// Stores a bond, and begins a scan with each of the modes of a path.
+    private static func expectKnown(
+        _ bond: Bond,
+        _ store: PeerStore,
+        _ path: String,
+        _ modes: [Int]
+    ) async throws -> CentralCore {
+        let key = try #require(bond.identityKey)
+        store.remember(bond)
+        await store.flush()
+        let core = CentralCore(radio: SilentRadio(), store: store)
+        for mode in modes {
+            try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
+            await withCheckedContinuation { continuation in core.renewIdentities { continuation.resume() } }
+            #expect(core.identities.identity(of: key.privateAddress(1)) == bond.peer)
+        }
+        return core
+    }
+
     @Test func `scans know it though the store can't be read when another one begins`() async throws {
         try await withFolder { folder in
-            let bond = try Self.bond()
+            let (bond, store) = (try Self.bond(), PeerStore(folder: folder) { _ in })
             let key = try #require(bond.identityKey)
-            let store = PeerStore(folder: folder) { _ in }
-            store.remember(bond)
-            await store.flush()
-            let core = CentralCore(radio: SilentRadio(), store: store)
-            for mode in [0o700, 0o777, 0o700] {
-                // A folder into which others may write is not read.
-                try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: folder)
-                await withCheckedContinuation { continuation in core.renewIdentities { continuation.resume() } }
-                #expect(core.identities.identity(of: key.privateAddress(1)) == bond.peer)
-            }
+            // A folder into which others may write is not read.
+            let core = try await Self.expectKnown(bond, store, folder, [0o700, 0o777, 0o700])
             store.forgetBonds(with: bond.peer)
             await withCheckedContinuation { continuation in core.renewIdentities { continuation.resume() } }
             #expect(core.identities.identity(of: key.privateAddress(1)) == key.privateAddress(1))
@@ -143,19 +154,10 @@ import Testing
 
     @Test func `scans know it though its file alone can't be read when another one begins`() async throws {
         try await withFolder { folder in
-            let bond = try Self.bond()
-            let key = try #require(bond.identityKey)
             let store = PeerStore(folder: folder) { _ in }
-            store.remember(bond)
-            await store.flush()
-            let core = CentralCore(radio: SilentRadio(), store: store)
-            for mode in [0o600, 0o660, 0o600] {
-                // A file to which others may write is not read.
-                let file = "\(folder)/C4-F2-17-1A-1D-BB-random.json"
-                try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: file)
-                await withCheckedContinuation { continuation in core.renewIdentities { continuation.resume() } }
-                #expect(core.identities.identity(of: key.privateAddress(1)) == bond.peer)
-            }
+            // A file to which others may write is not read.
+            let file = "\(folder)/C4-F2-17-1A-1D-BB-random.json"
+            _ = try await Self.expectKnown(Self.bond(), store, file, [0o600, 0o660, 0o600])
         }
     }
 
