@@ -38,7 +38,7 @@ extension CommandContext {
     /// The next event if there is one already, without waiting. See ``next(timeout:)``.
     public func available() -> Event? {
         // What that one throws, it throws behind the events before.
-        let heard = scope.listen().take { if case .success = $0 { true } else { false } }
+        let heard = scope.listen().take { if case .event = $0 { true } else { false } }
         return try? heard?.get()
     }
 
@@ -93,12 +93,13 @@ extension CommandContext {
             indications: indications,
             deliver: { inbox.send(.received($0, from: reference)) },
             // The end of the link is an event of its own.
-            ended: { error in if let error, error.reason == nil { inbox.send(.failure(error)) } }
+            ended: { error in if let error, error.reason == nil { inbox.send(.ended(reference, error)) } }
         )
         if !scope.add(undo, of: reference) { undo() }
         try work.check()
     }
 
-    /// Unsubscribes from a characteristic, named as in ``subscribe(to:indications:)``.
+    /// Unsubscribes from a characteristic, named as in ``subscribe(to:indications:)``. If the device had ended the
+    /// subscription before, ``next(timeout:)`` doesn't throw that any more.
     public func unsubscribe(from key: some CharacteristicKey) { scope.unsubscribe(from: key.reference) }
 }

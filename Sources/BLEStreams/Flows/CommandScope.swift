@@ -5,7 +5,18 @@ import Synchronization
 /// What one command, or a part of one, has begun: its phase, its subscriptions and its events.
 final class CommandScope: Sendable {
     /// An event, or why the device has ended a subscription while the link goes on.
-    typealias Heard = Result<CommandContext.Event, BLEError>
+    enum Heard: Sendable {
+        case event(CommandContext.Event)
+        // Rare: the others need no room for it.
+        indirect case ended(CharacteristicReference, BLEError)
+
+        func get() throws(BLEError) -> CommandContext.Event {
+            switch self {
+            case .event(let event): return event
+            case .ended(_, let error): throw error
+            }
+        }
+    }
 
     private struct State {
         var subscriptions: [CharacteristicReference: @Sendable () -> Void] = [:]
@@ -73,17 +84,21 @@ final class CommandScope: Sendable {
         return isKept
     }
 
+    /// Ends a subscription. If the device had ended it before, nobody needs to be told that any more.
     func unsubscribe(from reference: CharacteristicReference) {
-        state.withLock { $0.subscriptions.removeValue(forKey: reference) }?()
+        let (undo, inbox) = state.withLock { ($0.subscriptions.removeValue(forKey: reference), $0.inbox) }
+        undo?()
+        inbox?.removeAll { if case .ended(reference, _) = $0 { true } else { false } }
     }
 
     /// Ends all subscriptions. The link that the command had may stay up for others.
     func unsubscribe() {
-        let subscriptions = state.withLock { state in
+        let (subscriptions, inbox) = state.withLock { state in
             defer { state.subscriptions = [:] }
-            return state.subscriptions
+            return (state.subscriptions, state.inbox)
         }
         for undo in subscriptions.values { undo() }
+        inbox?.removeAll { if case .ended = $0 { true } else { false } }
     }
 
     // MARK: - The end
@@ -164,9 +179,8 @@ extension CommandScope {
         // Values and the end of an earlier link say nothing about this one.
         inbox.removeAll { heard in
             switch heard {
-            case .success(.received), .success(.linkLost), .success(.connected), .success(.readyToWrite): true
-            case .success: false
-            case .failure: true
+            case .event(.received), .event(.linkLost), .event(.connected), .event(.readyToWrite), .ended: true
+            case .event: false
             }
         }
         inbox.send(.connected)
@@ -236,5 +250,5 @@ extension CommandScope {
 }
 
 extension Inbox<CommandScope.Heard> {
-    func send(_ event: CommandContext.Event) { send(.success(event)) }
+    func send(_ event: CommandContext.Event) { send(.event(event)) }
 }

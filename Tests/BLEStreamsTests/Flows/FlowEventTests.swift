@@ -96,11 +96,13 @@ import Testing
         }
     }
 
+    /// What is left when the device has ended its subscriptions.
+    private static let without = LocalService(BluetoothUUID(0xA000)) {
+        LocalCharacteristic(Bench.readable, [.read, .write], value: .stored([4]))
+    }
+
     @Test func `a flow whose subscription the device ends is told why, once`() async throws {
-        let without = LocalService(BluetoothUUID(0xA000)) {
-            LocalCharacteristic(Bench.readable, [.read, .write], value: .stored([4]))
-        }
-        try await Bench.run(serve: Bench.changing(to: [without])) { bench in
+        try await Bench.run(serve: Bench.changing(to: [Self.without])) { bench in
             let flow = CommandBlock<Void>("listen") { context in
                 try await context.subscribe(to: Bench.notifying)
                 let (first, _) = try await context.value()
@@ -113,6 +115,25 @@ import Testing
                 #expect(Array(try await context.read(Bench.readable)) == [4])
                 // One that can't be made tells only its caller.
                 #expect(await bleError { try await context.subscribe(to: Bench.notifying) }?.code == .notFound)
+                #expect(await bleError { _ = try await context.value(timeout: .seconds(10)) }?.code == .timedOut)
+            }
+            try await bench.peripheral.withQueue { try await $0.connecting().run(flow) }
+        }
+    }
+
+    @Test func `a flow that has unsubscribed isn't told any more that the device had ended the subscription`()
+        async throws
+    {
+        try await Bench.run(serve: Bench.changing(to: [Self.without])) { bench in
+            let flow = CommandBlock<Void>("listen") { context in
+                try await context.subscribe(to: Bench.notifying)
+                try await context.subscribe(to: Bench.counter)
+                _ = try await context.value()
+                try await context.write([0xFF], to: Bench.readable)
+                try await bench.time.sleep(for: .seconds(10))
+                context.unsubscribe(from: Bench.notifying)
+                // That of the other one is told still.
+                #expect(await bleError { _ = try await context.value(timeout: .seconds(10)) }?.code == .servicesChanged)
                 #expect(await bleError { _ = try await context.value(timeout: .seconds(10)) }?.code == .timedOut)
             }
             try await bench.peripheral.withQueue { try await $0.connecting().run(flow) }
