@@ -38,16 +38,21 @@ extension SessionDriver {
     /// Runs the closure in a turn among the session's operations and commands, unless the link ends before it comes:
     /// the closure of an operation may keep its turn for long, and even wait for the next link.
     private func inTurn(on link: Link, _ body: () async -> Void) async throws {
-        let (turn, turns) = (Ending<Void>(), session.turns)
-        defer { turn.end() }
-        try await reply(on: core.timeline) { (finish: @escaping @Sendable (Result<Void, any Error>) -> Void) in
-            turn.undo(turns.enter { finish(.success(())) })
-            turn.undo(link.onEnd { _ in finish(.success(())) })
-            return { turn.end() }
+        let leave: @Sendable () -> Void
+        do {
+            leave = try await session.turns.enter(on: core.timeline) { report in
+                link.onEnd { _ in report(LinkHasEnded()) }
+            }
+        } catch is LinkHasEnded {
+            return
         }
+        defer { leave() }
         guard session.state.isReady, latest.linkEnd == nil else { return }
         await body()
     }
+
+    /// There is nothing more to do in a turn on the link.
+    private struct LinkHasEnded: Error {}
 
     private enum Next {
         case left
