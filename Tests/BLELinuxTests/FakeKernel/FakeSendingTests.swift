@@ -12,9 +12,7 @@ import Testing
 
     /// Fails what is sent from now on.
     private func fail(_ effect: SystemFault.Effect) {
-        run.kernel.with { state in
-            state.fault = SystemFault(call: .send, number: (state.calls[.send] ?? 0) + 1, effect: effect)
-        }
+        run.kernel.with { $0.fail(.send, effect) }
     }
 
     @Test(arguments: [ENOTCONN, ENOBUFS, ENOMEM, EMSGSIZE])

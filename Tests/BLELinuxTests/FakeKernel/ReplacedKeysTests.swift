@@ -38,10 +38,7 @@ import Testing
         let (kernel, number, radio) = (run.kernel, run.kernel.central, try run.radio())
         let bond = try bond(of: radio)
         await kernel.idle()
-        kernel.with { state in
-            let next = (state.calls[.open] ?? 0) + file
-            state.fault = SystemFault(call: .open, number: next, effect: .fails(EMFILE))
-        }
+        kernel.with { $0.fail(.open, .fails(EMFILE), at: file) }
         let outcome: Result<Void, BLEError> = try await run.first("restoring") {
             radio.restore([bond], result: $0)
         } _: {

@@ -78,10 +78,7 @@ import Testing
         let run = FakeRun(kernel: FakeKernel())
         let radio = try run.radio()
         let advertisement = try await run.advertise(radio)
-        run.kernel.with { state in
-            let next = (state.calls[.socket] ?? 0) + 1
-            state.fault = SystemFault(call: .socket, number: next, effect: .keepsFailing(error))
-        }
+        run.kernel.with { $0.fail(.socket, .keepsFailing(error)) }
         // A scan first removes what ended programs have left.
         let scan = radio.scan(ScanRequest(isActive: false)) { _ in }
         await run.kernel.idle()
@@ -100,10 +97,7 @@ import Testing
         let run = FakeRun(kernel: FakeKernel())
         let radio = try run.radio()
         await run.kernel.idle()
-        run.kernel.with { state in
-            let next = (state.calls[.socket] ?? 0) + 1
-            state.fault = SystemFault(call: .socket, number: next, effect: .keepsFailing(error))
-        }
+        run.kernel.with { $0.fail(.socket, .keepsFailing(error)) }
         let advertisement = try await run.advertise(radio)
         run.kernel.with { $0.fault = nil }
         let scan = radio.scan(ScanRequest(isActive: false)) { _ in }
@@ -145,11 +139,7 @@ import Testing
         let advertisement = try await run.advertise(radio)
         let facts = try #require(radio.adapter.facts)
         for isShort in [false, true] {
-            run.kernel.with { state in
-                let next = (state.calls[.socket] ?? 0) + 1
-                state.fault = SystemFault(call: .socket, number: next, effect: .keepsFailing(error))
-                if !isShort { state.fault = nil }
-            }
+            if isShort { run.kernel.with { $0.fail(.socket, .keepsFailing(error)) } }
             #expect(radio.leftovers.left(on: facts).isEmpty, "short: \(isShort)")
             #expect(radio.leftovers.held(on: facts).map(\.kind) == [.advertisement], "short: \(isShort)")
         }
@@ -167,10 +157,7 @@ import Testing
         let run = FakeRun(kernel: FakeKernel())
         let radio = try run.radio()
         await run.kernel.idle()
-        run.kernel.with { state in
-            let next = (state.calls[.socket] ?? 0) + 1
-            state.fault = SystemFault(call: .socket, number: next, effect: .keepsFailing(error))
-        }
+        run.kernel.with { $0.fail(.socket, .keepsFailing(error)) }
         let advertisement = try await run.advertise(radio)
         let facts = try #require(radio.adapter.facts)
         for isShort in [true, false] {
@@ -210,10 +197,7 @@ import Testing
         let (kernel, number) = (run.kernel, run.kernel.central)
         let adapter = try LinuxAdapter(kernel.name(number), of: kernel.kernel)
         let loop = try EventLoop(name: "test", on: kernel.kernel)
-        kernel.with { state in
-            let next = (state.calls[call] ?? 0) + 1
-            state.fault = SystemFault(call: call, number: next, effect: .keepsFailing(ENOMEM))
-        }
+        kernel.with { $0.fail(call, .keepsFailing(ENOMEM)) }
         let watch = AdapterWatch(adapter, management: nil, loop: loop, timeline: run.timeline)
         let states = FakeRun.Collector<AdapterInfo.State>()
         let observation = watch.observe { states.add($0.state) }
@@ -245,10 +229,7 @@ import Testing
         let run = FakeRun(kernel: FakeKernel())
         let roster = try AdapterRoster(mayBeMissing: false, on: run.kernel.kernel, timeline: run.timeline)
         let names = FakeRun.Collector<String>()
-        run.kernel.with { state in
-            let next = (state.calls[.socket] ?? 0) + number
-            state.fault = SystemFault(call: .socket, number: next, effect: .keepsFailing(EMFILE))
-        }
+        run.kernel.with { $0.fail(.socket, .keepsFailing(EMFILE), at: number) }
         let watch = roster.observe { names.add($0.adapterName) }
         await run.kernel.idle()
         #expect(names.all.isEmpty)

@@ -106,6 +106,15 @@ struct SystemFault: CustomStringConvertible {
     private func strerrorname(_ error: Int32) -> UnsafePointer<CChar> { UnsafePointer(strerror(error)) }
 }
 
+extension FakeState {
+    /// Has a call go wrong that is yet to come.
+    ///
+    /// - Parameter number: which one, from 1, the next.
+    mutating func fail(_ call: SystemCall, _ effect: SystemFault.Effect, at number: Int = 1) {
+        fault = SystemFault(call: call, number: (calls[call] ?? 0) + number, effect: effect)
+    }
+}
+
 extension SystemFault {
     /// What is tried of a run with so many calls: each call the first time, the second, in the middle and the last
     /// time, or all the time.

@@ -59,10 +59,7 @@ import Testing
 
     @Test func `what can't be claimed may be a running program's, and is found once it can be`() {
         noteBoth(program())
-        claims.with { state in
-            let next = (state.calls[.socket] ?? 0) + 1
-            state.fault = SystemFault(call: .socket, number: next, effect: .keepsFailing(ENOMEM))
-        }
+        claims.with { $0.fail(.socket, .keepsFailing(ENOMEM)) }
         #expect(program().left(on: adapter).isEmpty)
         #expect(Set(program().held(on: adapter)) == [thing, monitor])
         claims.with { $0.fault = nil }
