@@ -24,14 +24,7 @@ struct PassingBluetoothdTests {
         keys = KernelKeys(management: kernel.management)
     }
 
-    private static let bond = Bond(
-        peer: BluetoothAddress(rawValue: 0xC0DE_0000_0001, kind: .random),
-        adapter: BluetoothAddress(rawValue: 0xA0, kind: .public),
-        encryptionKeys: SecretKey(octets: [UInt8](repeating: 7, count: 16)).map { key in
-            [Bond.EncryptionKey(kind: 2, initiator: 0, size: 16, diversifier: 0, random: 0, value: key)]
-        } ?? [],
-        identityKey: nil
-    )
+    private static let bond = KernelDouble.bond
 
     /// Loads the bond, as each link does; bluetoothd is not there.
     private func load() -> Events<Bool> {

@@ -16,14 +16,7 @@ import Testing
         keys = KernelKeys(management: kernel.management)
     }
 
-    private static let bond = Bond(
-        peer: BluetoothAddress(rawValue: 0xC0DE_0000_0001, kind: .random),
-        adapter: BluetoothAddress(rawValue: 0xA0, kind: .public),
-        encryptionKeys: SecretKey(octets: [UInt8](repeating: 7, count: 16)).map { key in
-            [Bond.EncryptionKey(kind: 2, initiator: 0, size: 16, diversifier: 0, random: 0, value: key)]
-        } ?? [],
-        identityKey: nil
-    )
+    private static let bond = KernelDouble.bond
 
     /// Loads the bond, as if the kernel had been seen without any key.
     ///

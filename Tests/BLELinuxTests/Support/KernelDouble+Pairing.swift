@@ -12,6 +12,16 @@ extension KernelDouble {
         features: []
     )
 
+    /// A bond of the adapter's with another peer, which tells no identity key.
+    static let bond = Bond(
+        peer: BluetoothAddress(rawValue: 0xC0DE_0000_0001, kind: .random),
+        adapter: adapter.address,
+        encryptionKeys: SecretKey(octets: [UInt8](repeating: 7, count: 16)).map { key in
+            [Bond.EncryptionKey(kind: 2, initiator: 0, size: 16, diversifier: 0, random: 0, value: key)]
+        } ?? [],
+        identityKey: nil
+    )
+
     /// The answer to Read Controller Information, of an adapter that can all that pairings need unless said otherwise.
     static func information(
         _ current: ManagementSettings,
