@@ -6,11 +6,7 @@ import Testing
 @testable import BLELinux
 
 /// What bluetoothd is asked over the bus, on a bus that is made by hand.
-@Suite(
-    .timeLimit(.minutes(10)),
-    .enabled("libdbus-1.so.3 is not installed on this machine") { LibDBus.shared != nil }
-)
-struct BluetoothdTests {
+@Suite(.timeLimit(.minutes(10)), .needsLibDBus) struct BluetoothdTests {
     private let bus: FakeBus
     private let loop: EventLoop
 

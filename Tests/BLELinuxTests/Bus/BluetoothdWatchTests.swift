@@ -6,11 +6,7 @@ import Testing
 @testable import BLELinux
 
 /// Whether a bluetoothd that starts is noticed, on a bus that is made by hand.
-@Suite(
-    .timeLimit(.minutes(10)),
-    .enabled("libdbus-1.so.3 is not installed on this machine") { LibDBus.shared != nil }
-)
-struct BluetoothdWatchTests {
+@Suite(.timeLimit(.minutes(10)), .needsLibDBus) struct BluetoothdWatchTests {
     private let bus: FakeBus
     private let loop: EventLoop
     private let watch = BluetoothdWatch()

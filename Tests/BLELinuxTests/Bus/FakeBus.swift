@@ -1,6 +1,7 @@
 import BLEProtocol
 import Glibc
 import Synchronization
+import Testing
 
 @testable import BLELinux
 
@@ -162,5 +163,12 @@ final class FakeBus: Sendable {
     struct Unexpected: Error {
         var message: WireMessage?
         var wanted: String
+    }
+}
+
+extension Trait where Self == ConditionTrait {
+    /// The client's end of a bus is libdbus.
+    static var needsLibDBus: Self {
+        .enabled("libdbus-1.so.3 is not installed on this machine") { LibDBus.shared != nil }
     }
 }

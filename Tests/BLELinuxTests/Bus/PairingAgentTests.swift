@@ -6,11 +6,7 @@ import Testing
 @testable import BLELinux
 
 /// An agent and a bus that is made by hand; libdbus is between the two.
-@Suite(
-    .timeLimit(.minutes(10)),
-    .enabled("libdbus-1.so.3 is not installed on this machine") { LibDBus.shared != nil }
-)
-struct PairingAgentTests {
+@Suite(.timeLimit(.minutes(10)), .needsLibDBus) struct PairingAgentTests {
     private let bus: FakeBus
     private let loop: EventLoop
     private let timeline = HandTimeline()

@@ -7,11 +7,7 @@ import Testing
 
 /// Keys that a bluetoothd has removed from the kernel which is gone again when they are loaded next, on a bus that is
 /// made by hand.
-@Suite(
-    .timeLimit(.minutes(10)),
-    .enabled("libdbus-1.so.3 is not installed on this machine") { LibDBus.shared != nil }
-)
-struct PassingBluetoothdTests {
+@Suite(.timeLimit(.minutes(10)), .needsLibDBus) struct PassingBluetoothdTests {
     private let bus: FakeBus
     private let kernel: KernelDouble
     private let keys: KernelKeys
