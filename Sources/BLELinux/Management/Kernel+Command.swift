@@ -5,7 +5,7 @@ extension Kernel {
     /// answer.
     ///
     /// - Returns: whether it could be sent.
-    func sendsApart(_ datagram: [UInt8]) -> Bool {
+    func sendApart(_ datagram: [UInt8]) -> Bool {
         do throws(SystemError) {
             let socket = try FileDescriptor.hciSocket(of: self)
             try socket.bind(to: .control)

@@ -104,7 +104,7 @@ final class ManagementSocket: Sendable {
         submit(command, index: index) { [self] outcome in
             switch outcome {
             case .notSent, .closed:
-                if !socket.kernel.sendsApart(command.packet(index: index).encoded) { failed() }
+                if !socket.kernel.sendApart(command.packet(index: index).encoded) { failed() }
             case .replied(let reply) where reply.status == .busy || reply.status.isSilence(of: Command.opcode): failed()
             case .replied, .timedOut: break
             }
