@@ -44,6 +44,7 @@ extension ATTServer {
         if let known = client.databaseVersion, let change = database.history.change(since: known) {
             client.isChangeAware = false
             caching = Caching(hasStaleWrites: !client.preparedWrites.entries.isEmpty, indication: caching.indication)
+            if let longRead, change.hasRemoved(longRead.handle) { self.longRead = nil }
             dropSubscriptions(change, &output)
             indicate(change.affected, database, &output)
         } else if let missed = client.unconfirmedChange, caching.indication == nil {
@@ -54,7 +55,6 @@ extension ATTServer {
 
     /// Ends the subscriptions to removed characteristics.
     private mutating func dropSubscriptions(_ change: DatabaseChange, _ output: inout Output) {
-        if let longRead, change.hasRemoved(longRead.handle) { self.longRead = nil }
         for handle in client.configurations.keys.sorted() where change.hasRemoved(handle) {
             client.configure(handle, 0)
             outbox.dropNotifications(of: handle)
