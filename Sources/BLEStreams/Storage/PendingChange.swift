@@ -6,7 +6,7 @@ struct PendingChange: Sendable {
         case passing
         /// It is tried again, unless many others like it have followed: each takes the place of the one before.
         case lasting
-        /// It is tried again, however many others have followed: nothing takes the place of a bond.
+        /// It is tried again, however much else has followed: only other bonds take the place of a bond.
         case bond
     }
 
