@@ -126,6 +126,8 @@ extension PeripheralServer {
             (central.identity, central.hasStoredBond) = (bond.peer, true)
             // What it configured before is kept from now on, and not every radio tells that the link is encrypted.
             central.keepSoon(self)
+            // It may have left before its identity was known here.
+            if central.bearer.end != nil { keep(central) }
             tell(.paired(central, bond))
         }
     }

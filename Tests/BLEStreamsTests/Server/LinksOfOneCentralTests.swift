@@ -1,6 +1,7 @@
 import BLEProtocol
 import BLERadio
 import BLESimulator
+import Dispatch
 import RadioDoubles
 import Synchronization
 import Testing
@@ -15,17 +16,19 @@ import Testing
     private static let unsubscribing: [UInt8] = [0x12, 0x09, 0x00, 0x00, 0x00]
     private static let asking: [UInt8] = [0x0A, 0x09, 0x00]
 
-    /// An encrypted link that ends when the test says so; all of them come from one central.
+    /// An encrypted link that ends when the test says so; all of them come from one central, whatever its address.
     private final class Twin: ATTLink {
         static let central = BluetoothAddress(rawValue: 0xC4F2_171A_1DBB, kind: .random)
 
         private let state = Mutex<(receiver: (any ATTLinkReceiver)?, sent: [[UInt8]])>((nil, []))
 
-        let peer = Twin.central
+        let peer: BluetoothAddress
         let local: BluetoothAddress? = nil
         let maximumPDUSize = 672
         let isResumed = false
         let security = LinkSecurity(isEncrypted: true, isAuthenticated: false, keySize: 16)
+
+        init(_ peer: BluetoothAddress = Twin.central) { self.peer = peer }
 
         /// What the server has sent.
         var sent: [[UInt8]] { state.withLock { $0.sent } }
@@ -55,11 +58,11 @@ import Testing
     /// Serves a peripheral whose radio hands out the links that a test makes.
     private static func serve(
         pairing: PairingAnswers? = nil,
+        store: PeerStore = .inMemory(),
         _ body: @escaping @Sendable (PeripheralServer, PuppetRadio, PeerStore, VirtualTime) async throws -> Void
     ) async throws {
         try await VirtualTime.run { time in
             let puppet = PuppetRadio(SimulatedAir(time).adapter())
-            let store = PeerStore.inMemory()
             let served = LocalPeripheral(name: "Twice", pairing: pairing) {
                 LocalService(BluetoothUUID(0xD000)) {
                     LocalCharacteristic(BluetoothUUID(0xD001), [.read], value: .stored([1]))
@@ -152,6 +155,29 @@ import Testing
                 #expect(told.all == ["paired", "failed", "paired"].map { "\(Twin.central) \($0)" })
                 #expect(store.bonds(with: identity).count == 1)
                 group.cancelAll()
+            }
+        }
+    }
+
+    @Test func `a central keeps what it has configured though it leaves before its bond is stored`() async throws {
+        let identity = BluetoothAddress(rawValue: 0xC4F2_171A_1DCC, kind: .random)
+        let bond = Bond.planted(1, with: identity)
+        let alias = try #require(bond.identityKey).privateAddress(1)
+        try await StoreChild.with { child in
+            try await Self.serve(store: PeerStore(folder: child.folder) { _ in }) { _, puppet, store, time in
+                let link = Twin(alias)
+                puppet.tellListener(.accepted(link))
+                try await time.sleep(for: .seconds(1))
+                link.receive(Self.subscribing)
+                let mayRead = DispatchSemaphore(value: 0)
+                store.perform(on: time) { mayRead.wait() }
+                puppet.tellPairingReceiver(.paired(alias, bond))
+                link.end()
+                mayRead.signal()
+                try await time.sleep(for: .seconds(1))
+                #expect(store.bonds(with: identity) == [bond])
+                let kept = store.record(of: identity).served?.configurations
+                #expect(kept == [ServedRecord.Configuration(valueHandle: 8, value: 2)])
             }
         }
     }
