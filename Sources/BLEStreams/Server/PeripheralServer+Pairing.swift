@@ -123,7 +123,7 @@ extension PeripheralServer {
             }
             served.store.remember(bond)
             guard let central else { return }
-            (central.identity, central.hasStoredBond) = (bond.peer, true)
+            (central.identity, central.hasStoredBond, central.isDisowned) = (bond.peer, true, false)
             // What it configured before is kept from now on, and not every radio tells that the link is encrypted.
             central.keepSoon(self)
             // It may have left before its identity was known here.

@@ -182,6 +182,32 @@ import Testing
         }
     }
 
+    @Test func `what a central configures is kept once it has paired for a bond that may replace the former one`()
+        async throws
+    {
+        var authenticated = Bond.planted(1, with: Twin.central)
+        authenticated.encryptionKeys = authenticated.encryptionKeys.map { key in
+            var key = key
+            key.kind = 3
+            return key
+        }
+        let former = authenticated
+        try await Self.serve { _, puppet, store, time in
+            store.remember(former)
+            let link = Twin()
+            puppet.tellListener(.accepted(link))
+            puppet.tellPairingReceiver(.paired(Twin.central, Bond.planted(2, with: Twin.central)))
+            link.receive(Self.subscribing)
+            try await time.sleep(for: .seconds(5))
+            #expect(store.record(of: Twin.central).served == nil && store.bonds(with: Twin.central) == [former])
+            puppet.tellPairingReceiver(.paired(Twin.central, former))
+            try await time.sleep(for: .seconds(5))
+            let kept = store.record(of: Twin.central).served?.configurations
+            #expect(kept == [ServedRecord.Configuration(valueHandle: 8, value: 2)])
+            link.end()
+        }
+    }
+
     @Test func `the end of the older link withdraws no question of the newer one's pairing`() async throws {
         let answers = Recorder<PairingQuestion.Answer>()
         let (decisions, user) = AsyncStream<Bool>.makeStream()
