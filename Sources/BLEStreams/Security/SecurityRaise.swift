@@ -137,16 +137,14 @@ final class SecurityRaise: Sendable {
     /// Stores the bond, and waits until it is on disk: the peripheral already has its part, and a program may end soon.
     private func keep(_ bond: Bond) {
         core.store.perform(on: core.timeline) { [self] in
-            let former = core.bonds(with: bond.peer).first { $0.adapter == bond.adapter }
-            if let loss = former?.loss(by: bond) { return refuse(bond, loss) }
+            if let objection = core.store.objection(to: bond, object) { return refuse(bond, objection) }
             core.remember(bond)
             core.store.whenWritten(on: core.timeline) { [self] in afterPairing() }
         }
     }
 
-    private func refuse(_ bond: Bond, _ loss: String) {
+    private func refuse(_ bond: Bond, _ failure: BLEError) {
         let radio = core.radio
-        let failure = BLEError.weakensBond(object, loss)
         unattended({ radio.unpair(bond.peer, result: $0) }, answer: { [self] _ in finish(.failure(failure)) })
     }
 

@@ -87,6 +87,48 @@ import Testing
         }
     }
 
+    /// A radio during whose pairings a file becomes one that is refused.
+    private struct RefusingRadio: RelayingRadio {
+        let radio: SimulatedAdapter
+        let file: String
+
+        func pair(
+            with peer: BluetoothAddress,
+            asking interview: PairingInterview,
+            result: @escaping @Sendable (Result<Bond?, BLEError>) -> Void
+        ) -> RadioActivity {
+            chmod(file, 0o660)
+            return radio.pair(with: peer, asking: interview, result: result)
+        }
+    }
+
+    @Test func `no bond is stored in a file that is refused since the pairing began, neither then nor later`()
+        async throws
+    {
+        try await StoreChild.with { child in
+            let folder = child.folder
+            try await SecurityOnDemandTests.withVault { bench in
+                let address = bench.peripheralAdapter.address
+                var other = Bond.planted(1, with: address)
+                other.adapter = BluetoothAddress(rawValue: 0x0102_0304_0506, kind: .public)
+                let store = PeerStore(folder: folder) { _ in }
+                store.remember(other)
+                await store.flush()
+                let names = try FileManager.default.contentsOfDirectory(atPath: folder)
+                let name = try #require(names.first { $0.hasSuffix(".json") })
+                let file = "\(folder)/\(name)"
+                let radio = RefusingRadio(radio: bench.centralAdapter, file: file)
+                let peripheral = try await Central.open(.radio(radio), store: store).peripheral(address)
+                let error = await bleError { try await peripheral.withLink { try await $0.pair() } }
+                #expect(error?.code == .systemFailure && error?.pairingFailure == nil, "\(error as Any)")
+                #expect(error?.isFinal == false && error?.cause.contains(file) == true)
+                try #require(chmod(file, 0o600) == 0)
+                await store.flush()
+                #expect(store.bonds(with: address) == [other])
+            }
+        }
+    }
+
     /// As a program that lacks a permission finds it, which often may not read the files either.
     private struct ForbiddenRadio: RelayingRadio {
         static let refusal = BLEError(
