@@ -147,7 +147,7 @@ final class MetricsServer: Sendable {
             goOn()
         }
         channel.setLimit(lowWater: 1)
-        queue.asyncAfter(deadline: .now() + .seconds(Self.timeout)) { channel.close(flags: .stop) }
+        system.limit(Self.timeout, queue) { channel.close(flags: .stop) }
         let answer = Mutex<Bool>(false)
         // Whatever is asked for, there is one page.
         channel.read(offset: 0, length: 4096, queue: queue) {
@@ -217,6 +217,10 @@ extension MetricsServer {
         }
         /// Accepts a connection. The corresponding C function is `accept`.
         var accept: @Sendable (Int32) -> Int32 = { Glibc.accept($0, nil, nil) }
+        /// Ends a connection, on a queue, after a number of seconds.
+        var limit: @Sendable (Int, DispatchQueue, @escaping @Sendable () -> Void) -> Void = { seconds, queue, end in
+            queue.asyncAfter(deadline: .now() + .seconds(seconds), execute: end)
+        }
         /// Does something after a number of seconds.
         var after: @Sendable (Int, @escaping @Sendable () -> Void) -> Void = { seconds, body in
             DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(seconds), execute: body)
