@@ -127,6 +127,8 @@ extension Bearer {
         case .moved(let consumer): consumer.moved()
         case .armed(let consumer): consumer.armed()
         case .lost(let consumer, let count): consumer.lost(count)
+        case .mayLack(let consumer): consumer.mayLack()
+        case .values(let consumer, let values): consumer.deliver(values)
         case .held(let consumer, let id): handOver(id, to: consumer)
         case .ended(let consumer, let failure): consumer.finish(failure.map { error($0, for: consumer) })
         }
@@ -137,6 +139,7 @@ extension Bearer {
         while let held = state.withLock({ $0.machine.takeHeld(id) }) {
             if !held.values.isEmpty { consumer.deliver(held.values) }
             if held.lost > 0 { consumer.lost(held.lost) }
+            if held.mayLackMore { consumer.mayLack() }
         }
     }
 

@@ -26,6 +26,7 @@ extension Link {
                 object: subject.object,
                 deliver: { mailbox.send(burst: $0) },
                 lost: { mailbox.lost($0) },
+                mayLack: { mailbox.pass(.ofUnknownLoss) },
                 finish: { mailbox.finish(throwing: $0) },
                 moved: { mailbox.interrupted(by: BLEError.subscriptionMoved(subject.object), for: .zero) },
                 answers: whoAnswers
@@ -49,6 +50,7 @@ extension Link {
                 object: object,
                 deliver: { values in if hasRead.withLock({ $0 }) { mailbox.send(burst: values) } },
                 lost: { count in if hasRead.withLock({ $0 }) { mailbox.lost(count) } },
+                mayLack: { if hasRead.withLock({ $0 }) { mailbox.pass(.ofUnknownLoss) } },
                 finish: { mailbox.finish(throwing: $0) },
                 registered: { _ in
                     // A reading in progress finds the new handle by itself when the services change.

@@ -7,7 +7,7 @@ extension Link {
     /// - Parameters:
     ///   - limit: how long to wait for that, and the error on expiry.
     ///   - deliver: receives each value, in order, on the radio's context.
-    ///   - lost: called with the number of values dropped before they arrived here.
+    ///   - missed: called where values were dropped before they arrived here, or may have been.
     ///   - ended: called once when the values of a confirmed subscription end because of the link or the peer; without
     ///     an error if this side closed.
     /// - Returns: a closure that unsubscribes.
@@ -16,7 +16,7 @@ extension Link {
         indications: Bool = false,
         limit: (duration: Duration, error: @Sendable () -> any Error)? = nil,
         deliver: @escaping @Sendable (CharacteristicValue) -> Void,
-        lost: @escaping @Sendable (Int) -> Void = { _ in },
+        missed: @escaping @Sendable () -> Void = {},
         ended: @escaping @Sendable (BLEError?) -> Void = { _ in }
     ) async throws -> @Sendable () -> Void {
         let object = "of \(selector) of \(peripheral)"
@@ -31,7 +31,8 @@ extension Link {
             let consumer = ValueConsumer(
                 object: object,
                 deliver: { for value in $0 { deliver(value) } },
-                lost: lost,
+                lost: { _ in missed() },
+                mayLack: missed,
                 finish: { error in
                     finish(.failure(error ?? closed))
                     if confirmation.hasEnded { ended(error) }

@@ -155,7 +155,9 @@ public final class Link: Sendable {
     ///
     /// If only one characteristic is subscribed to and no request is in progress, the dropped PDUs must have been its
     /// values: they are then also counted in the stream's ``BLEStream/counters``, and ``BLEStream/withGaps()`` shows
-    /// the place.
+    /// the place. Otherwise nobody can tell whose they were, and only this counts them; but each subscription's
+    /// ``BLEStream/assembled(until:maximumSize:)`` and ``BLEStream/bytes`` fail there with
+    /// ``BLEError/Code/overflow``, since a chunk may be missing.
     public var droppedPDUs: Int { bearer.drops }
 
     /// The number of PDUs of the peripheral that were ignored: unexpected responses, responses to another request than

@@ -4,8 +4,8 @@ extension BLEStream where Element: Collection, Element.Element == UInt8 {
     /// The octets of the chunks, one by one.
     ///
     /// - End: with the upstream.
-    /// - Throw: an error of the upstream passes; ``BLEError/Code/overflow`` if chunks were dropped: the following
-    ///   octets would not be what the peer sent.
+    /// - Throw: an error of the upstream passes; ``BLEError/Code/overflow`` if chunks were dropped, or may have been
+    ///   (see ``Link/droppedPDUs``): the following octets would not be what the peer sent.
     /// - Cancellation and an early `break` close the upstream at once; the rest of a chunk is dropped, unless the
     ///   upstream is a planned subscription of a session: its next stream begins with it.
     @inlinable public var bytes: BLEStream<UInt8> {
@@ -33,7 +33,7 @@ extension BLEStream where Element: Collection, Element.Element == UInt8 {
                         case .element(let new):
                             chunk = new
                             position = new.startIndex
-                        case .gap(let gap) where gap.dropped > 0: throw BLEError.chunksDropped(subject, gap.dropped)
+                        case .gap(let gap) where gap.mayTearMessages: throw BLEError.chunksDropped(subject, gap)
                         case .gap(let gap): return .gap(gap)
                         case .pending: return .pending
                         case .end: return .end

@@ -12,7 +12,8 @@ extension BLEStream {
     /// A gap is where ``retry(_:when:)`` started again, where a buffer that keeps the newest or the oldest values
     /// dropped some, where the kernel reports that it dropped some, and where a subscription was made anew because the
     /// peripheral's services changed. All operators pass gaps on, in order; without this operator a consumer never sees
-    /// them.
+    /// them. Values that the kernel dropped are no gap where nobody can tell whose they were: see
+    /// ``Link/droppedPDUs``.
     ///
     /// ```swift
     /// for try await item in beats.retry().withGaps() {
@@ -30,7 +31,9 @@ extension BLEStream {
             Cursor(over: upstream) {
                 switch try upstream.poll() {
                 case .element(let element): .element(.value(element))
-                case .gap(let gap): .element(.gap(gap))
+                case .gap(let gap) where gap.concernsValues: .element(.gap(gap))
+                // Messages behind it take notice.
+                case .gap(let gap): .gap(gap)
                 case .pending: .pending
                 case .end: .end
                 }

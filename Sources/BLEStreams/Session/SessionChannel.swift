@@ -244,6 +244,19 @@ final class SessionChannel {
         return woken
     }
 
+    /// PDUs of the link were dropped that may have been values: whoever has a message of those before and behind must
+    /// learn of it there.
+    ///
+    /// - Returns: whom to wake, without a lock.
+    func mayLack() -> Few<Wake> {
+        if consumers.isEmpty { addToGap(.ofUnknownLoss) }
+        var woken: Few<Wake> = []
+        for entry in consumers.all where entry.consumer.interrupted(.ofUnknownLoss) {
+            woken.append(entry.consumer.wake)
+        }
+        return woken
+    }
+
     /// Values of the present link may be missing before the next one, though it goes on. If there is none before the
     /// subscription ends, only that is told.
     func moved(because reason: any Error) {

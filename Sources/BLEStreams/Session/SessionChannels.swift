@@ -148,6 +148,12 @@ final class SessionChannels: Sendable {
         for wake in woken { wake() }
     }
 
+    /// PDUs of the link were dropped that may have been values of the subscription.
+    func mayLack(_ subscription: Session.Subscription) {
+        let woken = state.withLock { $0.channels[subscription]?.mayLack() ?? [] }
+        for wake in woken { wake() }
+    }
+
     /// The services have changed, and the subscription has been made anew elsewhere.
     func moved(_ subscription: Session.Subscription, because reason: BLEError) {
         let told = state.withLock { state -> (woken: Few<SessionChannel.Wake>, readers: [SessionConsumer])? in

@@ -289,6 +289,7 @@ extension SessionDriver {
                 object: object,
                 deliver: { channels.deliver($0, of: subscription) },
                 lost: { channels.lost($0, of: subscription) },
+                mayLack: { channels.mayLack(subscription) },
                 finish: { error in
                     finish(.failure(error ?? unwanted))
                     // May happen long after the subscription. The end of the link is told elsewhere.

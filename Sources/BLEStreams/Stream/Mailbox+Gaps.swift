@@ -21,7 +21,10 @@ extension Mailbox {
         var isNew = false
         for linkBreak in gap.breaks where linkBreak.isNew(to: id) { isNew = true }
         if isNew { return gap.ofOneSubscription }
-        return gap.dropped > 0 ? StreamGap(dropped: gap.dropped) : nil
+        guard gap.mayTearMessages else { return nil }
+        var rest = StreamGap(dropped: gap.dropped)
+        rest.mayLackValues = gap.mayLackValues
+        return rest
     }
 
     func mergeGapsAtFront(of state: inout State, with added: StreamGap? = nil) {

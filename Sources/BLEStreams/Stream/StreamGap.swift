@@ -12,6 +12,10 @@ public struct StreamGap: Sendable {
     /// Values that the peer sent while there was no link are not counted.
     public var dropped: Int
 
+    /// Whether PDUs of the link were dropped here and nobody knows whose they were: values of this stream, those of
+    /// another subscription, or an answer. A consumer of values is told nothing of that; a message may have a hole.
+    var mayLackValues = false
+
     /// The breaks of links that it is, each of which other subscriptions report too; none if it has another reason.
     var breaks: [LinkBreak] = []
 
@@ -29,6 +33,7 @@ public struct StreamGap: Sendable {
             duration: duration + next.duration,
             dropped: dropped + next.dropped
         )
+        sum.mayLackValues = mayLackValues || next.mayLackValues
         guard isWithoutOtherReason, next.isWithoutOtherReason else { return sum }
         let others = next.breaks.filter { other in !breaks.contains { $0 === other } }
         // The time of a break that both report counts once.
@@ -38,6 +43,19 @@ public struct StreamGap: Sendable {
     }
 
     private var isWithoutOtherReason: Bool { reason == nil || !breaks.isEmpty }
+
+    /// A place where values may be missing: see ``mayLackValues``.
+    static var ofUnknownLoss: StreamGap {
+        var gap = StreamGap()
+        gap.mayLackValues = true
+        return gap
+    }
+
+    /// Whether a message that goes on behind it may have a hole.
+    @usableFromInline var mayTearMessages: Bool { dropped > 0 || mayLackValues }
+
+    /// Whether a consumer of values is told of it.
+    var concernsValues: Bool { reason != nil || dropped > 0 || !mayLackValues }
 
     /// The same for a consumer that gets what was kept, one subscription after the other: each has its own gap.
     var ofOneSubscription: StreamGap {

@@ -20,7 +20,8 @@ extension BLEStream where Element: Collection, Element.Element == UInt8 {
     ///   - mark: how a message ends.
     ///   - maximumSize: the largest message in octets, without mark and prefix; 1 MiB by default.
     /// - End: with the upstream, between two messages.
-    /// - Throw: ``BLEError/Code/overflow`` past the maximum, or if chunks were dropped; ``BLEError/Code/ended`` if the
+    /// - Throw: ``BLEError/Code/overflow`` past the maximum, if chunks were dropped, or if the kernel has dropped PDUs
+    ///   that may have been chunks (see ``Link/droppedPDUs``): no message has a hole. ``BLEError/Code/ended`` if the
     ///   upstream ends in the middle of a message; an error of the upstream passes. Complete messages are delivered
     ///   first, and ``BLEError/received`` has the received part of the next one, including its prefix; so has
     ///   ``BLEError/receivedParts``, with the name of the stream.
@@ -74,7 +75,7 @@ extension BLEStream where Element: Collection, Element.Element == UInt8 {
                     }
                     switch try upstream.poll() {
                     case .element(let chunk): assembler.append(chunk)
-                    case .gap(let gap) where gap.dropped > 0: throw BLEError.chunksDropped(subject, gap.dropped)
+                    case .gap(let gap) where gap.mayTearMessages: throw BLEError.chunksDropped(subject, gap)
                     case .gap(let gap):
                         assembler.reset()
                         isTorn = false
@@ -127,7 +128,7 @@ extension BLEStream where Element: Collection, Element.Element == UInt8 {
                         if needed <= chunk.count { upstream.used?(needed) }
                     case .gap(let gap):
                         // A lost link is a new beginning.
-                        assembler.restart(inMessage: gap.dropped > 0)
+                        assembler.restart(inMessage: gap.mayTearMessages)
                         upstream.used?(0)
                         return .gap(gap)
                     // Not before all is taken that has come: there may be a new beginning in it.
@@ -175,13 +176,24 @@ extension BLEError {
         return error
     }
 
-    @usableFromInline static func chunksDropped(_ subject: StreamSubject, _ count: Int) -> BLEError {
-        BLEError(
+    @usableFromInline static func chunksDropped(_ subject: StreamSubject, _ gap: StreamGap) -> BLEError {
+        guard gap.dropped == 0 else {
+            return BLEError(
+                .overflow,
+                operation: subject.operation,
+                object: subject.object,
+                cause: "\(gap.dropped) chunks were dropped",
+                remedy: "Consume values faster, or choose a larger buffer."
+            )
+        }
+        return BLEError(
             .overflow,
             operation: subject.operation,
             object: subject.object,
-            cause: "\(count) chunks were dropped",
-            remedy: "Consume values faster, or choose a larger buffer."
+            cause: "the kernel has dropped PDUs of the link, and nobody can tell whether they were chunks, values of "
+                + "another subscription or an answer",
+            remedy: "Have the message sent again. Reduce the load of this machine, and don't block in an EventHandler, "
+                + "which delays the thread that reads the adapter's links."
         )
     }
 

@@ -232,7 +232,8 @@ private struct LinkRun {
                 let name = ObjectIdentifier(consumer)
                 try require(consumers[name]?.isOver == false, "a consumer ended twice, or after it had left")
                 consumers[name]?.isOver = true
-            case .begun, .lost, .armed, .registered, .moved: break
+            case .values(let consumer, _): try deliver([consumer])
+            case .begun, .lost, .mayLack, .armed, .registered, .moved: break
             }
         }
         for wait in rest.waits {

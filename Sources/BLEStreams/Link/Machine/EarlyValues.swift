@@ -12,6 +12,10 @@ struct EarlyValues {
     static let limit = 1024
 
     private var values: [UInt16: [CharacteristicValue]] = [:]
+    /// The places among them where some may be missing, and whether that may be so before the first one of a
+    /// characteristic.
+    private var losses: [UInt16: [LinkMachine.Loss]] = [:]
+    private var hasLost = false
     private var count = 0
     /// The characteristics that have had a listener: values after it has left are not early.
     private var closed: [UInt16] = []
@@ -30,8 +34,37 @@ struct EarlyValues {
     mutating func keep(_ value: CharacteristicValue, of handle: UInt16, now: @autoclosure () -> Duration) {
         guard let end, count < Self.limit, !closed.contains(handle) else { return }
         guard now() < end else { return close() }
+        if hasLost, values[handle] == nil { losses[handle] = [LinkMachine.Loss(position: 0, mayLackMore: true)] }
         values[handle, default: []].append(value)
         count += 1
+    }
+
+    /// PDUs of the link were dropped, which may have been early values.
+    mutating func lost() {
+        guard isOpen else { return }
+        hasLost = true
+        for (handle, values) in self.values {
+            losses[handle, default: []].add(LinkMachine.Loss(position: values.count, mayLackMore: true))
+        }
+    }
+
+    /// All buffered values for the first listener of a characteristic, with the places where some may be missing; `nil`
+    /// if there is neither. What comes from now on is not early, also when that listener has left.
+    ///
+    /// - Parameter wasSent: whether the peer may have sent some, though none is here.
+    mutating func take(all handle: UInt16, wasSent: Bool, now: Duration) -> LinkMachine.HeldValues? {
+        let mayLack = hasLost && wasSent && !closed.contains(handle)
+        let losses = self.losses.removeValue(forKey: handle) ?? []
+        let values = take(handle, now: now)
+        guard !values.isEmpty else {
+            guard mayLack, isOpen else { return nil }
+            return LinkMachine.HeldValues(
+                losses: [LinkMachine.Loss(position: 0, mayLackMore: true)],
+                isInDoubt: false
+            )
+        }
+        _ = take(handle, now: now)
+        return LinkMachine.HeldValues(values: values, losses: losses, isInDoubt: false)
     }
 
     /// The buffered values for the first listener of a characteristic; once there are none, it counts as listening.

@@ -81,10 +81,7 @@ extension LinkMachine {
     private mutating func settleDoubt(_ id: Subscription.ID, isSame: Bool, _ output: inout Output) {
         guard let held = subscriptions[id]?.held, held.isInDoubt else { return }
         subscriptions[id]?.held?.isInDoubt = false
-        if !isSame {
-            subscriptions[id]?.held?.values = []
-            subscriptions[id]?.held?.lost += held.values.count
-        }
+        if !isSame { subscriptions[id]?.held?.giveUp() }
         handOver(id, &output)
     }
 

@@ -70,6 +70,10 @@ extension LinkMachine {
         case armed(ValueConsumer)
         /// This many values were dropped before they arrived here.
         case lost(ValueConsumer, Int)
+        /// PDUs of the link were dropped here that may have been its values.
+        case mayLack(ValueConsumer)
+        /// Values behind the notices before this one.
+        case values(ValueConsumer, [CharacteristicValue])
         /// Values wait for the consumer: call ``LinkMachine/takeHeld(_:)`` until there are none.
         case held(ValueConsumer, Subscription.ID)
         /// No more values come; `nil` if this side has ended them.

@@ -81,8 +81,9 @@ extension LinkMachine {
             return leave(place, &output)
         }
         let handle = characteristic.valueHandle
+        let wasSent = unclaimed.handles[handle] != nil
         unclaimed.handles[handle] = nil
-        addRoute(id, handle, &output)
+        addRoute(id, handle, wasSent: wasSent, &output)
         let descriptor = characteristic.clientConfiguration?.handle
         let write = table.add(id, valueHandle: handle, descriptorHandle: descriptor, configuration)
         carryOut(write, place, &output)

@@ -28,34 +28,51 @@ extension LinkMachine {
     }
 
     /// PDUs were dropped before they arrived here. If only one characteristic is subscribed to and no response is
-    /// awaited, they were its values; otherwise it is unknown what they were. Service Changed, which the link itself
-    /// subscribes to, comes next to never, and doesn't count beside a characteristic of the program. They may also
-    /// have been what the peer writes to the attributes of this device.
+    /// awaited, they were its values; otherwise it is unknown what they were: then they count as nobody's, and each
+    /// subscriber is told that its values may have a hole here. Service Changed, which the link itself subscribes to,
+    /// comes next to never, and doesn't count beside a characteristic of the program. They may also have been what the
+    /// peer writes to the attributes of this device.
     mutating func dropped(_ count: Int, _ output: inout Output) {
         drops += count
         take(server.dropped(count), &output)
-        guard !client.isAwaitingAnswer else { return }
+        early.lost()
         let followed = routes.filter { !$0.value.isOnlyOwn }
-        if followed.count == 1, let handle = followed.first?.key {
-            for (_, entry) in subscriptions where entry.characteristic?.valueHandle == handle {
-                output.tell(.lost(entry.consumer, count))
+        let only = followed.count == 1 && !client.isAwaitingAnswer ? followed.first?.key : nil
+        for (id, entry) in subscriptions {
+            guard let handle = entry.characteristic?.valueHandle else { continue }
+            guard let only else {
+                lose(nil, of: id, entry, &output)
+                continue
             }
+            if handle == only { lose(count, of: id, entry, &output) }
         }
         // A missing PDU may have been anything.
-        guard routes.count == 1, let route = routes.first?.value, route.isOwn else { return }
+        guard !client.isAwaitingAnswer, routes.count == 1, let route = routes.first?.value, route.isOwn else { return }
         servicesChanged(in: 0x0001...0xFFFF, &output)
     }
 
+    /// Values of a subscriber are missing behind those that it has been sent, or that are withheld for it.
+    ///
+    /// - Parameter count: how many; `nil` if it is unknown whether they are its own.
+    private mutating func lose(_ count: Int?, of id: Subscription.ID, _ entry: Subscription, _ output: inout Output) {
+        if let held = entry.held {
+            let loss = Loss(position: held.values.count, dropped: count ?? 0, mayLackMore: count == nil)
+            subscriptions[id]?.held?.losses.add(loss)
+        } else if let count {
+            output.tell(.lost(entry.consumer, count))
+        } else {
+            output.tell(.mayLack(entry.consumer))
+        }
+    }
+
     /// Routes the values of a handle to a subscriber from now on, after the early ones.
-    mutating func addRoute(_ id: Subscription.ID, _ handle: UInt16, _ output: inout Output) {
+    ///
+    /// - Parameter wasSent: whether the peer may have sent values of it before.
+    mutating func addRoute(_ id: Subscription.ID, _ handle: UInt16, wasSent: Bool, _ output: inout Output) {
         guard let consumer = subscriptions[id]?.consumer else { return }
         if subscriptions[id]?.held == nil {
-            let values = early.take(handle, now: now)
-            if !values.isEmpty {
-                // None is left: what comes after this listener has left is not early.
-                _ = early.take(handle, now: now)
-                subscriptions[id]?.held = HeldValues(values: values, isInDoubt: false)
-            }
+            let held = early.take(all: handle, wasSent: wasSent, now: now)
+            subscriptions[id]?.held = held
         }
         if subscriptions[id]?.held == nil {
             routes[handle, default: Route()].open.append(consumer)
@@ -81,27 +98,33 @@ extension LinkMachine {
 
     /// A subscription ends: withheld values are its own, or in doubt and lost.
     func letGo(_ entry: Subscription, _ output: inout Output) {
-        guard let held = entry.held else { return }
-        if !held.isInDoubt, !held.values.isEmpty, let handle = entry.characteristic?.valueHandle {
-            output.deliveries.append(Delivery(handle: handle, consumers: [entry.consumer], values: held.values))
+        guard var held = entry.held else { return }
+        if held.isInDoubt { held.giveUp() }
+        var isFirst = true
+        while let part = held.take() {
+            if isFirst, !part.values.isEmpty, let handle = entry.characteristic?.valueHandle {
+                output.deliveries.append(Delivery(handle: handle, consumers: [entry.consumer], values: part.values))
+            } else if !part.values.isEmpty {
+                // Behind what is missing before them.
+                output.tell(.values(entry.consumer, part.values))
+            }
+            isFirst = false
+            if part.lost > 0 { output.tell(.lost(entry.consumer, part.lost)) }
+            if part.mayLackMore { output.tell(.mayLack(entry.consumer)) }
         }
-        let lost = held.lost + (held.isInDoubt ? held.values.count : 0)
-        if lost > 0 { output.tell(.lost(entry.consumer, lost)) }
     }
 
-    /// The values withheld for a subscriber, and how many were lost after them; `nil` if there are none, so that values
-    /// are delivered directly.
-    mutating func takeHeld(_ id: Subscription.ID) -> (values: [CharacteristicValue], lost: Int)? {
+    /// The values withheld for a subscriber up to the first place where some are missing, how many, and whether more
+    /// may be; `nil` if there are none, so that values are delivered directly.
+    mutating func takeHeld(
+        _ id: Subscription.ID
+    ) -> (values: [CharacteristicValue], lost: Int, mayLackMore: Bool)? {
         guard let entry = subscriptions[id], let held = entry.held else { return nil }
         guard !held.isInDoubt else {
             subscriptions[id]?.held?.isBeingTaken = false
             return nil
         }
-        guard held.values.isEmpty, held.lost == 0 else {
-            subscriptions[id]?.held?.values = []
-            subscriptions[id]?.held?.lost = 0
-            return (held.values, held.lost)
-        }
+        if let part = subscriptions[id]?.held?.take() { return part }
         subscriptions[id]?.held = nil
         if let handle = entry.characteristic?.valueHandle, routes[handle]?.held.contains(id) == true {
             routes[handle]?.held.removeAll { $0 == id }

@@ -32,7 +32,8 @@ extension LinkMachine {
         static let room = 1024
 
         var values: [CharacteristicValue] = []
-        var lost = 0
+        /// The places among them where some are missing, or may be, in order.
+        var losses: [Loss] = []
         /// Whether it is unknown whose values they are.
         var isInDoubt: Bool
         /// Whether their delivery is in progress.
@@ -41,8 +42,44 @@ extension LinkMachine {
         mutating func add(_ new: [CharacteristicValue]) {
             let kept = new.prefix(Self.room - values.count)
             values += kept
-            lost += new.count - kept.count
+            if kept.count < new.count { losses.add(Loss(position: values.count, dropped: new.count - kept.count)) }
         }
+
+        /// The values are not the consumer's: they are lost.
+        mutating func giveUp() {
+            let all = Loss(
+                position: 0,
+                dropped: losses.reduce(values.count) { $0 + $1.dropped },
+                mayLackMore: losses.contains(where: \.mayLackMore)
+            )
+            values = []
+            losses = all.dropped > 0 || all.mayLackMore ? [all] : []
+        }
+
+        /// Takes the values up to the first place where some are missing, and what is missing there; `nil` if there is
+        /// nothing.
+        mutating func take() -> (values: [CharacteristicValue], lost: Int, mayLackMore: Bool)? {
+            guard let loss = losses.first else {
+                guard !values.isEmpty else { return nil }
+                defer { values = [] }
+                return (values, 0, false)
+            }
+            losses.removeFirst()
+            for index in losses.indices { losses[index].position -= loss.position }
+            let taken = Array(values.prefix(loss.position))
+            values.removeFirst(loss.position)
+            return (taken, loss.dropped, loss.mayLackMore)
+        }
+    }
+
+    /// A place among values that wait, where some are missing.
+    struct Loss: Equatable, Sendable {
+        /// How many of the values are before it.
+        var position: Int
+        /// How many are missing.
+        var dropped = 0
+        /// Whether more may be: PDUs of the link were dropped of which nobody knows whose they were.
+        var mayLackMore = false
     }
 
     /// Where the values of one handle go.
@@ -57,5 +94,14 @@ extension LinkMachine {
         var isEmpty: Bool { open.isEmpty && held.isEmpty && !isOwn }
         /// Whether no subscriber of the program gets them.
         var isOnlyOwn: Bool { open.isEmpty && held.isEmpty && isOwn }
+    }
+}
+
+extension [LinkMachine.Loss] {
+    /// Adds one behind the others. Those at one place are one.
+    mutating func add(_ loss: LinkMachine.Loss) {
+        guard let last, last.position == loss.position else { return append(loss) }
+        self[count - 1].dropped += loss.dropped
+        self[count - 1].mayLackMore = last.mayLackMore || loss.mayLackMore
     }
 }

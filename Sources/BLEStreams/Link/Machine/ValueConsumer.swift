@@ -13,6 +13,8 @@ final class ValueConsumer: Sendable {
     let deliver: @Sendable ([CharacteristicValue]) -> Void
     /// Called with the number of values that were dropped before they arrived here.
     let lost: @Sendable (Int) -> Void
+    /// Called where PDUs of the link were dropped and nobody knows whose they were: a message may have a hole here.
+    let mayLack: @Sendable () -> Void
     /// Ends the consumer's stream; without an error when this side closed the link.
     let finish: @Sendable (BLEError?) -> Void
     /// Called at most once, when the link is free for the subscription: until then, it waits for others.
@@ -32,6 +34,7 @@ final class ValueConsumer: Sendable {
         object: String,
         deliver: @escaping @Sendable ([CharacteristicValue]) -> Void,
         lost: @escaping @Sendable (Int) -> Void = { _ in },
+        mayLack: @escaping @Sendable () -> Void = {},
         finish: @escaping @Sendable (BLEError?) -> Void,
         begun: @escaping @Sendable () -> Void = {},
         registered: @escaping @Sendable (Characteristic) -> Void = { _ in },
@@ -42,6 +45,7 @@ final class ValueConsumer: Sendable {
         self.object = object
         self.deliver = deliver
         self.lost = lost
+        self.mayLack = mayLack
         self.finish = finish
         self.begun = begun
         self.registered = registered

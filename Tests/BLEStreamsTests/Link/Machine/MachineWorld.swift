@@ -90,8 +90,9 @@ struct MachineWorld {
             switch notice {
             case .held(_, let id): drains.append(id)
             case .lost(let consumer, let count): stories[ObjectIdentifier(consumer)]?.lost += count
+            case .values(let consumer, let values): deliver(values, to: consumer)
             case .ended(let consumer, let failure): stories[ObjectIdentifier(consumer)]?.ends.append(failure)
-            case .begun, .armed, .registered, .moved: break
+            case .begun, .mayLack, .armed, .registered, .moved: break
             }
         }
         for wait in rest.waits {

@@ -1,0 +1,172 @@
+import BLEProtocol
+import Synchronization
+import Testing
+
+@testable import BLEStreams
+
+/// What is missing among values that wait for their consumer is told in its place among them.
+@Suite struct HeldLossTests {
+    /// What a consumer is told, in order: a value's octet, how many were lost, `?` where some may be.
+    private final class Story: Sendable {
+        private let entries = Mutex<[String]>([])
+
+        var all: [String] { entries.withLock { $0 } }
+        func add(_ entry: String) { entries.withLock { $0.append(entry) } }
+
+        var consumer: ValueConsumer {
+            ValueConsumer(
+                object: "of 2A37",
+                deliver: { values in for value in values { self.add("\(value[0])") } },
+                lost: { self.add("\($0) lost") },
+                mayLack: { self.add("?") },
+                finish: { _ in self.add("end") }
+            )
+        }
+    }
+
+    private static func characteristic(at handle: UInt16) -> Characteristic {
+        Characteristic(
+            uuid: BluetoothUUID(0x2A37),
+            properties: .notify,
+            handle: handle - 1,
+            valueHandle: handle,
+            endHandle: handle,
+            descriptors: []
+        )
+    }
+
+    private static let database = GATTDatabase(services: [
+        GATTService(
+            uuid: .heartRate,
+            handle: 1,
+            endHandle: 5,
+            characteristics: [characteristic(at: 3), characteristic(at: 5)]
+        )
+    ])
+
+    private static let unchanged = DatabaseTracker.Known(database: database, news: .unchanged)
+
+    /// A machine whose services are known, with subscribers to these handles.
+    private static func machine(_ subscribers: [(handle: UInt16, story: Story)]) -> LinkMachine {
+        var machine = LinkMachine(maximumMTU: 517, servedClient: ServerClient(), remembered: nil)
+        var output = LinkMachine.Output()
+        machine.begin(now: .zero, &output)
+        machine.add(database, of: [.heartRate])
+        for (handle, story) in subscribers { subscribe(&machine, handle, story) }
+        return machine
+    }
+
+    private static func subscribe(_ machine: inout LinkMachine, _ handle: UInt16, _ story: Story) {
+        var output = LinkMachine.Output()
+        _ = machine.subscribe(.handle(handle), indications: false, pass: nil, story.consumer, &output)
+    }
+
+    private static func value(_ octet: UInt8) -> [CharacteristicValue] {
+        [CharacteristicValue(bytes: [octet], time: ReceptionTime(sinceEpoch: .zero, source: .simulation))]
+    }
+
+    /// What the driver does with one step.
+    private static func carryOut(
+        _ machine: inout LinkMachine,
+        _ step: (inout LinkMachine, inout LinkMachine.Output) -> Void
+    ) {
+        var output = LinkMachine.Output()
+        step(&machine, &output)
+        for delivery in output.deliveries {
+            for consumer in delivery.consumers { consumer.deliver(delivery.values) }
+        }
+        for notice in output.rest?.notices ?? [] {
+            switch notice {
+            case .lost(let consumer, let count): consumer.lost(count)
+            case .mayLack(let consumer): consumer.mayLack()
+            case .values(let consumer, let values): consumer.deliver(values)
+            case .held(let consumer, let id): handOver(&machine, id, to: consumer)
+            case .ended(let consumer, _): consumer.finish(nil)
+            case .begun, .armed, .registered, .moved: break
+            }
+        }
+    }
+
+    private static func handOver(
+        _ machine: inout LinkMachine,
+        _ id: LinkMachine.Subscription.ID,
+        to consumer: ValueConsumer
+    ) {
+        while let held = machine.takeHeld(id) {
+            if !held.values.isEmpty { consumer.deliver(held.values) }
+            if held.lost > 0 { consumer.lost(held.lost) }
+            if held.mayLackMore { consumer.mayLack() }
+        }
+    }
+
+    /// Receives values of a handle, with a loss behind the first and the second one.
+    private static func receive(_ machine: inout LinkMachine, of handle: UInt16) {
+        for octet in 1...3 as ClosedRange<UInt8> {
+            carryOut(&machine) { $0.received(value(octet), of: handle, &$1) }
+            if octet < 3 { carryOut(&machine) { $0.dropped(2, &$1) } }
+        }
+    }
+
+    @Test func `what the only subscription lacks among values in doubt stays among them`() {
+        let story = Story()
+        var machine = Self.machine([(3, story)])
+        machine.shut(1...5)
+        Self.receive(&machine, of: 3)
+        #expect(story.all.isEmpty)
+        Self.carryOut(&machine) { $0.take(Self.unchanged, &$1) }
+        #expect(story.all == ["1", "2 lost", "2", "2 lost", "3"])
+    }
+
+    @Test func `what nobody can attribute stays among the values in doubt of each`() {
+        let (left, right) = (Story(), Story())
+        var machine = Self.machine([(3, left), (5, right)])
+        machine.shut(1...3)
+        Self.receive(&machine, of: 3)
+        Self.carryOut(&machine) { $0.take(Self.unchanged, &$1) }
+        #expect(left.all == ["1", "?", "2", "?", "3"])
+        #expect(right.all == ["?", "?"])
+    }
+
+    @Test func `values in doubt that are lost are counted with what is missing among them`() {
+        let story = Story()
+        var machine = Self.machine([(3, story)])
+        machine.shut(1...5)
+        Self.receive(&machine, of: 3)
+        Self.carryOut(&machine) { _ = $0.ended(DisconnectReason(.supervisionTimeout), &$1) }
+        #expect(story.all == ["7 lost", "end"])
+    }
+
+    @Test(arguments: [false, true]) func `early values come with what is missing among them, also at the end`(
+        isOver: Bool
+    ) {
+        let story = Story()
+        var machine = Self.machine([])
+        Self.receive(&machine, of: 3)
+        if isOver {
+            // Nobody has handed them over when the link ends.
+            Self.subscribe(&machine, 3, story)
+            Self.carryOut(&machine) { _ = $0.ended(DisconnectReason(.supervisionTimeout), &$1) }
+            #expect(story.all == ["1", "?", "2", "?", "3", "end"])
+        } else {
+            Self.carryOut(&machine) { machine, output in
+                _ = machine.subscribe(.handle(3), indications: false, pass: nil, story.consumer, &output)
+            }
+            #expect(story.all == ["1", "?", "2", "?", "3"])
+        }
+    }
+
+    @Test func `the beginning of what the peer sends unasked may be missing`() {
+        let story = Story()
+        var machine = LinkMachine(maximumMTU: 517, servedClient: ServerClient(), remembered: nil)
+        var output = LinkMachine.Output()
+        let kept = LinkMachine.KeptSubscription(uuid: BluetoothUUID(0x2A37), valueHandle: 3)
+        machine.begin(now: .zero, kept: [kept], &output)
+        machine.add(Self.database, of: [.heartRate])
+        Self.carryOut(&machine) { $0.dropped(2, &$1) }
+        Self.carryOut(&machine) { machine, output in
+            _ = machine.subscribe(.handle(3), indications: false, pass: nil, story.consumer, &output)
+        }
+        Self.carryOut(&machine) { $0.received(Self.value(1), of: 3, &$1) }
+        #expect(story.all == ["?", "1"])
+    }
+}
