@@ -12,8 +12,19 @@ final class SessionValuesRest: Sendable {
 
     private struct State {
         var rests: [Origin: Rest] = [:]
+        /// At how many places values of unknown subscriptions may be missing, and how many of them each has been told.
+        var losses = 0
+        var told: [Origin: Int] = [:]
         /// The values with their sessions, which may not be released under a lock.
         var taken: [Mailbox<Session.Value>.Rest] = []
+
+        /// The gap before the next value of a subscription, or behind its last one: where values of any may be missing,
+        /// its own may be.
+        mutating func gap(of origin: Origin, _ gap: StreamGap?) -> StreamGap? {
+            guard losses > told[origin, default: 0] else { return gap }
+            told[origin] = losses
+            return gap?.merged(with: StreamGap.ofUnknownLoss) ?? StreamGap.ofUnknownLoss
+        }
     }
 
     private let mailbox: Mailbox<Session.Value>
@@ -28,12 +39,15 @@ final class SessionValuesRest: Sendable {
         state.withLock { state in
             let all = mailbox.takeRest()
             for (value, gap) in all.elements {
+                if gap?.mayLackValues == true { state.losses += 1 }
                 let origin = Origin(session: ObjectIdentifier(value.session), subscription: value.subscription)
-                state.rests[origin, default: Rest()].elements.append((value.value, gap))
+                let own = state.gap(of: origin, gap)
+                state.rests[origin, default: Rest()].elements.append((value.value, own))
             }
+            if all.gap?.mayLackValues == true { state.losses += 1 }
             let origin = Origin(session: session, subscription: subscription)
             var rest = state.rests.removeValue(forKey: origin) ?? Rest()
-            rest.gap = all.gap
+            rest.gap = state.gap(of: origin, all.gap)
             if !all.elements.isEmpty { state.taken.append(all) }
             return rest
         }

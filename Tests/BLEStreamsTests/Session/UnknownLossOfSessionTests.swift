@@ -69,4 +69,21 @@ import Testing
             #expect(values.counters.received == 3 && values.counters.dropped == 0)
         }
     }
+
+    /// What nobody can attribute is in front of the other subscription's value, where the consumer of both has left.
+    @Test func `what a consumer of all values leaves has the loss in each subscription`() async throws {
+        let chunks = [
+            (Bench.notifying, "one\n"), (Bench.notifying, "tw"), (Bench.notifying, "lost"), (Bench.counter, "x"),
+            (Bench.notifying, "o\n"),
+        ]
+        try await Self.run(chunks: chunks, without: 2) { bench, session in
+            for try await item in session.values {
+                #expect(String(decoding: item.value, as: UTF8.self) == "one\n")
+                try await bench.time.sleep(for: .seconds(30))
+                break
+            }
+            let error = await bleError { _ = try await Self.lines(session).timeout(.seconds(60)).first() }
+            #expect(error?.code == .overflow && error?.received == Array("tw".utf8))
+        }
+    }
 }
