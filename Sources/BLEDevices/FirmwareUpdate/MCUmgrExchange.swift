@@ -41,7 +41,7 @@ final class MCUmgrExchange {
         maximumRequest = max(longestWrite, Self.leastRequest)
         let properties = try await context.properties(of: Self.characteristic)
         kind = properties.contains(.writeWithoutResponse) ? .withoutResponse : .withResponse
-        try await context.subscribe(to: Self.characteristic)
+        try await context.subscribe(to: Self.characteristic, tellsOfLosses: true)
     }
 
     /// Records the size of the device's buffer.
@@ -132,7 +132,12 @@ final class MCUmgrExchange {
     private func nextMessage(before end: Duration, _ patience: Duration) async throws -> MCUmgrMessage {
         var (end, longest) = (end, reassembler.count)
         while answers.isEmpty {
-            let (value, source) = try await context.value(timeout: max(.zero, end - context.timeline.now))
+            let heard = try await context.valueOrLoss(timeout: max(.zero, end - context.timeline.now))
+            guard let (value, source) = heard else {
+                // A part may be missing: what is behind it doesn't continue what came before.
+                reassembler = MCUmgrReassembler()
+                continue
+            }
             guard source == Self.characteristic.reference else { continue }
             // Some devices answer what is written as if it were read.
             let messages = reassembler.append(value) {

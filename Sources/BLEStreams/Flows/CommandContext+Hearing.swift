@@ -15,14 +15,19 @@ extension CommandContext {
     ///   Once, behind its values, the error of a subscription that has ended while the link is up:
     ///   ``BLEError/Code/servicesChanged`` if the device no longer has the characteristic, for example.
     public func next(timeout: Duration? = nil) async throws -> Event {
-        guard let timeout else { return try await scope.listen().next().get() }
-        return try await next(before: timeline.now + timeout, of: timeout)
+        if let timeout { return try await next(before: timeline.now + timeout, of: timeout) }
+        while true { if let event = try await scope.listen().next().get() { return event } }
     }
 
     /// The next event before this moment, for a caller that skips some and waits for that long in all.
     ///
     /// - Parameter timeout: how long the whole wait may take, for the error.
     package func next(before end: Duration, of timeout: Duration) async throws -> Event {
+        while true { if let event = try await hear(before: end, of: timeout) { return event } }
+    }
+
+    /// The same; `nil` where values may be missing.
+    private func hear(before end: Duration, of timeout: Duration) async throws -> Event? {
         let (inbox, operation, peripheral) = (scope.listen(), scope.operation, peripheral)
         let error: @Sendable () -> any Error = {
             BLEError.timedOut(
@@ -38,8 +43,10 @@ extension CommandContext {
     /// The next event if there is one already, without waiting. See ``next(timeout:)``.
     public func available() -> Event? {
         // What that one throws, it throws behind the events before.
-        let heard = scope.listen().take { if case .event = $0 { true } else { false } }
-        return try? heard?.get()
+        while let heard = scope.listen().take(if: { if case .ended = $0 { false } else { true } }) {
+            if let event = try? heard.get() { return event }
+        }
+        return nil
     }
 
     /// The next value of a subscribed characteristic, and the characteristic; other events are skipped.
@@ -71,6 +78,21 @@ extension CommandContext {
         }
     }
 
+    /// The next value, as ``value(timeout:)``; `nil` where values of a subscription telling of losses may be missing.
+    package func valueOrLoss(
+        timeout: Duration
+    ) async throws -> (value: CharacteristicValue, source: CharacteristicReference)? {
+        let end = timeline.now + timeout
+        while true {
+            switch try await hear(before: end, of: timeout) {
+            case .received(let value, let source)?: return (value, source)
+            case .linkLost(let error)?: throw error
+            case nil: return nil
+            default: break
+            }
+        }
+    }
+
     /// Subscribes to a characteristic; returns when the device has confirmed that. Its values arrive as
     /// ``Event/received(_:from:)`` until ``unsubscribe(from:)``, the end of the link, or the end of the command. If the
     /// subscription ends before, since the device's services have changed, ``next(timeout:)`` throws why.
@@ -85,6 +107,18 @@ extension CommandContext {
     /// - Throws: what the loop of such a stream throws; ``BLEError/Code/ended`` if another command has replaced this
     ///   one.
     public func subscribe(to key: some CharacteristicKey, indications: Bool = false) async throws {
+        try await subscribe(to: key, indications: indications, tellsOfLosses: false)
+    }
+
+    /// The same.
+    ///
+    /// - Parameter tellsOfLosses: whether ``valueOrLoss(timeout:)`` returns `nil` where the kernel has dropped PDUs
+    ///   that may have been values: for parts of messages.
+    package func subscribe(
+        to key: some CharacteristicKey,
+        indications: Bool = false,
+        tellsOfLosses: Bool
+    ) async throws {
         let (reference, inbox) = (key.reference, scope.listen())
         let link = try self.link
         scope.unsubscribe(from: reference)
@@ -92,6 +126,7 @@ extension CommandContext {
             reference.selector,
             indications: indications,
             deliver: { inbox.send(.received($0, from: reference)) },
+            missed: { if tellsOfLosses { inbox.send(.missed) } },
             // The end of the link is an event of its own.
             ended: { error in if let error, error.reason == nil { inbox.send(.ended(reference, error)) } }
         )

@@ -9,10 +9,14 @@ final class CommandScope: Sendable {
         case event(CommandContext.Event)
         // Rare: the others need no room for it.
         indirect case ended(CharacteristicReference, BLEError)
+        /// Values of a subscription that tells of it may be missing here.
+        case missed
 
-        func get() throws(BLEError) -> CommandContext.Event {
+        /// The event; `nil` if it is none, and nothing to throw.
+        func get() throws(BLEError) -> CommandContext.Event? {
             switch self {
             case .event(let event): return event
+            case .missed: return nil
             case .ended(_, let error): throw error
             }
         }
@@ -179,7 +183,7 @@ extension CommandScope {
         // Values and the end of an earlier link say nothing about this one.
         inbox.removeAll { heard in
             switch heard {
-            case .event(.received), .event(.linkLost), .event(.connected), .event(.readyToWrite), .ended: true
+            case .event(.received), .event(.linkLost), .event(.connected), .event(.readyToWrite), .ended, .missed: true
             case .event: false
             }
         }
