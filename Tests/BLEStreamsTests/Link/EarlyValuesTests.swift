@@ -66,6 +66,20 @@ import Testing
         #expect(early.take(1, now: .zero).count == EarlyValues.limit)
     }
 
+    @Test func `what there was no room for is missing behind what was kept`() {
+        var early = EarlyValues()
+        early.begin(now: .zero)
+        for _ in 0..<EarlyValues.limit + 3 { early.keep(Self.value(0), of: 1, now: .zero) }
+        early.keep(Self.value(0), of: 2, now: .zero)
+        let first = early.take(all: 1, wasSent: true, now: .zero)
+        #expect(first?.values.count == EarlyValues.limit)
+        #expect(first?.losses == [LinkMachine.Loss(position: EarlyValues.limit, dropped: 3)])
+        early.keep(Self.value(9), of: 2, now: .zero)
+        let second = early.take(all: 2, wasSent: true, now: .zero)
+        #expect(second?.values.map { $0[0] } == [9])
+        #expect(second?.losses == [LinkMachine.Loss(position: 0, dropped: 1)])
+    }
+
     @Test func `what was taken makes room for others`() {
         var early = EarlyValues()
         early.begin(now: .zero)

@@ -8,7 +8,8 @@ struct EarlyValues {
     /// How long after the beginning of the link a value counts as early.
     static let period = Duration.seconds(10)
 
-    /// How many values to buffer, for all characteristics together; further ones are dropped.
+    /// How many values to buffer, for all characteristics together; further ones are dropped. The subscription
+    /// that follows counts them.
     static let limit = 1024
 
     private var values: [UInt16: [CharacteristicValue]] = [:]
@@ -32,9 +33,9 @@ struct EarlyValues {
 
     /// Buffers a value without a listener, if it may be early.
     mutating func keep(_ value: CharacteristicValue, of handle: UInt16, now: @autoclosure () -> Duration) {
-        guard let end, count < Self.limit, !closed.contains(handle) else { return }
+        guard let end, count < Self.limit, !closed.contains(handle) else { return drop(of: handle) }
         guard now() < end else { return close() }
-        if hasLost, values[handle] == nil { losses[handle] = [LinkMachine.Loss(position: 0, mayLackMore: true)] }
+        if hasLost, values[handle] == nil { lose(LinkMachine.Loss(position: 0, mayLackMore: true), of: handle) }
         values[handle, default: []].append(value)
         count += 1
     }
@@ -44,8 +45,20 @@ struct EarlyValues {
         guard isOpen else { return }
         hasLost = true
         for (handle, values) in self.values {
-            losses[handle, default: []].add(LinkMachine.Loss(position: values.count, mayLackMore: true))
+            lose(LinkMachine.Loss(position: values.count, mayLackMore: true), of: handle)
         }
+    }
+
+    /// There is no room for a value.
+    private mutating func drop(of handle: UInt16) {
+        guard isOpen, !closed.contains(handle) else { return }
+        // A peer may send values of any handle.
+        guard losses[handle] != nil || losses.count < Self.limit else { return }
+        lose(LinkMachine.Loss(position: values[handle]?.count ?? 0, dropped: 1), of: handle)
+    }
+
+    private mutating func lose(_ loss: LinkMachine.Loss, of handle: UInt16) {
+        losses[handle, default: []].add(loss)
     }
 
     /// All buffered values for the first listener of a characteristic, with the places where some may be missing; `nil`
@@ -54,15 +67,10 @@ struct EarlyValues {
     /// - Parameter wasSent: whether the peer may have sent some, though none is here.
     mutating func take(all handle: UInt16, wasSent: Bool, now: Duration) -> LinkMachine.HeldValues? {
         let mayLack = hasLost && wasSent && !closed.contains(handle)
-        let losses = self.losses.removeValue(forKey: handle) ?? []
+        let atBeginning = mayLack ? [LinkMachine.Loss(position: 0, mayLackMore: true)] : []
+        let losses = self.losses.removeValue(forKey: handle) ?? atBeginning
         let values = take(handle, now: now)
-        guard !values.isEmpty else {
-            guard mayLack, isOpen else { return nil }
-            return LinkMachine.HeldValues(
-                losses: [LinkMachine.Loss(position: 0, mayLackMore: true)],
-                isInDoubt: false
-            )
-        }
+        guard isOpen, !values.isEmpty || !losses.isEmpty else { return nil }
         _ = take(handle, now: now)
         return LinkMachine.HeldValues(values: values, losses: losses, isInDoubt: false)
     }
