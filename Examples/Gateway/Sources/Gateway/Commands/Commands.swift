@@ -38,6 +38,7 @@ struct Commands {
     let settings: Settings
     let sessions: Sessions
     let publisher: Publisher
+    private let updated = UpdatedPeripherals()
 
     /// Carries out the commands that come, until the stream ends.
     func run(_ messages: AsyncStream<MQTTMessage>) async {
@@ -155,8 +156,8 @@ struct Commands {
             return Self.failure("\(error.code)", cause, remedy)
         } catch let error as ImageFolder.ImageError {
             return Self.failure("refused", error.cause, error.remedy)
-        } catch is Busy {
-            return isBeingUpdated(command.peripheral)
+        } catch let busy as Busy {
+            return isBeingUpdated(busy.label)
         } catch is CancellationError {
             return Self.failure("ended", "the gateway ends, or begins anew", "Send it again later.")
         } catch {
@@ -209,7 +210,10 @@ struct Commands {
     // MARK: - Updates
 
     /// The peripheral is being updated already.
-    private struct Busy: Error {}
+    private struct Busy: Error {
+        /// The label whose topic tells how far that is.
+        var label: String
+    }
 
     /// Brings an image to a peripheral. It has no limit of time of its own: a lost link only interrupts it.
     private func update(_ label: String, _ session: Session, _ hash: String) async throws {
@@ -220,7 +224,7 @@ struct Commands {
             )
         }
         let image = try ImageFolder(folder: folder).image(hash)
-        guard session.queue.activeFlow == nil else { throw Busy() }
+        guard session.queue.activeFlow == nil else { throw Busy(label: label) }
         let news = UpdateNews(publisher, label, image: hash)
         // A peripheral that has left the configuration meanwhile has no topics any more. One that leaves from here on
         // is tidied up after later.
@@ -229,10 +233,18 @@ struct Commands {
             if !isHere { publisher.remove("update/\(label)") }
         }
         do {
+            // One that is given by its name is known when it was found.
+            if session.peripheral == nil { try await session.ready() }
+            let address = session.peripheral?.address
+            if let address, let other = updated.begin(address, as: label) { throw Busy(label: other) }
+            defer { if let address { updated.end(address) } }
             try await session.queue.run(FirmwareUpdateFlow(image), replacing: .activeFlow) { progress in
                 news.tell(progress.phase, progress.fraction)
             }
             news.tell(UpdateNews.done)
+        } catch let busy as Busy {
+            // The news is of the other update.
+            throw busy
         } catch {
             news.tell(UpdateNews.failed)
             throw error

@@ -1,0 +1,103 @@
+import BLEDevices
+import BLESimulator
+import BLEStreams
+import Foundation
+import MQTT
+import Spool
+import Synchronization
+import TestBroker
+import Testing
+
+@testable import Gateway
+
+/// A peripheral that the configuration has under two labels, by its address and by its name: each has a session.
+@Suite(.timeLimit(.minutes(5))) struct SecondLabelTests {
+    @Test func `an update is refused while the peripheral is being updated under its other label`() async throws {
+        let folder = try temporaryFolder("labels")
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let spool = try Spool(SpoolSettings(folder: "\(folder)/spool"))
+        let (publisher, outbox) = (Publisher(spool, prefix: "p") { _ in }, Outbox(spool, prefix: "p") { _ in })
+        publisher.use(outbox)
+        outbox.connected()
+        let sessions = Sessions()
+        let (messages, inbox) = AsyncStream<MQTTMessage>.makeStream()
+        let commands = Commands(settings: Settings(configuration(folder)), sessions: sessions, publisher: publisher)
+        let device = MCUmgrFirmwareReceiver(running: TestImage.octets(1, size: 2000))
+        let hash = try TestImage.place(TestImage.octets(2, size: 60_000), in: folder)
+        let replies = try await VirtualTime.run { time in
+            let air = SimulatedAir(time)
+            // It can still be found while there is a link to it.
+            var settings = AdapterSettings()
+            settings.maximumCentrals = 2
+            let (near, far) = (air.adapter(), air.adapter(settings: settings))
+            let firmware = Child {
+                let peripheral = LocalPeripheral(name: "Pump", advertising: [SharedWorld.service]) { device.service }
+                try await peripheral.run(on: .radio(far)) { server in try await device.run(on: server) }
+            }
+            let seen = Seen(outbox)
+            try await withChildren([firmware, Child { await commands.run(messages) }]) {
+                let central = try await Central.open(.radio(near))
+                try await central.withFleet { fleet in
+                    let plans = [Session.Plan(far.address), Session.Plan(finding: .name("Pump"), .connectable)]
+                    for (label, plan) in zip(["a", "b"], plans) { sessions.add(label, fleet.add(plan), nil) }
+                    inbox.yield(Self.update("a", hash))
+                    while !seen.has("p/update/a", "percent") { try await time.sleep(for: .milliseconds(10)) }
+                    inbox.yield(Self.update("b", hash))
+                    while !seen.has("replies/b", "") { try await time.sleep(for: .milliseconds(10)) }
+                    #expect(!seen.has("replies/a", ""), "the first one goes on")
+                    while !seen.has("replies/a", "") { try await time.sleep(for: .milliseconds(10)) }
+                    // Now the other label may.
+                    inbox.yield(Self.update("b", hash))
+                    while seen.count("replies/b") < 2 { try await time.sleep(for: .milliseconds(10)) }
+                }
+            }
+            return (a: seen.all("replies/a"), b: seen.all("replies/b"))
+        }
+        let ok = #"{"ok":true}"#
+        #expect(replies.a == [ok])
+        #expect(replies.b.count == 2 && replies.b.last == ok, "\(replies.b)")
+        let refusal = replies.b.first ?? ""
+        #expect(refusal.contains(#""code":"busy""#) && refusal.contains("p/update/a"), "\(refusal)")
+        #expect(device.restarts == 1)
+    }
+
+    private static func update(_ label: String, _ hash: String) -> MQTTMessage {
+        var message = MQTTMessage(
+            "p/command",
+            Array(#"{"peripheral":"\#(label)","op":"update","image":"\#(hash)"}"#.utf8)
+        )
+        message.responseTopic = "replies/\(label)"
+        return message
+    }
+
+    private func configuration(_ folder: String) -> Configuration {
+        var configuration = Configuration(spool: .init(folder: "\(folder)/spool"))
+        configuration.peripherals = [.init(label: "a", address: "C4:F2:17:1A:1D:BB"), .init(label: "b", name: "Pump")]
+        configuration.permissions = ["a", "b"].map {
+            Configuration.Permission(peripheral: $0, operations: ["update"], characteristics: [])
+        }
+        configuration.images = folder
+        return configuration
+    }
+}
+
+/// What a gateway has said to the broker.
+private final class Seen: Sendable {
+    private let outbox: Outbox
+    private let messages = Mutex<[MQTTMessage]>([])
+
+    init(_ outbox: Outbox) { self.outbox = outbox }
+
+    /// The payloads under a topic so far.
+    func all(_ topic: String) -> [String] {
+        messages.withLock { messages in
+            while let item = outbox.next() { messages.append(item.message) }
+            return messages.filter { $0.topic == topic }.map { String(decoding: $0.payload, as: UTF8.self) }
+        }
+    }
+
+    func count(_ topic: String) -> Int { all(topic).count }
+
+    /// Whether something under a topic contains a word.
+    func has(_ topic: String, _ word: String) -> Bool { all(topic).contains { word.isEmpty || $0.contains(word) } }
+}
