@@ -58,7 +58,7 @@ extension BLEError {
                 + "write it without 0x."
         case .discover: "`ble info \(address)`"
         case .connectAgain: "Run the command again"
-        case .resetSession, .resetTheSession, .connectSession, .runSession: "Run the command again."
+        case .resetSession, .connectSession, .runSession: "Run the command again."
         case .exclusiveUse: "the other operation on the link"
         case .sessionReconnects: "the command connects again by itself"
         case .checkPeer: "Check that the device is"

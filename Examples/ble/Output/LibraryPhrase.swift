@@ -10,7 +10,7 @@ enum LibraryPhrase: CaseIterable {
     // As a peripheral.
     case setPairing, withoutPairing, serveLater, serveAgain, disconnectCentral, disconnectPacedCentral
     // A link and a session.
-    case checkHandle, discover, connectAgain, resetSession, resetTheSession, connectSession, runSession
+    case checkHandle, discover, connectAgain, resetSession, connectSession, runSession
     case sessionReconnects, exclusiveUse, checkPeer, moreTime, orMoreTime
     // The adapter.
     case blockNoExecutor, adapterIsOn, powerOn, powerOff, reset, cycleOrRecover, cycle, otherAdapter
@@ -61,7 +61,6 @@ enum LibraryPhrase: CaseIterable {
         case .discover: "Link.discover()"
         case .connectAgain: "Connect again; BLEStream.retry(_:when:) and sessions do so automatically"
         case .resetSession: "Call `Session.reset()` to begin again."
-        case .resetTheSession: "Reset the session."
         case .connectSession: "Call `Session.connect()` to continue."
         case .runSession: "Call `Session.run()` in another task."
         case .sessionReconnects: "the session reconnects while its policy has attempts left"

@@ -189,7 +189,7 @@ package struct ConnectionMachine: Sendable {
         case .failed:
             var error = trigger.error ?? .failed(because: trigger)
             // The usual remedy for a lost link assumes that another one follows.
-            if case .linkLost = trigger { error.remedy = "Call `Session.reset()` to begin again." }
+            if case .linkLost = trigger { error.remedy = BLEError.beginAgain }
             return .failed(error)
         case .initial: return .disconnected(.initial)
         case .scanning: return .disconnected(.scanning)
@@ -225,7 +225,10 @@ extension BLEError {
         }
     }
 
+    /// What to do about a session that has failed.
+    fileprivate static let beginAgain = "Call `Session.reset()` to begin again."
+
     fileprivate static func failed(because trigger: SessionState.Trigger) -> BLEError {
-        BLEError(.ended, operation: "session", cause: "\(trigger)", remedy: "Reset the session.")
+        BLEError(.ended, operation: "session", cause: "\(trigger)", remedy: beginAgain)
     }
 }

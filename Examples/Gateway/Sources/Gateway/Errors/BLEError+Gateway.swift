@@ -47,7 +47,7 @@ extension BLEError {
         case .checkHandle: "Check the UUID: `ble info \(address)` lists those that the peripheral has now."
         case .discover: "`ble info \(address)`"
         case .connectAgain: "Wait: the gateway connects again by itself"
-        case .resetSession, .resetTheSession: "Wait: the gateway begins again by itself."
+        case .resetSession: "Wait: the gateway begins again by itself."
         case .connectSession: "Send the command `connect`."
         case .runSession: "Start the gateway again."
         case .exclusiveUse: "the command that uses the peripheral"
