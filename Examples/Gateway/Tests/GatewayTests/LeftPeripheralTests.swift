@@ -29,7 +29,10 @@ import Testing
             let (messages, inbox) = AsyncStream<MQTTMessage>.makeStream()
             inbox.yield(MQTTMessage("p/command", Array(command.utf8)))
             inbox.finish()
-            await Commands(settings: settings, sessions: sessions, publisher: publisher).run(messages)
+            let commands = Commands(settings: settings, sessions: sessions, publisher: publisher)
+            await commands.take(messages)
+            commands.end()
+            await commands.run()
         }
         var news: [[UInt8]] = []
         while let item = outbox.next() {

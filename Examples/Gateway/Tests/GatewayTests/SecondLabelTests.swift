@@ -35,7 +35,8 @@ import Testing
                 try await peripheral.run(on: .radio(far)) { server in try await device.run(on: server) }
             }
             let seen = Seen(outbox)
-            try await withChildren([firmware, Child { await commands.run(messages) }]) {
+            let gateway = [Child { await commands.take(messages) }, Child { await commands.run() }]
+            try await withChildren(gateway + [firmware]) {
                 let central = try await Central.open(.radio(near))
                 try await central.withFleet { fleet in
                     let plans = [Session.Plan(far.address), Session.Plan(finding: .name("Pump"), .connectable)]

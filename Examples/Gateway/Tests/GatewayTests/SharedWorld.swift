@@ -129,6 +129,11 @@ final class SharedWorld: Sendable {
     /// Ends a gateway in order.
     func stop(_ gateway: Int) { controls[gateway].continuation.yield(.stop) }
 
+    /// Lets a gateway have another configuration.
+    func reload(_ gateway: Int, _ configuration: Configuration) {
+        controls[gateway].continuation.yield(.reload(configuration))
+    }
+
     private func sensor(_ adapter: SimulatedAdapter) async throws {
         let sensor = LocalPeripheral(name: adapter.name, advertising: [Self.service]) {
             LocalService(Self.service) { LocalCharacteristic(Self.number, [.notify], value: .stored([])) }

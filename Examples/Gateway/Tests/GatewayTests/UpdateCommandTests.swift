@@ -49,6 +49,32 @@ struct UpdateCommandTests {
         #expect(device.runningImage == new && device.isConfirmed && device.restarts == 1)
     }
 
+    @Test func `an update goes on while the gateway goes over to another connection to the broker`() async throws {
+        let (old, new) = (TestImage.octets(1, size: 2000), TestImage.octets(2, size: 150_000))
+        let device = MCUmgrFirmwareReceiver(running: old)
+        let world = try await Self.world(of: device)
+        let hash = try TestImage.place(new, in: world.folder)
+        let asker = Asker(world.broker, "g0/command")
+        try await world.run(isSharing: false) {
+            await Self.readiness(of: world)
+            await asker.run { _ in
+                asker.tell(#"{"peripheral":"s0","op":"update","image":"\#(hash)"}"#)
+                var (last, hasReloaded) = ("", false)
+                while !Self.isOver(last), let message = await world.collector.next() {
+                    guard message.topic == "g0/update/s0" else { continue }
+                    last = message.payload
+                    guard !hasReloaded, last.contains(#""percent":"#) else { continue }
+                    hasReloaded = true
+                    var configuration = world.configuration(0, isSharing: false)
+                    configuration.broker.keepAlive += 1
+                    world.reload(0, configuration)
+                }
+                #expect(hasReloaded && last.contains(UpdateNews.done), "\(last)")
+            }
+        }
+        #expect(device.runningImage == new && device.isConfirmed && device.restarts == 1)
+    }
+
     @Test("an update that an earlier run of the gateway left in the middle is told as failed")
     func interrupted() async throws {
         let device = MCUmgrFirmwareReceiver(running: TestImage.octets(1, size: 2000))
@@ -104,6 +130,8 @@ struct UpdateCommandTests {
         )
         return try await SharedWorld(gateways: 1, sensors: 1, firmware: [device], permissions: [permission])
     }
+
+    private static func isOver(_ news: String) -> Bool { UpdateNews.ends.contains { news.contains($0) } }
 
     /// A command to a gateway that hasn't subscribed yet reaches nobody.
     private static func readiness(of world: SharedWorld) async {

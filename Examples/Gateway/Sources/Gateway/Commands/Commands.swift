@@ -38,30 +38,51 @@ struct Commands {
     let settings: Settings
     let sessions: Sessions
     let publisher: Publisher
+    private let lanes = SharedLanes()
     private let updated = UpdatedPeripherals()
+    private let formerUpdates: FormerUpdates
+    /// The commands that found their lane empty.
+    private let (begun, beginning) = AsyncStream<Received>.makeStream()
 
-    /// Carries out the commands that come, until the stream ends.
-    func run(_ messages: AsyncStream<MQTTMessage>) async {
-        let (lanes, formerUpdates) = (SharedLanes(), FormerUpdates(settings: settings, publisher: publisher))
+    init(settings: Settings, sessions: Sessions, publisher: Publisher) {
+        self.settings = settings
+        self.sessions = sessions
+        self.publisher = publisher
+        formerUpdates = FormerUpdates(settings: settings, publisher: publisher)
+    }
+
+    /// Takes the commands that come over a connection, until the stream ends. What was taken is carried out all the
+    /// same: another broker is no reason to end an update.
+    func take(_ messages: AsyncStream<MQTTMessage>) async {
+        for await message in messages {
+            guard !formerUpdates.take(message), let received = receive(message) else { continue }
+            let lane = received.lane
+            switch lanes.admit(received, to: lane) {
+            case .waits: break
+            case .isRefused: answer(received, lane.isOfUpdates ? isBeingUpdated(lane.peripheral) : Self.tooMany)
+            case .runs: if case .terminated = beginning.yield(received) { answer(received, Self.ended) }
+            }
+        }
+    }
+
+    /// Carries out the commands that were taken, until ``end()`` was called and all have ended, or until the task is
+    /// cancelled.
+    func run() async {
         await withDiscardingTaskGroup { group in
-            for await message in messages {
-                guard !formerUpdates.take(message), let received = receive(message) else { continue }
-                let lane = received.lane
-                switch lanes.admit(received, to: lane) {
-                case .waits: break
-                case .isRefused: answer(received, lane.isOfUpdates ? isBeingUpdated(lane.peripheral) : Self.tooMany)
-                case .runs:
-                    group.addTask {
-                        var next = Optional(received)
-                        while let received = next {
-                            answer(received, await result(of: received))
-                            next = lanes.next(in: lane)
-                        }
+            for await first in begun {
+                group.addTask {
+                    var next = Optional(first)
+                    while let received = next {
+                        answer(received, await result(of: received))
+                        next = lanes.next(in: received.lane)
                     }
                 }
             }
         }
     }
+
+    /// Begins no more commands than those that were taken.
+    func end() { beginning.finish() }
 
     /// The permitted command that a message is; `nil` if it is none, which its sender is told: it takes no place of
     /// those that are permitted.
@@ -116,6 +137,8 @@ struct Commands {
         "Wait for replies before you send more."
     )
 
+    private static let ended = failure("ended", "the gateway ends, or begins anew", "Send it again later.")
+
     private func isBeingUpdated(_ label: String) -> [(String, JSONText)] {
         Self.failure(
             "busy",
@@ -159,7 +182,7 @@ struct Commands {
         } catch let busy as Busy {
             return isBeingUpdated(busy.label)
         } catch is CancellationError {
-            return Self.failure("ended", "the gateway ends, or begins anew", "Send it again later.")
+            return Self.ended
         } catch {
             return Self.failure("failed", "\(error)", "Try again later.")
         }

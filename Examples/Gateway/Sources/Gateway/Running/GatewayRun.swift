@@ -22,6 +22,7 @@ struct GatewayRun {
     private let outbox: Outbox
     private let publisher: Publisher
     private let sessions = Sessions()
+    private let commands: Commands
     private let troubles: Troubles
     private let health: Health
     private let discovery: HomeAssistant?
@@ -54,6 +55,7 @@ struct GatewayRun {
         let publisher = Publisher(spool, prefix: configuration.prefix, report: report)
         publisher.use(outbox)
         self.publisher = publisher
+        commands = Commands(settings: settings, sessions: sessions, publisher: publisher)
         sparkplug = try configuration.sparkplug.map {
             try SparkplugDriver($0, beside: configuration.spool, report: report)
         }
@@ -77,10 +79,12 @@ struct GatewayRun {
         publisher.tellUnfollowed(settings.current.peripherals, isSharing: leases != nil)
         let result = await withTaskGroup(of: Void.self) { group in
             group.addTask { await talkToBrokers() }
+            group.addTask { await commands.run() }
             group.addTask { await repeatedly(every: Self.healthInterval) { publisher.retain("health", $0) } }
             group.addTask { await flushRepeatedly() }
             let result = await Result { try await follow(orders) }
             if case .success(let next?) = result { tidyUp(before: next) }
+            commands.end()
             // The links are down, and what came is in the spool. Now the broker is left; it publishes the last will.
             leases?.stop()
             flush()
@@ -254,8 +258,7 @@ struct GatewayRun {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await client.run() }
             group.addTask { await tell(client.events, of: "broker") }
-            let commands = Commands(settings: self.settings, sessions: sessions, publisher: publisher)
-            group.addTask { await commands.run(client.messages) }
+            group.addTask { await commands.take(client.messages) }
             if let leases { group.addTask { await follow(leases, "leases", on: broker) } }
             if let campaigns {
                 group.addTask { await follow(campaigns, "campaigns", on: broker) }
