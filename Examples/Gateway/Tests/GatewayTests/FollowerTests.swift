@@ -56,6 +56,29 @@ import Testing
         #expect(states.contains { $0.contains("failed: ") }, "\(states)")
     }
 
+    @Test func `says last that it follows the peripheral no more`() async throws {
+        let folder = try temporaryFolder("follower")
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let spool = try Spool(SpoolSettings(folder: "\(folder)/spool"))
+        let (publisher, outbox) = (Publisher(spool, prefix: "p") { _ in }, Outbox(spool, prefix: "p") { _ in })
+        publisher.use(outbox)
+        outbox.connected()
+        let sessions = Sessions()
+        try await VirtualTime.run { time in
+            let central = try await Central.open(.radio(SimulatedAir(time).adapter()))
+            try await central.withFleet { fleet in
+                let following = Child { await follower(publisher, sessions).run(central, fleet) }
+                try await withChildren([following]) { try await time.sleep(for: .seconds(1)) }
+            }
+        }
+        var states: [String] = []
+        while let message = outbox.next()?.message {
+            if message.topic == "p/state/lock" { states.append(String(decoding: message.payload, as: UTF8.self)) }
+        }
+        #expect(states.count > 1)
+        #expect(states.last == #"{"peripheral":"lock","state":"not followed","ready":false}"#)
+    }
+
     private func follower(_ publisher: Publisher, _ sessions: Sessions) -> Follower {
         Follower(
             peripheral: peripheral,

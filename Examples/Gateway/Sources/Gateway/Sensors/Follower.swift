@@ -44,7 +44,7 @@ struct Follower {
         troubles.end(of: name)
         await fleet.remove(session)
         sparkplug?.device(peripheral.label, isOnline: false)
-        if lease != nil { publisher.tellUnfollowed([peripheral], isSharing: true) }
+        publisher.tellUnfollowed([peripheral], isSharing: lease != nil)
     }
 
     /// Its label; that of one of several is followed by the address.
