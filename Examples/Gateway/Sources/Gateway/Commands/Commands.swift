@@ -147,6 +147,22 @@ struct Commands {
         )
     }
 
+    /// Nothing can be done to a peripheral without a session; with leases, another gateway may have it.
+    private func notFollowed(_ label: String) -> [(String, JSONText)] {
+        guard settings.current.leases != nil else {
+            return Self.failure(
+                "notFound",
+                "the peripheral is not followed at present",
+                "Send it again when \(publisher.prefix)/state/\(label) says that the peripheral is ready."
+            )
+        }
+        return Self.failure(
+            "notFound",
+            "this gateway doesn't hold the peripheral at present",
+            "Send it to the gateway whose state/\(label) says that the peripheral is ready."
+        )
+    }
+
     private func isPermitted(_ command: Command) -> Bool {
         settings.current.permissions.contains { permission in
             permission.peripheral == command.peripheral
@@ -160,7 +176,7 @@ struct Commands {
         // The configuration may have changed meanwhile.
         guard isPermitted(command) else { return Self.notPermitted }
         guard let session = sessions[command.peripheral] else {
-            return Self.failure("notFound", "the peripheral is not followed at present", "Try again later.")
+            return notFollowed(command.peripheral)
         }
         let left = ContinuousClock.now.duration(to: received.deadline)
         guard left > .zero || command.operation == .update else {
