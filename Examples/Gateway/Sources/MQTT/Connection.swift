@@ -106,7 +106,9 @@ struct Connection: ~Copyable {
                 remedy: "Check the path, and that this program may read the file."
             )
         }
-        let result = mosquitto_tls_set(client, files.authorities, nil, files.certificate, files.key, nil)
+        // Without a callback, OpenSSL would ask the terminal for the password of the key, and wait.
+        let (authorities, certificate, key) = (files.authorities, files.certificate, files.key)
+        let result = mosquitto_tls_set(client, authorities, nil, certificate, key) { _, _, _, _ in -1 }
         try check(result, "configure TLS", files.authorities)
     }
 
@@ -214,7 +216,9 @@ extension Connection {
         case MOSQ_ERR_CONN_LOST: (code, remedy) = (.unreachable, MQTTError.afterLoss)
         case MOSQ_ERR_NO_CONN, MOSQ_ERR_KEEPALIVE, MOSQ_ERR_CONN_REFUSED: code = .unreachable
         case MOSQ_ERR_TLS, MOSQ_ERR_TLS_HANDSHAKE:
-            (code, remedy) = (.security, "Check the certificates of both sides, and that the port expects TLS.")
+            code = .security
+            remedy =
+                "Check the certificates of both sides, that the key has no password, and that the port expects TLS."
         case MOSQ_ERR_OVERSIZE_PACKET, MOSQ_ERR_PAYLOAD_SIZE, MOSQ_ERR_MALFORMED_UTF8, MOSQ_ERR_QOS_NOT_SUPPORTED,
             MOSQ_ERR_RETAIN_NOT_SUPPORTED:
             (code, remedy) = (.invalidMessage, "Check the topic and the size of the message, and the broker's limits.")

@@ -73,6 +73,20 @@ struct SecurityTests {
         #expect(client.counts.connections == 0)
     }
 
+    @Test func `asks nobody for the password of a key, and says that it must have none`() async throws {
+        let certificates = try await Certificates()
+        let folder = certificates.folder
+        try await certificates.lock("client")
+        var settings = MQTTSettings(host: "127.0.0.1", port: freePort(), clientID: "client")
+        settings.security = MQTTSecurity(
+            authorities: "\(folder)/ca.pem",
+            certificate: "\(folder)/client.pem",
+            key: "\(folder)/client.key"
+        )
+        let error = try await disconnection(of: MQTTClient(settings, outbox: ListOutbox()))
+        #expect(error.code == .security && error.remedy.contains("that the key has no password"), "\(error)")
+    }
+
     @Test("names a file that it can't read")
     func missingFile() async throws {
         var settings = MQTTSettings(host: "127.0.0.1", port: freePort(), clientID: "client")
@@ -105,6 +119,13 @@ private final class Certificates {
     }
 
     deinit { try? FileManager.default.removeItem(atPath: folder) }
+
+    /// Gives a key a password.
+    func lock(_ name: String) async throws {
+        try await run(["pkey", "-in", "\(name).key", "-aes256", "-passout", "pass:locked", "-out", "locked.key"])
+        try FileManager.default.removeItem(atPath: "\(folder)/\(name).key")
+        try FileManager.default.moveItem(atPath: "\(folder)/locked.key", toPath: "\(folder)/\(name).key")
+    }
 
     private func run(_ words: [String]) async throws {
         let program = try RunningProgram(Self.program ?? "openssl", words, in: folder)
