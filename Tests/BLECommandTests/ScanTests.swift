@@ -73,6 +73,16 @@ import Testing
         #expect(run.complaint.contains("0 of 1") && run.complaint.contains("--timeout"))
     }
 
+    @Test func `a scan ends when the reader of its lines has left, though it finds nobody else`() async throws {
+        let options = ["--service", "180D", "--count", "2", "--timeout", "60"]
+        let child = try Child(CommandRun.program, ["scan", "--simulated"] + options)
+        var octet: UInt8 = 0
+        while read(child.output, &octet, 1) == 1, octet != UInt8(ascii: "\n") {}
+        close(child.output)
+        let errors = await LineReader(child.errors).rest()
+        #expect(await Child.exitStatus(of: child.process) == 0, "\(errors)")
+    }
+
     @Test func `a recording of a scan has the advertisements`() async throws {
         try await withFolder { folder in
             let file = folder.appending(path: "scan.btsnoop").path

@@ -43,7 +43,8 @@ extension CommandEnvironment {
     ///   - take: prints an element, without waiting for anything: it runs on the thread that reads the links, which
     ///     saves two changes of thread for each. Values that arrived together leave in one write.
     ///   - after: called after a value if more are wanted; then each value is written by itself, on any thread.
-    /// - Throws: what the stream throws; a `BLEError` if the time is over before there are enough values.
+    /// - Throws: what the stream throws; a `BLEError` if the time is over before there are enough values;
+    ///   ``OutputClosed`` if the reader of the results has left.
     func printAll<Element>(
         _ stream: BLEStream<Element>,
         _ limits: StreamLimits,
@@ -63,7 +64,7 @@ extension CommandEnvironment {
             // A simulation has no thread of its own, and its time stands still only for what runs in it.
             let elsewhere: (any TaskExecutor)? = radio == nil ? nil : globalConcurrentExecutor
             try await withTaskExecutorPreference(radio) {
-                for try await batch in limited.batched(atMost: after == nil ? 256 : 1) {
+                for try await batch in output.whileRead(limited.batched(atMost: after == nil ? 256 : 1)) {
                     var rest = batch[...]
                     while !rest.isEmpty, received != limits.count {
                         let remark = try await output.together(waitingOn: elsewhere) { () throws -> String? in
