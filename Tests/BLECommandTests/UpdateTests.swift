@@ -1,6 +1,8 @@
 import Foundation
 import Testing
 
+@testable import ble
+
 @Suite(.timeLimit(.minutes(10))) struct UpdateTests {
     /// Octets of an image for MCUboot of that size, trailer included.
     static func image(_ size: Int) -> Data {
@@ -55,6 +57,18 @@ import Testing
             #expect(try object(run.output.last)["phase"] as? String == "done")
             let mixed = try await CommandRun.run("update", Demo.update, file.path, "--revert", "--window", "2")
             #expect(mixed.status == 2 && mixed.complaint.contains("--revert"))
+        }
+    }
+
+    @Test func `an image that is confirmed can't be ended, which programs are told as well`() async throws {
+        try await withFolder { folder in
+            let file = folder.appending(path: "image.bin")
+            try Data(DemoUpdate.factoryImage).write(to: file)
+            let run = try await CommandRun.run("update", Demo.update, file.path, "--revert", "--json")
+            #expect(run.status == 1 && run.complaint.contains("which is confirmed"), "\(run.complaint)")
+            let error = try object(run.errors.last)["error"] as? [String: Any]
+            #expect(error?["code"] as? String == "updateFailed")
+            #expect(error?["remedy"] as? String == "Update the device to its previous image.")
         }
     }
 

@@ -99,12 +99,13 @@ struct Update: Command {
             defer { log.say("the device does not run the image of \(path)") }
             try progress.complete(nil)
         case .confirmed:
-            progress.brokenOff()
-            log.say(
-                "the device runs the image of \(path), which is confirmed: a reset does not end it. "
-                    + "Update the device to its previous image."
+            throw BLEError(
+                .updateFailed,
+                operation: "update",
+                object: "on \(peripheral.text)",
+                cause: "the device runs the image of \(path), which is confirmed: a reset does not end it",
+                remedy: "Update the device to its previous image."
             )
-            throw AlreadyTold()
         }
     }
 }

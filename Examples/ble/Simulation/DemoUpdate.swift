@@ -13,7 +13,7 @@ struct DemoUpdate: DemoDevice {
     private let plain = PlainFirmwareReceiver(model: 7, capacity: 512 << 10)
 
     /// What runs at first: MCUboot's header, a program of 64 octets, and the hash that names it.
-    private static let factoryImage: [UInt8] =
+    static let factoryImage: [UInt8] =
         [0x3D, 0xB8, 0xF3, 0x96, 0, 0, 0, 0, 32, 0, 0, 0, 64, 0, 0, 0, 0, 0, 0, 0, 1] + [UInt8](repeating: 0, count: 11)
         + [UInt8](repeating: 0, count: 64)
         + [0x07, 0x69, 40, 0, 0x10, 0, 32, 0] + [UInt8](repeating: 0xB1, count: 32)
