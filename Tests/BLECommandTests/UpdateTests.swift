@@ -48,6 +48,26 @@ import Testing
         }
     }
 
+    @Test func `a program gets its lines also while a person sees the bar`() async throws {
+        try await withFolder { folder in
+            let file = folder.appending(path: "image.bin")
+            try Self.image(5000).write(to: file)
+            let lines = folder.appending(path: "lines").path
+            let sink = open(lines, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+            defer { close(sink) }
+            let words = ["update", Demo.update, file.path, "--simulated"]
+            let child = try Child(CommandRun.program, words, sink: sink, columns: 80)
+            let seen = await LineReader(child.errors).rest().joined(separator: "\n")
+            #expect(await Child.exitStatus(of: child.process) == 0, "\(seen)")
+            close(child.output)
+            #expect(seen.contains("[###"))
+            let phases = try String(contentsOfFile: lines, encoding: .utf8).split(separator: "\n").map {
+                try object(String($0))["phase"] as? String
+            }
+            #expect(phases.first == "prepare" && phases.last == "done")
+        }
+    }
+
     @Test func `a trial can be ended, which no upload goes with`() async throws {
         try await withFolder { folder in
             let file = folder.appending(path: "image.bin")

@@ -15,8 +15,9 @@ struct Update: Command {
         Option.deadline,
     ]
     static let notes = """
-        When the link is lost, the upload continues where the device says. On a terminal a bar shows the progress;
-        otherwise standard output has a line of JSON for each percent, and one for each other phase.
+        When the link is lost, the upload continues where the device says. On a terminal a bar shows the progress. If
+        standard output is a pipe or a file, or with --json, it has a line of JSON for each percent, and one for each
+        other phase.
         """
 
     private let peripheral: PeripheralName

@@ -69,6 +69,9 @@ struct Output: Sendable {
     /// The width of the terminal that results go to; `nil` if it isn't a terminal.
     var columns: Int? { TerminalSize(of: descriptor)?.columns }
 
+    /// Whether results go to a terminal.
+    var isTerminal: Bool { isatty(descriptor) == 1 }
+
     /// Prints a result that is only for programs.
     func print(_ object: @autoclosure () -> JSON) throws {
         if isJSON { try write(line: object()) }

@@ -3,7 +3,8 @@ import BLEStreams
 import Glibc
 import Synchronization
 
-/// Shows the progress of an update: a bar on a terminal, otherwise a line of JSON for each percent and each phase.
+/// Shows the progress of an update: a bar on a terminal; and where results go elsewhere, or no bar is shown, a line of
+/// JSON for each percent and each phase.
 final class UpdateProgress: Sendable {
     private struct State {
         var phase = ""
@@ -15,14 +16,16 @@ final class UpdateProgress: Sendable {
 
     private let output: Output
     private let log: Log
-    private let isTerminal: Bool
+    private let showsBar: Bool
+    private let writesLines: Bool
     private let start = ContinuousClock.now
     private let state = Mutex(State())
 
     init(_ output: Output, _ log: Log) {
         self.output = output
         self.log = log
-        isTerminal = isatty(STDERR_FILENO) == 1 && !output.isJSON
+        showsBar = isatty(STDERR_FILENO) == 1 && !output.isJSON
+        writesLines = !showsBar || !output.isTerminal
     }
 
     /// Shows progress if it differs from what was shown last.
@@ -31,13 +34,14 @@ final class UpdateProgress: Sendable {
             let percent = progress.fraction.map { Int($0 * 100) } ?? -1
             let isNew = progress.phase != state.phase || percent != state.percent
             // On a terminal, the line changes more often than the percentage: the rate and the time left do.
-            guard isNew || isTerminal else { return }
-            if isTerminal, state.isInLine, progress.phase != state.phase { log.endLine() }
+            guard isNew || showsBar else { return }
+            if showsBar, state.isInLine, progress.phase != state.phase { log.endLine() }
             (state.phase, state.percent) = (progress.phase, percent)
-            if isTerminal {
+            if showsBar {
                 log.overwrite(Self.bar(progress, room: log.room))
                 state.isInLine = true
-            } else if state.failure == nil {
+            }
+            if writesLines, isNew, state.failure == nil {
                 do {
                     try output.write(Array("\(Self.json(progress))\n".utf8))
                 } catch {
@@ -56,7 +60,7 @@ final class UpdateProgress: Sendable {
             let elapsed = start.duration(to: .now)
             log.say("\(size) octets, \(elapsed.secondsText), \((Double(size) / max(elapsed.seconds, 0.001)).rateText)")
         }
-        guard !isTerminal else { return }
+        guard writesLines else { return }
         if let failure = state.withLock({ $0.failure }) { throw failure }
         let time = JSON.string(RealTimeline().wallTime.isoText)
         let end = JSON.object(("phase", .string("done")), ("total", size.map { .number($0) }), ("time", time))
