@@ -21,9 +21,9 @@ struct LinkCommand: Command {
         ] + StreamLimits.options
     static let notes = """
         The link is made with the first --parameters, and changed to the next ones as soon as the previous ones are in
-        force. Without --timeout or --count it runs until Ctrl-C, or until the link is lost. On Linux, reading the times
-        of a link requires CAP_NET_RAW, and changing them CAP_NET_ADMIN; changing them on a link that is up requires
-        Linux 6.11.
+        force. Without --timeout or --count it runs until Ctrl-C, or until the link is lost; --timeout includes the time
+        to connect. On Linux, reading the times of a link requires CAP_NET_RAW, and changing them CAP_NET_ADMIN;
+        changing them on a link that is up requires Linux 6.11.
         """
 
     private let peripheral: PeripheralName
@@ -52,10 +52,11 @@ struct LinkCommand: Command {
 
     func run(in environment: CommandEnvironment) async throws {
         let peripheral = try environment.peripheral(peripheral)
+        let limits = limits.begun()
         var wishes = wishes[...]
         let first = wishes.removeFirst()
         try await environment.talkingAbout(peripheral) {
-            try await peripheral.withLink(parameters: first) { link in
+            try await peripheral.withLink(timeout: limits.remaining ?? .seconds(30), parameters: first) { link in
                 // The next request is made once the last one is in effect.
                 let changes = link.conditionChanges
                 var isWaiting = true

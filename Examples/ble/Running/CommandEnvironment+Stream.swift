@@ -12,12 +12,25 @@ struct StreamLimits: Sendable {
     /// The time after which it ends; `nil`: no limit.
     let time: Duration?
 
+    /// When the time is over, if it has begun to run before the stream.
+    private var end: Deadline?
+
     /// Reads `--count` and `--timeout`.
     init(_ operation: String, _ arguments: Arguments) throws(UsageError) {
         self.operation = operation
         count = try arguments.count("count")
         time = try arguments.seconds("timeout")
     }
+
+    /// The same limits, whose time runs from now on: connecting takes a part of it.
+    func begun() -> StreamLimits {
+        var limits = self
+        limits.end = time.map { Deadline(in: $0) }
+        return limits
+    }
+
+    /// The time left.
+    var remaining: Duration? { end?.remaining ?? time }
 
     /// The options and their help.
     static let options = [
@@ -59,7 +72,7 @@ extension CommandEnvironment {
             try output.print(.object(("received", .number(received)), ("dropped", .number(dropped))))
         }
         do {
-            let limited = limits.time.map { stream.take(until: .tick(after: $0)) } ?? stream
+            let limited = limits.remaining.map { stream.take(until: .tick(after: $0)) } ?? stream
             let radio = after == nil ? central.executor : nil
             // A simulation has no thread of its own, and its time stands still only for what runs in it.
             let elsewhere: (any TaskExecutor)? = radio == nil ? nil : globalConcurrentExecutor
