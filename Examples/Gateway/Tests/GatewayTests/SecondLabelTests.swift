@@ -23,7 +23,7 @@ import Testing
         let (messages, inbox) = AsyncStream<MQTTMessage>.makeStream()
         let commands = Commands(settings: Settings(configuration(folder)), sessions: sessions, publisher: publisher)
         let device = MCUmgrFirmwareReceiver(running: TestImage.octets(1, size: 2000))
-        let hash = try TestImage.place(TestImage.octets(2, size: 60_000), in: folder)
+        let hash = try TestImage.place(TestImage.octets(2, size: 150_000), in: folder)
         let replies = try await VirtualTime.run { time in
             let air = SimulatedAir(time)
             // It can still be found while there is a link to it.
@@ -41,6 +41,7 @@ import Testing
                 try await central.withFleet { fleet in
                     let plans = [Session.Plan(far.address), Session.Plan(finding: .name("Pump"), .connectable)]
                     for (label, plan) in zip(["a", "b"], plans) { sessions.add(label, fleet.add(plan), nil) }
+                    while sessions["b"]?.peripheral == nil { try await time.sleep(for: .milliseconds(10)) }
                     inbox.yield(Self.update("a", hash))
                     while !seen.has("p/update/a", "percent") { try await time.sleep(for: .milliseconds(10)) }
                     inbox.yield(Self.update("b", hash))
