@@ -43,13 +43,25 @@ public struct CampaignPlan: Hashable, Sendable, Codable {
         self.isStopped = isStopped
     }
 
-    /// Whether a gateway can carry it out.
-    public var isUsable: Bool {
-        image.utf8.count == 64 && image.allSatisfy(\.isHexDigit) && !devices.isEmpty
-            && devices.count <= Self.deviceLimit && Set(devices).count == devices.count
-            && (1...devices.count).contains(canaries) && (1...Self.deviceLimit).contains(wave)
-            && (1...100).contains(settled) && (0...Self.deviceLimit).contains(failures) && (1...100).contains(attempts)
+    /// Why no gateway can carry it out: `'wave' is not a number from 1 to 100000`; `nil`: it can.
+    public var fault: String? {
+        if image.utf8.count != 64 || !image.allSatisfy(\.isHexDigit) {
+            return "'image' is not a SHA-256 of 64 hexadecimal digits"
+        }
+        if devices.isEmpty { return "'devices' has no entry" }
+        if devices.count > Self.deviceLimit { return "'devices' has more than \(Self.deviceLimit) entries" }
+        if Set(devices).count < devices.count { return "'devices' has a device twice" }
+        let numbers = [
+            ("canaries", canaries, 1...devices.count), ("wave", wave, 1...Self.deviceLimit),
+            ("settled", settled, 1...100), ("failures", failures, 0...Self.deviceLimit),
+            ("attempts", attempts, 1...100),
+        ]
+        let wrong = numbers.first { !$0.2.contains($0.1) }
+        return wrong.map { "'\($0.0)' is not a number from \($0.2.lowerBound) to \($0.2.upperBound)" }
     }
+
+    /// Whether a gateway can carry it out.
+    public var isUsable: Bool { fault == nil }
 
     /// Whether it differs from another plan in nothing but what an operator may change: the devices, the waves and the
     /// image of a campaign stay.
@@ -65,13 +77,24 @@ public struct CampaignPlan: Hashable, Sendable, Codable {
         wave == 0 ? 0 : min(devices.count, canaries + (wave - 1) * max(1, self.wave))
     }
 
-    private enum CodingKeys: String, CodingKey {
+    private enum CodingKeys: String, CodingKey, CaseIterable {
         case image, devices, canaries, wave, settled, failures, attempts
         case isStopped = "stopped"
     }
 
     public init(from decoder: any Decoder) throws {
         let values = try decoder.container(keyedBy: CodingKeys.self)
+        // Somebody who misspells 'stopped' believes that the campaign stops.
+        let names = try decoder.container(keyedBy: FieldName.self).allKeys.map(\.stringValue)
+        if let stranger = names.filter({ CodingKeys(stringValue: $0) == nil }).min() {
+            let known = CodingKeys.allCases.map(\.stringValue).joined(separator: ", ")
+            throw DecodingError.dataCorrupted(
+                DecodingError.Context(
+                    codingPath: [],
+                    debugDescription: "there is no field '\(stranger)'; the fields are \(known)"
+                )
+            )
+        }
         self.init(
             image: try values.decode(String.self, forKey: .image).lowercased(),
             devices: try values.decode([String].self, forKey: .devices).map { text in
@@ -104,6 +127,15 @@ public struct CampaignPlan: Hashable, Sendable, Codable {
         try values.encode(attempts, forKey: .attempts)
         try values.encode(isStopped, forKey: .isStopped)
     }
+}
+
+/// The name of a field, whether a plan has it or not.
+private struct FieldName: CodingKey {
+    let stringValue: String
+    var intValue: Int? { nil }
+
+    init(stringValue: String) { self.stringValue = stringValue }
+    init?(intValue: Int) { nil }
 }
 
 extension PeripheralID {

@@ -74,8 +74,13 @@ extension CampaignDriver: BrokerDriver {
 
     private func take(plan payload: [UInt8], _ name: String) {
         guard !payload.isEmpty else { return end(name) }
-        guard let plan = try? JSONDecoder().decode(CampaignPlan.self, from: Data(payload)), plan.isUsable else {
-            return publisher.report("campaign \(name): the plan can't be used. Correct it, and publish it again.")
+        let plan: CampaignPlan
+        do throws(CampaignPlan.Fault) {
+            plan = try CampaignPlan.reading(payload)
+        } catch {
+            return publisher.report(
+                "campaign \(name): the plan can't be used: \(error.cause). Correct it, and publish it again."
+            )
         }
         guard canTake(plan, name) else { return }
         let hasImage = hasImage(plan.image)
