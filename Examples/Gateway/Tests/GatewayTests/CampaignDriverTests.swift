@@ -85,6 +85,23 @@ final class CampaignDriverTests: Sendable {
         #expect(driver.state.withLock { $0.campaigns["c"]?.machine.plan.image } == next)
     }
 
+    @Test func `a plan that can't be used is no removal of its campaign, on a later connection neither`() throws {
+        let (driver, _) = try driver()
+        driver.connected()
+        driver.received(MQTTMessage("blestreams/campaigns/c/plan", try plan(image, devices)))
+        driver.received(
+            MQTTMessage("blestreams/campaigns/c/devices/\(devices[0])", try record(1, of: GatewayID(rawValue: 7)))
+        )
+        driver.interrupted()
+        driver.connected()
+        driver.received(MQTTMessage("blestreams/campaigns/c/plan", Array("{}".utf8), isRetained: true))
+        driver.subscribed(to: "blestreams/campaigns/c/devices/+")
+        for message in messages(driver.next) { driver.received(message) }
+        #expect(driver.state.withLock { $0.campaigns["c"]?.machine.plan.devices } == devices)
+        #expect(messages(driver.next).isEmpty, "no record is removed")
+        #expect(reports.withLock { $0.last }?.contains("'image' is missing") == true)
+    }
+
     @Test("a device that was let go meanwhile gets no order, which nobody would carry out")
     func letGo() throws {
         let (driver, _) = try driver()

@@ -78,6 +78,8 @@ extension CampaignDriver: BrokerDriver {
         do throws(CampaignPlan.Fault) {
             plan = try CampaignPlan.reading(payload)
         } catch {
+            // It is no removal: the campaign keeps the plan that it has.
+            state.withLock { $0.campaigns[name]?.isPlanned = true }
             return publisher.report(
                 "campaign \(name): the plan can't be used: \(error.cause). Correct it, and publish it again."
             )
