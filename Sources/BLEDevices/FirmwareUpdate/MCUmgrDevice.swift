@@ -85,6 +85,26 @@ extension BLEError {
         .update(.updateFailed, context, "the device says: \(failure)", remedy(for: failure))
     }
 
+    /// The same for a part of an image, with what the device has listed before: that tells why it has no slot.
+    ///
+    /// Source: Zephyr, `img_mgmt_slot_in_use`: an erasure is refused for the same reasons as an upload.
+    static func update(_ failure: MCUmgrFailure, _ context: CommandContext, listed slots: [MCUmgrDevice.Slot])
+        -> BLEError
+    {
+        var error = update(failure, context)
+        guard failure.slotInUse == .taken else { return error }
+        if slots.contains(where: \.isPending) {
+            error.remedy =
+                "Reset the device so that it runs the pending image, then try again: before that, it lets nobody "
+                + "replace or erase that image."
+        } else if slots.contains(where: { $0.isActive && !$0.isConfirmed }) {
+            error.remedy =
+                "End the trial of the running image, then try again: confirm that image, by updating to it in the mode "
+                + "testAndConfirm, or reset the device, which returns to its previous image."
+        }
+        return error
+    }
+
     /// Without an image that MCUboot can start, there is nothing to send, or to return from.
     static func noImageForMCUboot(_ context: CommandContext) -> BLEError {
         .update(

@@ -141,7 +141,11 @@ struct MCUmgrUpdate: Sendable {
         if arrival == .untold || !slots.contains(where: { $0.hash == hash }) {
             let window = try await negotiate(exchange, context)
             arrival = .untold
-            arrival = try await upload(exchange, window, &farthest, context) ? .complete : .damaged
+            do {
+                arrival = try await upload(exchange, window, &farthest, context) ? .complete : .damaged
+            } catch let failure as MCUmgrFailure {
+                throw BLEError.update(failure, context, listed: slots)
+            }
             if arrival == .damaged { throw try await discard(hash, exchange, context) }
             context.begin("verify")
             slots = try await exchange.slots()
