@@ -12,8 +12,12 @@ public struct FirmwareImage: Sendable {
     /// The version in the header of an image for the boot loader MCUboot; `nil` for other images.
     public let version: String?
 
-    /// The hash by which MCUboot and MCUmgr identify the image; `nil` if it has none.
+    /// The hash by which MCUboot and MCUmgr identify the image; `nil` if it has none. That of a compressed image is
+    /// another one once the boot loader has decompressed it.
     public let bootHash: [UInt8]?
+
+    /// The hash by which a device lists the image once it runs.
+    let installedHash: [UInt8]?
 
     /// Whether it is an image for the boot loader MCUboot.
     public var isForMCUboot: Bool { version != nil }
@@ -44,6 +48,7 @@ public struct FirmwareImage: Sendable {
         let image = MCUbootImage(bytes)
         version = image?.version
         bootHash = image?.hash
+        installedHash = image?.installedHash
     }
 
     /// Reads a whole file with the given function, which reads a part.

@@ -90,7 +90,7 @@ public struct FirmwareRevertFlow: Command {
                 BLEError.faultyFirmware
             )
         }
-        if running.hash == hash {
+        if running.hash == image.installedHash {
             if running.isConfirmed { return .confirmed }
         } else {
             guard let next = slots.first(where: { $0.hash == hash && $0.isPending }) else { return .reverted }

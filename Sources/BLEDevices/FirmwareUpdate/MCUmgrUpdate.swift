@@ -133,7 +133,7 @@ struct MCUmgrUpdate: Sendable {
         defer { context.unsubscribe(from: MCUmgrExchange.characteristic) }
         var slots = try await exchange.slots()
         // It may run since an earlier update.
-        if let outcome = Self.outcome(if: hash, runsIn: slots) { return outcome }
+        if let outcome = self.outcome(in: slots) { return outcome }
         if arrival == .damaged { throw try await discard(hash, exchange, context) }
         // The device lists an image by the hash in its trailer, whether or not its octets are right: only the answer to
         // its last part tells. If that answer was lost with the link, the first part asks for it, by the hash of the
@@ -177,7 +177,7 @@ struct MCUmgrUpdate: Sendable {
         let exchange = try await device.exchange(in: context)
         defer { context.unsubscribe(from: MCUmgrExchange.characteristic) }
         let slots = try await exchange.slots()
-        if let outcome = Self.outcome(if: hash, runsIn: slots) { return outcome }
+        if let outcome = self.outcome(in: slots) { return outcome }
         return try await resetAgain(hash, slots, isLast, exchange, context)
     }
 
@@ -204,8 +204,8 @@ struct MCUmgrUpdate: Sendable {
     }
 
     /// The state of the image if it is the one that runs.
-    private static func outcome(if hash: [UInt8], runsIn slots: [MCUmgrDevice.Slot]) -> Outcome? {
-        guard let running = slots.first(where: { $0.isActive && $0.hash == hash }) else { return nil }
+    private func outcome(in slots: [MCUmgrDevice.Slot]) -> Outcome? {
+        guard let running = slots.first(where: { $0.isActive && $0.hash == image.installedHash }) else { return nil }
         return running.isConfirmed ? .settled : .isOnTrial
     }
 
@@ -218,13 +218,16 @@ struct MCUmgrUpdate: Sendable {
             let exchange = try await device.exchange(in: context)
             defer { context.unsubscribe(from: MCUmgrExchange.characteristic) }
             let slots = try await exchange.slots()
-            guard let running = slots.first(where: { $0.isActive }), running.hash == hash else {
+            guard let running = slots.first(where: { $0.isActive }), let installed = image.installedHash,
+                running.hash == installed
+            else {
                 // The device resets itself some time after its answer: the link may have been lost before.
                 return try await resetAgain(hash, slots, isLast, exchange, context)
             }
             guard !running.isConfirmed else { return .settled }
             context.begin("confirm")
-            _ = try await exchange.request(.write, .imageState, .map(["hash": .bytes(hash), "confirm": .bool(true)]))
+            let state = CBORValue.map(["hash": .bytes(installed), "confirm": .bool(true)])
+            _ = try await exchange.request(.write, .imageState, state)
             return .settled
         }
     }
