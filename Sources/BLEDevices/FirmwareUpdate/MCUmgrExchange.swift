@@ -21,6 +21,8 @@ final class MCUmgrExchange {
 
     /// The largest request in octets, at most the device's buffer: one write, or several if a write holds too little.
     private(set) var maximumRequest: Int
+    /// Whether the device has told the size of its buffer.
+    private var isLimitKnown = false
 
     /// A write that holds less than this holds hardly anything of an image beside a request's own octets. Links without
     /// an exchange of the MTU have such writes, and so has a link that was up before the program began.
@@ -46,7 +48,18 @@ final class MCUmgrExchange {
 
     /// Records the size of the device's buffer.
     func limitRequests(to size: Int) {
+        isLimitKnown = true
         maximumRequest = min(longestWrite < Self.leastRequest ? Self.longestInParts : maximumRequest, size)
+    }
+
+    /// Makes the next requests smaller, since one was not answered; returns whether they are.
+    ///
+    /// A device drops what its buffer can't hold, however large the MTU is, and says nothing of it: only one that tells
+    /// its limits is known to take more. Source: Zephyr, `smp_bt.c`, with buffers of 384 octets unless configured.
+    func shrinkRequests() -> Bool {
+        guard !isLimitKnown, maximumRequest > Self.leastRequest else { return false }
+        maximumRequest = max(Self.leastRequest, maximumRequest / 2)
+        return true
     }
 
     /// Sends a request, and returns the sequence number that its answer will carry.

@@ -16,6 +16,9 @@ extension MCUmgrUpdate {
         var isRight = true
         var upload = MCUmgrUpload(size: image.bytes.count, window: window)
         var persistence = Persistence(options.retry, on: context.timeline)
+        // Only the first part waits for a slot to be erased; and the first smaller one, if the device may have dropped
+        // those before.
+        var mayErase = true
         context.begin("upload", total: upload.size)
         while !upload.isComplete {
             if let offset = upload.nextOffset {
@@ -27,19 +30,24 @@ extension MCUmgrUpdate {
             }
             let before = upload.farthest
             do {
-                // Only the first part waits for a slot to be erased.
-                let isErasing = upload.confirmed == 0 && !persistence.hasPaused
+                let isErasing = upload.confirmed == 0 && mayErase
                 let patience = isErasing ? options.erasePatience : options.patience
                 let answer = try await exchange.answer(patience: patience) {
                     $0.command == .imageUpload && upload.isUnderWay($0.sequence)
                 }
                 isRight = try take(answer, &upload, context)
             } catch let error where MCUmgrExchange.isPassing(error) {
-                if !(error is MCUmgrFailure) { upload.timedOut() }
+                mayErase = false
+                if !(error is MCUmgrFailure) {
+                    upload.timedOut()
+                    // What it has taken of this size on this link, it takes again.
+                    if upload.farthest == 0 { mayErase = exchange.shrinkRequests() }
+                }
                 persistence.note(error)
             }
             if upload.farthest > before {
                 persistence.succeeded()
+                mayErase = true
                 // What a device that has restarted gets once more is no progress.
                 if upload.farthest > farthest {
                     farthest = upload.farthest

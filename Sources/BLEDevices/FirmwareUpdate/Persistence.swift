@@ -14,9 +14,6 @@ struct Persistence {
         self.timeline = timeline
     }
 
-    /// Whether there was a pause since the last success.
-    var hasPaused: Bool { failures > 0 }
-
     /// Records the reason for the next pause.
     mutating func note(_ error: any Error) { last = error }
 
