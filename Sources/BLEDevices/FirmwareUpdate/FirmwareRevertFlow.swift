@@ -18,8 +18,8 @@ public import BLEStreams
 /// - Throws (when run): ``BLEError/Code/invalidArgument`` before anything is sent, if the image is not for MCUboot;
 ///   ``BLEError/Code/updateFailed`` with the device's reason, or if it doesn't return;
 ///   ``BLEError/Code/disconnected`` or ``BLEError/Code/timedOut`` if it doesn't come back after its reset;
-///   ``BLEError/Code/notSupported`` if it has no MCUmgr; `CancellationError`. After an error the flow has unsubscribed,
-///   and can be run again.
+///   ``BLEError/Code/notSupported`` if it has no MCUmgr, or one without images; `CancellationError`. After an error
+///   the flow has unsubscribed, and can be run again.
 public struct FirmwareRevertFlow: Command {
     /// What the device runs at the end.
     public enum Outcome: Hashable, Sendable {

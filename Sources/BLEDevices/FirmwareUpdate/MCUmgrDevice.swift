@@ -82,7 +82,8 @@ extension MCUmgrExchange {
 extension BLEError {
     /// What a device has answered, with what to do about it.
     static func update(_ failure: MCUmgrFailure, _ context: CommandContext) -> BLEError {
-        .update(.updateFailed, context, "the device says: \(failure)", remedy(for: failure))
+        let code = failure.isUnsupported ? BLEError.Code.notSupported : .updateFailed
+        return .update(code, context, "the device says: \(failure)", remedy(for: failure))
     }
 
     /// The same for a part of an image, with what the device has listed before: that tells why it has no slot.
@@ -117,6 +118,9 @@ extension BLEError {
 
     private static func remedy(for failure: MCUmgrFailure) -> String {
         if failure.isTooLarge || failure.isWrongImage { return "Choose the image built for this device." }
+        if failure.isUnsupported {
+            return "The device's firmware lacks a command that this needs: its manufacturer tells how it is updated."
+        }
         if failure.isPassing { return "Try again when the device has finished its current operation." }
         return switch failure.slotInUse {
         case .none: "Reset the device, and try again."

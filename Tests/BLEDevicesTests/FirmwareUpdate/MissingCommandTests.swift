@@ -1,0 +1,95 @@
+import BLEDevices
+import BLEProtocol
+import BLESimulator
+import BLEStreams
+import Testing
+
+@testable import BLEStreamsTests
+
+/// Devices on MCUmgr whose firmware lacks commands of its image management.
+@Suite(.timeLimit(.minutes(10))) struct MissingCommandTests {
+    private static let service = MCUmgrFirmwareReceiver().service
+    private static let unsupported = CBORValue.map(["rc": .integer(8)])
+
+    /// Answers requests, and drops the link behind the answer to a reset.
+    private static func serve(
+        _ server: PeripheralServer,
+        _ answer: (MCUmgrMessage) -> CBORValue
+    ) async throws {
+        let characteristic = service.characteristics[0].uuid
+        var reassembler = MCUmgrReassembler()
+        for try await write in server.writes(to: characteristic) {
+            guard write.acceptInTime() else { continue }
+            for case .success(let request) in reassembler.append(write.value) {
+                guard let operation = request.operation.response else { continue }
+                let body = answer(request)
+                let message = MCUmgrMessage(operation, request.command, sequence: request.sequence, body: body)
+                try await server.notify(message.encoded, of: characteristic, to: write.central)
+                if request.command == .reset { write.central.disconnect() }
+            }
+        }
+    }
+
+    @Test func `one without image management can't be updated this way, and no reset is advised`() async throws {
+        let image = try UpdateDevice.firmware(2000)
+        let device = LocalPeripheral(name: "Shell") { Self.service }
+        let serve: @Sendable (PeripheralServer, Bench) async throws -> Void = { server, _ in
+            try await Self.serve(server) { _ in Self.unsupported }
+        }
+        try await Bench.run(description: device, serve: serve) { bench in
+            try await bench.peripheral.withQueue { queue in
+                let queue = queue.connecting()
+                let update = await bleError { try await queue.run(FirmwareUpdateFlow(image)) }
+                let revert = await bleError { _ = try await queue.run(FirmwareRevertFlow(image)) }
+                for error in [update, revert] {
+                    #expect(error?.code == .notSupported && error?.cause.contains("not supported (code 8)") == true)
+                    #expect(error?.remedy.contains("Reset") == false && error?.remedy.isEmpty == false)
+                }
+            }
+        }
+    }
+
+    /// As older versions of Zephyr with direct XIP: the newest image begins at the next reset, and stays.
+    private static func serveNewest(_ server: PeripheralServer, _ image: FirmwareImage) async throws {
+        var (count, hasRestarted) = (0, false)
+        try await serve(server) { request in
+            switch (request.operation, request.command) {
+            case (.read, .imageState):
+                let new: [CBORValue.Member] = [
+                    .init(.text("slot"), .integer(1)), .init(.text("hash"), .bytes(image.bootHash ?? [])),
+                    .init(.text("pending"), .bool(!hasRestarted)), .init(.text("permanent"), .bool(!hasRestarted)),
+                    .init(.text("active"), .bool(hasRestarted)),
+                ]
+                let listed: [CBORValue] = count == image.bytes.count ? [.map(new)] : []
+                return .map(["images": .array(listed)])
+            case (.write, .imageUpload):
+                if request.body["off"]?.integer == count { count += request.body["data"]?.bytes?.count ?? 0 }
+                return .map(["off": .integer(count)])
+            case (.write, .reset):
+                hasRestarted = true
+                return .map([])
+            default: return unsupported
+            }
+        }
+    }
+
+    @Test(arguments: [FirmwareUpdateFlow.MCUmgrOptions.Mode.testAndConfirm, .confirm])
+    func `one without trials runs the new image, and needs no confirmation`(
+        mode: FirmwareUpdateFlow.MCUmgrOptions.Mode
+    ) async throws {
+        let image = try UpdateDevice.firmware(3000)
+        let device = LocalPeripheral(name: "Newest") { Self.service }
+        let serve: @Sendable (PeripheralServer, Bench) async throws -> Void = { server, _ in
+            try await Self.serveNewest(server, image)
+        }
+        let flow = FirmwareUpdateFlow(image, over: .mcumgr(FirmwareUpdateFlow.MCUmgrOptions(mode: mode)))
+        try await Bench.run(description: device, serve: serve) { bench in
+            try await bench.peripheral.withQueue { queue in
+                let queue = queue.connecting()
+                try await queue.run(flow)
+                // It runs already.
+                try await queue.run(flow)
+            }
+        }
+    }
+}
