@@ -121,6 +121,9 @@ extension BLEError {
         if failure.isUnsupported {
             return "The device's firmware lacks a command that this needs: its manufacturer tells how it is updated."
         }
+        if failure.isHeldByUpload {
+            return "Try again when the other upload is done. If nobody goes on with it, reset the device before."
+        }
         if failure.isPassing { return "Try again when the device has finished its current operation." }
         return switch failure.slotInUse {
         case .none: "Reset the device, and try again."

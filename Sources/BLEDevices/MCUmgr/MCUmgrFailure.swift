@@ -38,6 +38,11 @@ package struct MCUmgrFailure: Error, Hashable, Sendable {
         }
     }
 
+    /// Whether another upload has the memory for one. An upload that nobody goes on with has it until a reset.
+    ///
+    /// Source: Zephyr, `img_mgmt_write_image_data`, with the context on the heap.
+    package var isHeldByUpload: Bool { group == 1 && code == 16 }
+
     /// Why a device can't accept another image.
     package enum SlotUse: Hashable, Sendable {
         /// Every slot holds an image that is running, confirmed or pending.

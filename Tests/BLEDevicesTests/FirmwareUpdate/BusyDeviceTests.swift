@@ -83,6 +83,13 @@ import Testing
         #expect(device.mcumgr.restarts == 0 && outcome.time < .seconds(90))
     }
 
+    @Test func `an upload that nobody goes on with and that keeps the memory is told with what ends it`() async throws {
+        let held = CBORValue.map(["err": .map(["group": .integer(1), "rc": .integer(16)])])
+        let outcome = try await update(UpdateDevice()) { Self.refuseUploads($0, times: nil, skipping: 0, with: held) }
+        #expect(outcome.error?.cause.contains("another upload is under way") == true)
+        #expect(outcome.error?.remedy.contains("reset the device") == true)
+    }
+
     @Test func `a request other than an upload is asked again too`() async throws {
         let device = UpdateDevice()
         let outcome = try await update(device) { bench in
