@@ -17,8 +17,10 @@ package struct MCUmgrFailure: Error, Hashable, Sendable {
 
     /// The failure in the body of an answer; `nil` if it reports success.
     package init?(_ body: CBORValue) {
-        if let error = body["err"] {
-            guard let code = error["rc"]?.integer, code != 0 else { return nil }
+        // Zephyr 3.4 and the nRF Connect SDK 2.4 call it "ret". Source: Zephyr documentation, "Migration guide to
+        // Zephyr v3.5.0".
+        if let error = body["err"] ?? body["ret"], let code = error["rc"]?.integer {
+            guard code != 0 else { return nil }
             self.init(group: error["group"]?.integer, code: code, reason: body["rsn"]?.text)
         } else {
             guard let code = body["rc"]?.integer, code != 0 else { return nil }

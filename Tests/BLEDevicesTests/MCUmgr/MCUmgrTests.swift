@@ -129,6 +129,15 @@ import Testing
         #expect(MCUmgrFailure(group: 70, code: 3).description == "group 70, code 3")
     }
 
+    @Test func `a failure as the first devices with version 2 call it is one`() {
+        let first = MCUmgrFailure(.map(["ret": .map(["group": .integer(1), "rc": .integer(9)])]))
+        #expect(first?.slotInUse == .taken && first?.description == "no free slot (group 1, code 9)")
+        #expect(MCUmgrFailure(.map(["ret": .map(["group": .integer(1), "rc": .integer(0)])])) == nil)
+        // The exit status of a shell's command.
+        #expect(MCUmgrFailure(.map(["ret": .integer(-5), "o": .text("")])) == nil)
+        #expect(MCUmgrFailure(.map(["ret": .integer(-5), "rc": .integer(8)]))?.isUnsupported == true)
+    }
+
     @Test func `an image is not called too large by a code of the original protocol that tells no such thing`() {
         // By `img_mgmt.c` of mcumgr and of Zephyr: the code alone says neither.
         let bare = MCUmgrFailure(code: 2)
