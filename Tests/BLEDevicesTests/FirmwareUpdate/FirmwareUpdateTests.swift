@@ -171,4 +171,29 @@ import Testing
         }
         #expect(device.mcumgr.restarts == 0)
     }
+
+    @Test(arguments: [UInt8(0), 1]) func `a failure is told in the version of the protocol that asks`(version: UInt8)
+        async throws
+    {
+        let device = UpdateDevice()
+        let characteristic = try #require(device.mcumgr.service.characteristics.first).uuid
+        let hash = [UInt8](repeating: 9, count: 32)
+        let requests: [(MCUmgrMessage.Command, CBORValue, original: Int, failure: Int)] = [
+            (.imageUpload, .map(["len": .integer(2000)]), 3, 20),
+            (.imageErase, .map(["slot": .integer(0)]), 6, 9),
+            (.imageState, .map(["hash": .bytes(hash), "confirm": .bool(false)]), 1, 8),
+        ]
+        try await device.run { bench in
+            try await bench.peripheral.withLink { link in
+                for (command, body, original, failure) in requests {
+                    let request = MCUmgrMessage(.write, command, sequence: 9, version: version, body: body)
+                    let value = try await link.request(request.encoded, to: characteristic, answeredOn: characteristic)
+                    let answer = try MCUmgrMessage(decoding: value)
+                    #expect(answer.version == version && answer.command == command)
+                    #expect(answer.body["rc"]?.integer == (version == 0 ? original : nil))
+                    #expect(answer.body["err"]?["rc"]?.integer == (version == 0 ? nil : failure))
+                }
+            }
+        }
+    }
 }

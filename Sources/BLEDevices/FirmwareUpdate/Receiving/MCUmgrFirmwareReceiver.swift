@@ -142,8 +142,22 @@ public final class MCUmgrFirmwareReceiver: Sendable {
             request.command,
             sequence: request.sequence,
             version: request.version,
-            body: body
+            body: request.version == 0 ? Self.original(body) : body
         )
+    }
+
+    /// An answer in the original protocol, which has no failures of a group: a client would take one for a success.
+    ///
+    /// Source: Zephyr, `img_mgmt_translate_error_code`.
+    private static func original(_ body: CBORValue) -> CBORValue {
+        guard let failure = body["err"]?["rc"]?.integer else { return body }
+        let code =
+            switch failure {
+            case 9, 28: 6
+            case 14, 20, 21, 22: 3
+            default: 1
+            }
+        return .map(["rc": .integer(code)])
     }
 
     private var slotInfo: CBORValue {
