@@ -82,6 +82,17 @@ extension MCUmgrExchange {
 extension BLEError {
     /// What a device has answered, with what to do about it.
     static func update(_ failure: MCUmgrFailure, _ context: CommandContext) -> BLEError {
+        let size = context.maximumWriteLength
+        if failure.isCut, context.isConnected, size < MCUmgrExchange.leastRequest {
+            return .update(
+                .updateFailed,
+                context,
+                "a write of this link has \(size) octets at most, and the device takes no request in several writes: "
+                    + "it says \(failure)",
+                "End the link if it was up before the program began: a new one may have a larger MTU. Otherwise the "
+                    + "firmware needs CONFIG_MCUMGR_TRANSPORT_BT_REASSEMBLY, or a larger CONFIG_BT_L2CAP_TX_MTU."
+            )
+        }
         let code = failure.isUnsupported ? BLEError.Code.notSupported : .updateFailed
         return .update(code, context, "the device says: \(failure)", remedy(for: failure))
     }

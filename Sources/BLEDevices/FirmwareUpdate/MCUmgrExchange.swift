@@ -26,7 +26,7 @@ final class MCUmgrExchange {
 
     /// A write that holds less than this holds hardly anything of an image beside a request's own octets. Links without
     /// an exchange of the MTU have such writes, and so has a link that was up before the program began.
-    private static let leastRequest = 128
+    static let leastRequest = 128
     /// The largest request in several writes: a device that loses one of them is to receive little again.
     private static let longestInParts = 512
 

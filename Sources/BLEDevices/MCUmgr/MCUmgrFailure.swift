@@ -40,6 +40,9 @@ package struct MCUmgrFailure: Error, Hashable, Sendable {
         }
     }
 
+    /// Whether the device has found a request shorter than its header says.
+    package var isCut: Bool { group == nil && code == 9 }
+
     /// Whether another upload has the memory for one. An upload that nobody goes on with has it until a reset.
     ///
     /// Source: Zephyr, `img_mgmt_write_image_data`, with the context on the heap.

@@ -33,6 +33,38 @@ import Testing
         #expect(elapsed < .seconds(60), "a request carries hardly anything of the image: \(elapsed)")
     }
 
+    /// Zephyr, without reassembly: a request that a write cuts off is answered as corrupt.
+    @Test func `a device that takes no request in several writes is told with what it needs`() async throws {
+        let image = try UpdateDevice.firmware(2000)
+        let service = MCUmgrFirmwareReceiver().service
+        let characteristic = try #require(service.characteristics.first).uuid
+        let device = LocalPeripheral(name: "Narrow") { service }
+        let serve: @Sendable (PeripheralServer, Bench) async throws -> Void = { server, _ in
+            for try await write in server.writes(to: characteristic) {
+                guard write.acceptInTime(), let header = MCUmgrMessage.Header(write.value),
+                    let operation = header.operation.response
+                else { continue }
+                let isWhole = (try? MCUmgrMessage(decoding: write.value)) != nil
+                let body: CBORValue =
+                    switch header.command {
+                    case _ where !isWhole: .map(["rc": .integer(9)])
+                    case .imageState: .map(["images": .array([])])
+                    default: .map(["rc": .integer(8)])
+                    }
+                let answer = MCUmgrMessage(operation, header.command, sequence: header.sequence, body: body)
+                try await server.notify(answer.encoded, of: characteristic, to: write.central)
+            }
+        }
+        let narrow = AdapterSettings(maximumPDUSize: 23)
+        try await Bench.run(description: device, settings: narrow, serve: serve) { bench in
+            try await bench.peripheral.withQueue { queue in
+                let error = await bleError { try await queue.connecting().run(FirmwareUpdateFlow(image)) }
+                #expect(error?.code == .updateFailed && error?.cause.contains("has 20 octets at most") == true)
+                #expect(error?.remedy.contains("REASSEMBLY") == true && error?.remedy.contains("Reset") == false)
+            }
+        }
+    }
+
     /// The radio has room for few writes, so that nearly each moment is one within a request.
     @Test(arguments: [0, 1, 2, 3, 5, 8, 13, 21, 34, 55], [false, true])
     func `an update that is ended within a request is followed by another one on the same link`(
