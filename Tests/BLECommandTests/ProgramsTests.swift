@@ -1,3 +1,4 @@
+import BLEDevices
 import Foundation
 import Testing
 
@@ -102,6 +103,14 @@ import Testing
         #expect(refused.output.last == "The device is called Cellar.")
         let wrong = try await run("configure", "colour=red")
         #expect(wrong.status == 2, "\(wrong)")
+    }
+
+    @Test func `update looks for devices with either protocol`() throws {
+        let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../Examples/Programs")
+        let text = try String(contentsOf: folder.appending(path: "Update.swift"), encoding: .utf8)
+        // The flow takes whichever the device has.
+        #expect(text.contains("scan(for: .service(plain), .service(.mcumgr))"))
+        #expect(text.contains("\(MCUmgrFirmwareReceiver().service.uuid)"))
     }
 
     @Test func `update goes on behind a lost link`() async throws {
