@@ -33,12 +33,19 @@ struct MCUmgrDevice: Sendable {
             _ = try await exchange.request(.write, .reset)
             return true
         } catch let error as BLEError where error.code == .disconnected {
+            forgetServices(context)
             return false
         }
     }
 
+    /// Another firmware may have other services, and no way to tell: a device without a Database Hash would be believed
+    /// to have the former ones, and what follows its reset would be written to wherever their handles lead now.
+    private func forgetServices(_ context: CommandContext) { context.peripheral.forgetServices() }
+
     /// Waits until the device has dropped the link.
     func waitForReset(_ context: CommandContext) async throws {
+        // While the link is up, it may store them.
+        defer { forgetServices(context) }
         guard context.isConnected else { return }
         let (patience, end) = (options.resetPatience, context.timeline.now + options.resetPatience)
         while true {

@@ -71,6 +71,8 @@ struct PlainUpdate: Sendable {
         var farthest = 0
         do {
             try await context.resuming(resume) { try await transfer(&farthest, in: context) }
+            // The new firmware, which begins whenever the device restarts, may have others, and no way to tell.
+            context.peripheral.forgetServices()
         } catch let error as BLEError where error.code != .disconnected && error.code != .invalidArgument {
             // The device need not keep an image that will never be complete. Best effort: the first error is the one
             // thrown.

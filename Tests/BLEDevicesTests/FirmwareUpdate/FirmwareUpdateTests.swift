@@ -196,4 +196,26 @@ import Testing
             }
         }
     }
+
+    @Test(arguments: [0, 1]) func `the services of the former firmware are not believed behind an update`(method: Int)
+        async throws
+    {
+        let (device, image) = (UpdateDevice(), try UpdateDevice.firmware(5000))
+        let trial = FirmwareUpdateFlow.Method.mcumgr(FirmwareUpdateFlow.MCUmgrOptions(mode: .test))
+        try await device.run { bench in
+            for isKnown in [false, true] {
+                try await bench.peripheral.withLink { link in
+                    _ = try await link.discover()
+                    #expect(link.servicesAreRemembered == isKnown)
+                }
+            }
+            try await bench.peripheral.withQueue { queue in
+                try await queue.connecting().run(FirmwareUpdateFlow(image, over: method == 0 ? .plain() : trial))
+            }
+            try await bench.peripheral.withLink { link in
+                _ = try await link.discover()
+                #expect(!link.servicesAreRemembered)
+            }
+        }
+    }
 }
