@@ -135,6 +135,9 @@ extension BLEError {
     }
 
     private static func remedy(for failure: MCUmgrFailure) -> String {
+        if failure.isDowngrade {
+            return "Choose an image with a higher version: the device takes none that is older than what it runs."
+        }
         if failure.isTooLarge || failure.isWrongImage { return "Choose the image built for this device." }
         if failure.isUnsupported {
             return "The device's firmware lacks a command that this needs: its manufacturer tells how it is updated."

@@ -306,7 +306,8 @@ extension BLEError {
             .updateFailed,
             context,
             "the device does not run the new image after its reset",
-            "Its boot loader refused it, or it crashed: the device's log may tell."
+            "Its boot loader refused it, as it may with a version that is not higher, or it crashed: the device's log "
+                + "may tell."
         )
     }
 }

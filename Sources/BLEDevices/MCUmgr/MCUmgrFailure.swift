@@ -81,7 +81,10 @@ package struct MCUmgrFailure: Error, Hashable, Sendable {
     private static let noSlot = "no slot"
 
     /// Whether the device rejects this image in principle.
-    package var isWrongImage: Bool { group == 1 && [22, 23, 25, 27, 29].contains(code) }
+    package var isWrongImage: Bool { group == 1 && [22, 23, 25, 29].contains(code) }
+
+    /// Whether the device rejects the image since it runs a newer one.
+    package var isDowngrade: Bool { group == 1 && code == 27 }
 
     private static let general = [
         1: "unknown error", 2: "out of memory", 3: "invalid value", 4: "timed out", 5: "no such entry",

@@ -195,4 +195,12 @@ import Testing
         let other = try await update(UpdateDevice()) { Self.refuseUploads($0, times: nil, skipping: 0, with: pending) }
         #expect(other.error?.remedy.contains("Reset the device so that it runs the pending image") == true)
     }
+
+    @Test func `an image that is older than what runs is told as that, and not as one for another device`() async throws
+    {
+        let older = CBORValue.map(["err": .map(["group": .integer(1), "rc": .integer(27)])])
+        let outcome = try await update(UpdateDevice()) { Self.refuseUploads($0, times: nil, skipping: 0, with: older) }
+        #expect(outcome.error?.cause.contains("a newer version is installed") == true)
+        #expect(outcome.error?.remedy.contains("higher version") == true)
+    }
 }
