@@ -155,7 +155,9 @@ struct MCUmgrUpdate: Sendable {
                 .updateFailed,
                 context,
                 "the device does not list the image that was uploaded",
-                "Check that the image is signed with the key of the device's boot loader."
+                // Nobody has looked at a signature yet. Source: Zephyr, `img_mgmt_read_info`.
+                "Check that the image is built for the device's boot loader: an image is listed only by a hash of the "
+                    + "kind that this one uses, as SHA-256."
             )
         }
         guard options.mode != .upload else { return .settled }
@@ -306,8 +308,8 @@ extension BLEError {
             .updateFailed,
             context,
             "the device does not run the new image after its reset",
-            "Its boot loader refused it, as it may with a version that is not higher, or it crashed: the device's log "
-                + "may tell."
+            "Its boot loader refused it, as it does with the signature of another key and may with a version that is "
+                + "not higher, or it crashed: the device's log may tell."
         )
     }
 }

@@ -49,6 +49,31 @@ import Testing
         }
     }
 
+    /// As Zephyr does with an image without a hash of its kind: the upload succeeds.
+    @Test func `one that does not list what was uploaded is told with the hash, which nobody signs`() async throws {
+        let image = try UpdateDevice.firmware(2000)
+        let device = LocalPeripheral(name: "Silent") { Self.service }
+        let serve: @Sendable (PeripheralServer, Bench) async throws -> Void = { server, _ in
+            var count = 0
+            try await Self.serve(server) { request in
+                switch (request.operation, request.command) {
+                case (.read, .imageState): return .map(["images": .array([])])
+                case (.write, .imageUpload):
+                    if request.body["off"]?.integer == count { count += request.body["data"]?.bytes?.count ?? 0 }
+                    return .map(["off": .integer(count)])
+                default: return Self.unsupported
+                }
+            }
+        }
+        try await Bench.run(description: device, serve: serve) { bench in
+            try await bench.peripheral.withQueue { queue in
+                let error = await bleError { try await queue.connecting().run(FirmwareUpdateFlow(image)) }
+                #expect(error?.code == .updateFailed && error?.cause.contains("does not list the image") == true)
+                #expect(error?.remedy.contains("hash") == true && error?.remedy.contains("signed") == false)
+            }
+        }
+    }
+
     /// As older versions of Zephyr with direct XIP: the newest image begins at the next reset, and stays.
     private static func serveNewest(_ server: PeripheralServer, _ image: FirmwareImage) async throws {
         var (count, hasRestarted) = (0, false)
