@@ -20,7 +20,6 @@
 
 const int CBluetooth_SO_TIMESTAMPNS = SO_TIMESTAMPNS;
 const int CBluetooth_SO_RXQ_OVFL = SO_RXQ_OVFL;
-const int CBluetooth_SO_MEMINFO = SO_MEMINFO;
 const struct timeval CBluetooth_no_timeout;
 
 // The position of the drop counter among the values of SO_MEMINFO (linux/sock_diag.h: SK_MEMINFO_DROPS).

@@ -41,8 +41,6 @@ _Static_assert(offsetof(struct rfkill_event, soft) == 6, "index, type, operation
 extern const int CBluetooth_SO_TIMESTAMPNS;
 /// `SO_RXQ_OVFL`: the kernel counts the datagrams for which the receive queue had no room.
 extern const int CBluetooth_SO_RXQ_OVFL;
-/// `SO_MEMINFO`: counters of a socket; the datagrams that were dropped are among them.
-extern const int CBluetooth_SO_MEMINFO;
 /// A timeout of a socket that never passes. Which of Swift's modules `struct timeval` belongs to is left to chance.
 extern const struct timeval CBluetooth_no_timeout;
 
