@@ -99,7 +99,6 @@ int CBluetooth_receive(int socket, CBluetooth_Batch *batch, CBluetooth_Datagram 
     int received = recvmmsg(socket, batch->messages, CBLUETOOTH_MAXIMUM_BATCH, MSG_DONTWAIT, NULL);
     for (int i = 0; i < received; i++) {
         datagrams[i] = (CBluetooth_Datagram){.length = batch->messages[i].msg_len};
-        datagrams[i].isTruncated = batch->messages[i].msg_hdr.msg_flags & MSG_TRUNC;
         if (datagrams[i].length > batch->slot_size) datagrams[i].length = (uint32_t)batch->slot_size;
         read_control(&batch->messages[i].msg_hdr, &datagrams[i]);
     }

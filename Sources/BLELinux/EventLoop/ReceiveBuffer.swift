@@ -47,7 +47,6 @@ package final class ReceiveBuffer {
                 .update(fromContentsOf: kept)
             var facts = CBluetooth_Datagram()
             facts.length = UInt32(kept.count)
-            facts.isTruncated = datagram.octets.count > kept.count
             facts.hasDropped = datagram.dropped != nil
             facts.dropped = datagram.dropped ?? 0
             facts.hasTime = datagram.time != nil
@@ -91,9 +90,6 @@ package final class ReceiveBuffer {
     func length(_ index: Int) -> Int { Int(datagrams[index].length) }
 
     func isEmpty(_ index: Int) -> Bool { datagrams[index].length == 0 }
-
-    /// Whether a datagram was longer than its slot, and the rest of it is lost.
-    func isTruncated(_ index: Int) -> Bool { datagrams[index].isTruncated }
 
     /// When the kernel received a datagram; `nil` if it doesn't say.
     func kernelTime(_ index: Int) -> ReceptionTime? {

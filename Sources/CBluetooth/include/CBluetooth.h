@@ -66,8 +66,6 @@ typedef struct {
     int64_t nanoseconds;
     bool hasTime;
     bool hasDropped;
-    /// The slot was too short; the rest is lost.
-    bool isTruncated;
 } CBluetooth_Datagram;
 
 /// The room for a batch, as the system call takes it; made once, since describing it costs more than a datagram does.
