@@ -8,8 +8,6 @@ internal import Synchronization
 /// a central that has connected to this adapter are answered: the others are for the pairings that this machine has
 /// begun.
 final class PairingReceiver: Sendable {
-    typealias Events = @Sendable (PairingReceptionEvent) -> Void
-
     /// A connected central, and the current pairing with it.
     struct Caller: Sendable {
         var keys: GatheredKeys
