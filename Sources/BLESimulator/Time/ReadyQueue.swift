@@ -14,8 +14,6 @@ struct ReadyQueue<Work: Sendable>: Sendable {
     private var works: [Work?] = []
     private var head = 0
 
-    var isEmpty: Bool { head == works.count }
-
     mutating func append(_ work: Work) { works.append(work) }
 
     /// Takes the oldest job.
