@@ -16,7 +16,6 @@ package struct SystemError: Error, RawRepresentable, Hashable, Sendable {
     package static let busy = SystemError(rawValue: EBUSY)
     package static let noEntry = SystemError(rawValue: ENOENT)
     package static let noDevice = SystemError(rawValue: ENODEV)
-    package static let messageTooLong = SystemError(rawValue: EMSGSIZE)
     package static let addressFamilyNotSupported = SystemError(rawValue: EAFNOSUPPORT)
     package static let protocolNotSupported = SystemError(rawValue: EPROTONOSUPPORT)
     package static let operationNotSupported = SystemError(rawValue: EOPNOTSUPP)
