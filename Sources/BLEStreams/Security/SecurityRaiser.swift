@@ -71,9 +71,6 @@ final class SecurityRaiser: Sendable {
     /// Called once, before anything else; retains the bearer until it ends.
     func begin(on bearer: Bearer) { state.withLock { $0.bearer = bearer } }
 
-    /// How often the link has been raised: what was refused before may be allowed now.
-    var rises: Int { state.withLock { $0.machine.rises } }
-
     /// The level of the link; `nil` if it isn't encrypted, or has ended.
     var level: LinkSecurity.Level? { state.withLock { $0.bearer }?.radioLink.security.level }
 
