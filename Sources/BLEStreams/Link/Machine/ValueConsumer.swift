@@ -4,11 +4,6 @@ import BLEProtocol
 final class ValueConsumer: Sendable {
     /// What it subscribes to, for errors: `of 2A37 of C4:F2:17:1A:1D:BB`.
     let object: String
-    /// The same without the preposition.
-    var target: String {
-        let prefix = ["of ", "to "].first { object.hasPrefix($0) }
-        return prefix.map { String(object.dropFirst($0.count)) } ?? object
-    }
     /// Takes values in order, as many as arrived at once; at least one.
     let deliver: @Sendable ([CharacteristicValue]) -> Void
     /// Called with the number of values that were dropped before they arrived here.
