@@ -31,7 +31,6 @@ struct FlightLog {
         var peer: BluetoothAddress
         var role: ATTCapture.Role
         var redactor = ATTRedactor()
-        var isOpen = true
         /// Whether its beginning is still in the ring.
         var isWhole = true
         /// Whether its discoveries have replaced the earlier ones.
@@ -124,7 +123,6 @@ struct FlightLog {
     mutating func lost(_ count: Int, on link: UInt16, at time: ReceptionTime) { append(link, .lost(count), time) }
 
     mutating func closed(_ link: UInt16, status: UInt8?, at time: ReceptionTime) {
-        links[link]?.isOpen = false
         append(link, .closed(status: status), time)
     }
 
