@@ -57,11 +57,9 @@ extension AttributeDatabase {
                 characteristics.append(
                     DatabaseCharacteristic(
                         id: uuid.description,
-                        service: "",
                         serviceUUID: BluetoothUUID(0),
                         uuid: uuid,
                         properties: Characteristic.Properties(rawValue: value[0]),
-                        declaration: line.handle,
                         valueHandle: UInt16(value[1]) | UInt16(value[2]) << 8,
                         configuration: nil,
                         subscribing: .open

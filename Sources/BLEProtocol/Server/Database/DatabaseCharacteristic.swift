@@ -2,14 +2,10 @@
 package struct DatabaseCharacteristic: Hashable, Sendable {
     /// The name in its description.
     package var id: String
-    /// The name of its service's description.
-    package var service: String
     /// The type of its service.
     package var serviceUUID: BluetoothUUID
     package var uuid: BluetoothUUID
     package var properties: Characteristic.Properties
-    /// The handle of its declaration.
-    package var declaration: UInt16
     /// The handle of its value.
     package var valueHandle: UInt16
     /// The handle of its Client Characteristic Configuration, if it has one.
@@ -19,21 +15,17 @@ package struct DatabaseCharacteristic: Hashable, Sendable {
 
     package init(
         id: String,
-        service: String,
         serviceUUID: BluetoothUUID,
         uuid: BluetoothUUID,
         properties: Characteristic.Properties,
-        declaration: UInt16,
         valueHandle: UInt16,
         configuration: UInt16?,
-        subscribing: AccessRequirement = .open
+        subscribing: AccessRequirement
     ) {
         self.id = id
-        self.service = service
         self.serviceUUID = serviceUUID
         self.uuid = uuid
         self.properties = properties
-        self.declaration = declaration
         self.valueHandle = valueHandle
         self.configuration = configuration
         self.subscribing = subscribing

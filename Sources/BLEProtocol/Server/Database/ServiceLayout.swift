@@ -56,8 +56,7 @@ struct ServiceLayout {
     }
 
     private mutating func add(_ characteristic: LocalCharacteristic, of service: LocalService) {
-        let declaration = next
-        let valueHandle = declaration + 1
+        let valueHandle = next + 1
         var value = ByteWriter(capacity: 19)
         value.uint8(characteristic.declaredProperties.rawValue)
         value.uint16(valueHandle)
@@ -84,11 +83,9 @@ struct ServiceLayout {
         characteristics.append(
             DatabaseCharacteristic(
                 id: characteristic.id,
-                service: service.id,
                 serviceUUID: service.uuid,
                 uuid: characteristic.uuid,
                 properties: characteristic.declaredProperties,
-                declaration: declaration,
                 valueHandle: valueHandle,
                 configuration: configuration,
                 subscribing: characteristic.subscribing
