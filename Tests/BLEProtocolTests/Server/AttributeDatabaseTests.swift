@@ -126,7 +126,7 @@ import Testing
 
     @Test func `permissions follow the properties unless they are given`() {
         let plain = LocalCharacteristic(BluetoothUUID(0x2A58), [.read, .writeWithoutResponse])
-        #expect(plain.permissions == .readWrite)
+        #expect(plain.permissions == AttributePermissions(read: .open, write: .open))
         let mute = LocalCharacteristic(BluetoothUUID(0x2A58), [.notify])
         #expect(mute.permissions == AttributePermissions())
         let secret = LocalCharacteristic(BluetoothUUID(0x2A58), [.read, .notify], access: .authenticated)

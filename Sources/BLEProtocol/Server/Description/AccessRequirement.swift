@@ -75,10 +75,6 @@ public struct AttributePermissions: Hashable, Sendable {
 
     /// Every client may read; none may write.
     package static let readOnly = AttributePermissions(read: .open)
-    /// Every client may write, none may read.
-    package static let writeOnly = AttributePermissions(write: .open)
-    /// Every client may read and write.
-    package static let readWrite = AttributePermissions(read: .open, write: .open)
 
     /// Makes the permissions that a characteristic's properties promise, each with the same requirement.
     ///
