@@ -16,9 +16,6 @@ extension PeripheralServer {
         /// Values that are waiting for the radio now.
         public var waiting: Int { offered - sent - dropped }
 
-        /// All zero.
-        package init() {}
-
         init(_ counts: ATTServer.NotificationCounts) {
             offered = counts.offered
             sent = counts.sent
