@@ -40,7 +40,6 @@ extension Few: RandomAccessCollection {
     }
 
     @inlinable package var isEmpty: Bool { head == nil }
-    @inlinable package var first: Element? { head }
 }
 
 extension Few: ExpressibleByArrayLiteral {
