@@ -1,13 +1,5 @@
-/// Declarations and descriptors of the Generic Attribute Profile (Core Specification, Vol 3, Part G, 3.8).
+/// Descriptors of the Generic Attribute Profile (Core Specification, Vol 3, Part G, 3.8).
 extension BluetoothUUID {
-    /// Primary Service, 0x2800.
-    package static let primaryService = BluetoothUUID(0x2800)
-    /// Secondary Service, 0x2801.
-    package static let secondaryService = BluetoothUUID(0x2801)
-    /// Include, 0x2802.
-    package static let include = BluetoothUUID(0x2802)
-    /// Characteristic, 0x2803.
-    package static let characteristic = BluetoothUUID(0x2803)
     /// Characteristic Extended Properties, 0x2900.
     public static let characteristicExtendedProperties = BluetoothUUID(0x2900)
     /// Characteristic User Description, 0x2901.

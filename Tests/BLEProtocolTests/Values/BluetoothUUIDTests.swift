@@ -89,14 +89,14 @@ import Testing
         #expect(BluetoothUUID.battery.name == "Battery")
         #expect(BluetoothUUID.Characteristics.heartRateMeasurement.name == "Heart Rate Measurement")
         #expect(BluetoothUUID.clientCharacteristicConfiguration.name == "Client Characteristic Configuration")
-        #expect(BluetoothUUID.primaryService.name == "Primary Service")
+        #expect(AttributeType.primaryService.name == "Primary Service")
         #expect(BluetoothUUID(0xFFFF).name == nil)
         #expect(BluetoothUUID(bits32: 0x1234_180D).name == nil)
     }
 
     @Test func `assigned numbers`() {
         #expect(BluetoothUUID.genericAccess.short == 0x1800 && BluetoothUUID.deviceInformation.short == 0x180A)
-        #expect(BluetoothUUID.environmentalSensing.short == 0x181A && BluetoothUUID.characteristic.short == 0x2803)
+        #expect(BluetoothUUID.environmentalSensing.short == 0x181A && AttributeType.characteristic.short == 0x2803)
         #expect(BluetoothUUID.characteristicUserDescription.short == 0x2901)
         #expect(BluetoothUUID.Characteristics.batteryLevel.short == 0x2A19)
         #expect(BluetoothUUID.Characteristics.databaseHash.short == 0x2B2A)
