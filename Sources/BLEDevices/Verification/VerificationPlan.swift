@@ -65,7 +65,7 @@ extension PromisedCharacteristic {
         if !extended.isEmpty {
             let octets = [UInt8(truncatingIfNeeded: extended.rawValue), UInt8(extended.rawValue >> 8)]
             descriptors.append(
-                PromisedDescriptor(uuid: AttributeType.extendedProperties, read: .on(.open), value: octets)
+                PromisedDescriptor(uuid: .characteristicExtendedProperties, read: .on(.open), value: octets)
             )
         }
         if declared.isSubscribable { descriptors.append(.configuration) }
@@ -76,7 +76,7 @@ extension PromisedCharacteristic {
 extension PromisedDescriptor {
     /// Everybody may read it (Vol 3, Part G, 3.3.3.3).
     fileprivate static let configuration = PromisedDescriptor(
-        uuid: AttributeType.clientConfiguration,
+        uuid: .clientCharacteristicConfiguration,
         read: .on(.open),
         value: nil
     )
@@ -118,13 +118,13 @@ extension PromisedCharacteristic {
         let isSubscribable = !properties.isDisjoint(with: [.notify, .indicate])
         subscribing = isSubscribable ? .somehow : .nothing
         var descriptors = found.descriptors.map { descriptor in
-            let isOpen = descriptor.uuid == AttributeType.clientConfiguration
+            let isOpen = descriptor.uuid == .clientCharacteristicConfiguration
             return PromisedDescriptor(uuid: descriptor.uuid, read: isOpen ? .on(.open) : .somehow, value: nil)
         }
         if isSubscribable, found.clientConfiguration == nil { descriptors.append(.configuration) }
-        if properties.contains(.extendedProperties), found.descriptor(AttributeType.extendedProperties) == nil {
+        if properties.contains(.extendedProperties), found.descriptor(.characteristicExtendedProperties) == nil {
             descriptors.append(
-                PromisedDescriptor(uuid: AttributeType.extendedProperties, read: .on(.open), value: nil)
+                PromisedDescriptor(uuid: .characteristicExtendedProperties, read: .on(.open), value: nil)
             )
         }
         self.descriptors = descriptors

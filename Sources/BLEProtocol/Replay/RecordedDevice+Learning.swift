@@ -131,7 +131,7 @@ extension RecordedDevice {
             let end = [next.map { $0 &- 1 }, ends.filter { $0 >= value }.min()].compactMap { $0 }.min()
             // The only attribute of its characteristic: nothing but its configuration can be there.
             guard let end, value < end, end - value == 1, attributes[end]?.type == nil else { continue }
-            attributes[end, default: Attribute()].type = AttributeType.clientConfiguration
+            attributes[end, default: Attribute()].type = BluetoothUUID.clientCharacteristicConfiguration
         }
     }
 

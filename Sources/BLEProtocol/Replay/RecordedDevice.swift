@@ -84,7 +84,7 @@ package struct RecordedDevice: Hashable, Sendable {
                 value = UInt16(declaration[1]) | UInt16(declaration[2]) << 8
             } else if AttributeType.isDeclaration(type) {
                 value = nil
-            } else if type == AttributeType.clientConfiguration, let value {
+            } else if type == .clientCharacteristicConfiguration, let value {
                 configurations[handle] = value
             }
         }

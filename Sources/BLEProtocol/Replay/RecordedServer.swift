@@ -168,7 +168,7 @@ package struct RecordedServer: Sendable {
     mutating func nextOutcome(of handle: UInt16) -> RecordedDevice.Outcome {
         guard let attribute = device.attributes[handle] else { return .error(.invalidHandle) }
         if let declaration = attribute.declaration { return .value(declaration) }
-        if attribute.type == AttributeType.clientConfiguration { return .value(link.switches[handle] ?? [0, 0]) }
+        if attribute.type == .clientCharacteristicConfiguration { return .value(link.switches[handle] ?? [0, 0]) }
         guard let outcomes = device.reads[handle], !outcomes.isEmpty else { return .error(.readNotPermitted) }
         let place = reads[handle, default: 0]
         reads[handle] = min(place + 1, outcomes.count)

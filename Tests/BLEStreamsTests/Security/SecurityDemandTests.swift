@@ -21,7 +21,7 @@ import Testing
         { _ = try await $0.notifications(of: code).first() },
         { _ = try await $0.values(of: code).first() },
         { _ = try await $0.readAll(code) },
-        { _ = try await $0.readAll(AttributeType.userDescription) },
+        { _ = try await $0.readAll(BluetoothUUID.characteristicUserDescription) },
         { try await $0.run(.read(code)) },
         { link in _ = try await link.exclusively { try await $0.read(code) } },
         { link in

@@ -19,22 +19,22 @@ extension GATTDatabase {
     /// A client need not discover the services of such a device again. Source: Core Specification, Vol 3, Part G,
     /// 2.5.2.
     package var isStatic: Bool {
-        !services.contains { $0.characteristics.contains { $0.uuid == AttributeType.serviceChanged } }
+        !services.contains { $0.characteristics.contains { $0.uuid == BluetoothUUID.Characteristics.serviceChanged } }
     }
 
     /// Whether it has the Database Hash (2B2A), which a peer whose hash was read certainly has.
     package var hasHash: Bool {
-        services.contains { $0.characteristics.contains { $0.uuid == AttributeType.databaseHash } }
+        services.contains { $0.characteristics.contains { $0.uuid == BluetoothUUID.Characteristics.databaseHash } }
     }
 
     /// Client Supported Features (2B29).
     package var clientFeatures: Characteristic? {
-        characteristic(AttributeType.clientSupportedFeatures, in: .genericAttribute)
+        characteristic(BluetoothUUID.Characteristics.clientSupportedFeatures, in: .genericAttribute)
     }
 
     /// Service Changed (2A05), if a client can subscribe to it.
     package var serviceChanged: Characteristic? {
-        characteristic(AttributeType.serviceChanged, in: .genericAttribute).flatMap {
+        characteristic(BluetoothUUID.Characteristics.serviceChanged, in: .genericAttribute).flatMap {
             $0.clientConfiguration != nil && $0.properties.contains(.indicate) ? $0 : nil
         }
     }

@@ -42,7 +42,7 @@ public struct Characteristic: Hashable, Sendable {
     public func descriptor(_ uuid: BluetoothUUID) -> Descriptor? { descriptors.first { $0.uuid == uuid } }
 
     /// The Client Characteristic Configuration descriptor (2902), by which notifications are switched.
-    package var clientConfiguration: Descriptor? { descriptor(AttributeType.clientConfiguration) }
+    package var clientConfiguration: Descriptor? { descriptor(.clientCharacteristicConfiguration) }
 }
 
 /// A descriptor of a characteristic: an attribute that says more about its value.

@@ -18,7 +18,7 @@ extension GATTDatabase {
                 if included.uuid.short != nil { input.append(included.uuid.attOctets) }
             }
             for characteristic in service.characteristics {
-                guard characteristic.descriptor(AttributeType.extendedProperties) == nil else { return nil }
+                guard characteristic.descriptor(.characteristicExtendedProperties) == nil else { return nil }
                 input.declare(characteristic.handle, AttributeType.characteristic)
                 input.uint8(characteristic.properties.rawValue)
                 input.uint16(characteristic.valueHandle)

@@ -26,17 +26,17 @@ extension Descriptor {
 
         private static func decoded(_ uuid: BluetoothUUID, _ octets: [UInt8]) -> Descriptor.Value? {
             switch uuid {
-            case AttributeType.extendedProperties:
+            case .characteristicExtendedProperties:
                 return number(octets).map { .extendedProperties(Characteristic.ExtendedProperties(rawValue: $0)) }
-            case AttributeType.userDescription:
+            case .characteristicUserDescription:
                 return String(validating: octets, as: UTF8.self).map { .userDescription($0) }
-            case AttributeType.clientConfiguration:
+            case .clientCharacteristicConfiguration:
                 return number(octets).map { .clientConfiguration(Characteristic.Configuration(rawValue: $0)) }
-            case AttributeType.serverConfiguration:
+            case .serverCharacteristicConfiguration:
                 return number(octets).map { .serverConfiguration(Characteristic.Configuration(rawValue: $0)) }
-            case AttributeType.presentationFormat:
+            case .characteristicPresentationFormat:
                 return Descriptor.PresentationFormat(octets: octets).map { .presentationFormat($0) }
-            case AttributeType.aggregateFormat:
+            case .characteristicAggregateFormat:
                 guard !octets.isEmpty, octets.count.isMultiple(of: 2) else { return nil }
                 var reader = ByteReader(octets)
                 var handles: [UInt16] = []

@@ -28,7 +28,7 @@ extension AttributeDatabase {
             return "has a fixed length of \(characteristic.maximumLength) octets and a value of \(value.count)"
         }
         for descriptor in characteristic.descriptors {
-            if [AttributeType.clientConfiguration, AttributeType.extendedProperties].contains(descriptor.uuid) {
+            if [.clientCharacteristicConfiguration, .characteristicExtendedProperties].contains(descriptor.uuid) {
                 return "declares descriptor \(descriptor.uuid), which is added automatically"
             }
             if let fault = fault(in: descriptor.value, maximumLength: descriptor.maximumLength) {

@@ -60,7 +60,7 @@ extension AttributeDatabase {
 
     /// The characteristic that reports changes to clients, if the server has it.
     package var serviceChanged: DatabaseCharacteristic? {
-        characteristics.first { $0.uuid == AttributeType.serviceChanged && $0.configuration != nil }
+        characteristics.first { $0.uuid == BluetoothUUID.Characteristics.serviceChanged && $0.configuration != nil }
     }
 
     /// The characteristic with this value handle.

@@ -67,7 +67,7 @@ struct ServiceLayout {
         let extended = characteristic.declaredExtendedProperties
         if !extended.isEmpty {
             let octets = [UInt8(truncatingIfNeeded: extended.rawValue), UInt8(extended.rawValue >> 8)]
-            append(AttributeType.extendedProperties, octets)
+            append(BluetoothUUID.characteristicExtendedProperties, octets)
         }
         let configuration = characteristic.isSubscribable ? next : nil
         if let configuration {
@@ -114,7 +114,7 @@ extension Attribute {
     package init(configuration handle: UInt16, of characteristic: UInt16, writing: AccessRequirement) {
         self.init(
             handle: handle,
-            type: AttributeType.clientConfiguration,
+            type: BluetoothUUID.clientCharacteristicConfiguration,
             permissions: AttributePermissions(read: .open, write: writing),
             content: .clientConfiguration(characteristic: characteristic),
             maximumLength: 2,
@@ -150,8 +150,8 @@ extension Attribute.Content {
     fileprivate init?(ofGATT characteristic: LocalCharacteristic, _ service: LocalService) {
         guard service.uuid == .genericAttribute else { return nil }
         switch characteristic.uuid {
-        case AttributeType.databaseHash: self = .databaseHash([UInt8](repeating: 0, count: 16))
-        case AttributeType.clientSupportedFeatures: self = .clientFeatures
+        case BluetoothUUID.Characteristics.databaseHash: self = .databaseHash([UInt8](repeating: 0, count: 16))
+        case BluetoothUUID.Characteristics.clientSupportedFeatures: self = .clientFeatures
         default: return nil
         }
     }
@@ -185,7 +185,7 @@ extension LocalCharacteristic {
     /// The extended properties, with the one that a writable user description requires (Vol 3, Part G, 3.3.3.2).
     package var declaredExtendedProperties: Characteristic.ExtendedProperties {
         let isWritable = descriptors.contains {
-            $0.uuid == AttributeType.userDescription && $0.permissions.write != nil
+            $0.uuid == .characteristicUserDescription && $0.permissions.write != nil
         }
         return isWritable ? extendedProperties.union(.writableAuxiliaries) : extendedProperties
     }

@@ -34,7 +34,7 @@ public struct LocalDescriptor: Hashable, Sendable {
     /// Source: Core Specification, Vol 3, Part G, 3.3.3.2.
     public static func userDescription(_ text: String, writing: AccessRequirement? = nil) -> LocalDescriptor {
         LocalDescriptor(
-            AttributeType.userDescription,
+            BluetoothUUID.characteristicUserDescription,
             value: .text(text),
             permissions: AttributePermissions(read: .open, write: writing)
         )
@@ -57,6 +57,6 @@ public struct LocalDescriptor: Hashable, Sendable {
         octets.uint16(unit)
         octets.uint8(nameSpace)
         octets.uint16(description)
-        return LocalDescriptor(AttributeType.presentationFormat, value: .stored(octets.bytes))
+        return LocalDescriptor(BluetoothUUID.characteristicPresentationFormat, value: .stored(octets.bytes))
     }
 }

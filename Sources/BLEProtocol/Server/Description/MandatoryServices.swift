@@ -40,8 +40,8 @@ extension LocalService {
 
     /// What a server needs whose clients keep what they discovered. The server fills in the values by itself.
     fileprivate static let genericAttribute = LocalService(.genericAttribute) {
-        LocalCharacteristic(AttributeType.serviceChanged, [.indicate], maximumLength: 4)
-        LocalCharacteristic(AttributeType.clientSupportedFeatures, [.read, .write])
-        LocalCharacteristic(AttributeType.databaseHash, [.read], maximumLength: 16)
+        LocalCharacteristic(BluetoothUUID.Characteristics.serviceChanged, [.indicate], maximumLength: 4)
+        LocalCharacteristic(BluetoothUUID.Characteristics.clientSupportedFeatures, [.read, .write])
+        LocalCharacteristic(BluetoothUUID.Characteristics.databaseHash, [.read], maximumLength: 16)
     }
 }

@@ -100,7 +100,7 @@ extension LinkMachine {
         case .discover: search(DiscoverDatabase(), .discovery(request.number), request.number, &output)
         case .probe: search(DiscoverServices(isWhole: false), .probe(request.number), request.number, &output)
         case .readHash:
-            let read = ReadByUUID(AttributeType.databaseHash, limit: 1)
+            let read = ReadByUUID(BluetoothUUID.Characteristics.databaseHash, limit: 1)
             search(read, .hash(request.number), request.number, &output)
         case .wait(let duration): output.add { $0.waits.append(.start(request.number, duration)) }
         }

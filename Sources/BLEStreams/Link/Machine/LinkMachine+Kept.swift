@@ -94,7 +94,7 @@ extension LinkMachine {
         _ output: inout Output
     ) {
         // Indications of Service Changed are the link's own concern.
-        guard uuid == nil || uuid == found.uuid, found.uuid != AttributeType.serviceChanged,
+        guard uuid == nil || uuid == found.uuid, found.uuid != BluetoothUUID.Characteristics.serviceChanged,
             let descriptor = found.clientConfiguration?.handle
         else { return rest(place, &output) }
         carryOut(table.switchOff(valueHandle: found.valueHandle, descriptorHandle: descriptor), place, &output)

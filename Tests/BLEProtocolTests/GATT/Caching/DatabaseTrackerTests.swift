@@ -16,15 +16,15 @@ import Testing
             endHandle: 8,
             characteristics: [
                 Characteristic(
-                    uuid: AttributeType.serviceChanged,
+                    uuid: BluetoothUUID.Characteristics.serviceChanged,
                     properties: .indicate,
                     handle: 2,
                     valueHandle: 3,
                     endHandle: 4,
-                    descriptors: [Descriptor(uuid: AttributeType.clientConfiguration, handle: 4)]
+                    descriptors: [Descriptor(uuid: .clientCharacteristicConfiguration, handle: 4)]
                 ),
                 Characteristic(
-                    uuid: AttributeType.clientSupportedFeatures,
+                    uuid: BluetoothUUID.Characteristics.clientSupportedFeatures,
                     properties: [.read, .write],
                     handle: 5,
                     valueHandle: 6,
@@ -39,7 +39,7 @@ import Testing
     ])
     private static func hashCharacteristic(_ handle: UInt16) -> Characteristic {
         Characteristic(
-            uuid: AttributeType.databaseHash,
+            uuid: BluetoothUUID.Characteristics.databaseHash,
             properties: .read,
             handle: handle,
             valueHandle: handle + 1,

@@ -17,7 +17,7 @@ import Testing
 
     @Test func `with a limit it stops asking`() {
         var bearer = Bearer()
-        let id = bearer.begin(ReadByUUID(AttributeType.databaseHash, limit: 1))
+        let id = bearer.begin(ReadByUUID(BluetoothUUID.Characteristics.databaseHash, limit: 1))
         bearer.expect("08 0100 ffff 2a2b", answeredWith: "09 12 0900 000102030405060708090a0b0c0d0e0f")
         bearer.expectSends()
         bearer.expectFinished(.success(id, [ReadByUUID.Value(handle: 9, value: [UInt8](0...15))]))

@@ -124,7 +124,7 @@ extension GATTClientConversation {
         if isAnswered { bearer.expectFinished(.success(id, conversation.localMtu ?? 0)) }
         pending = conversation.steps(of: "server_features")
         guard !pending.isEmpty else { return }
-        let features = bearer.begin(ReadByUUID(AttributeType.serverSupportedFeatures, limit: 1))
+        let features = bearer.begin(ReadByUUID(BluetoothUUID.Characteristics.serverSupportedFeatures, limit: 1))
         converse()
         bearer.expectFinished(.failure(features, .attribute(.attributeNotFound, handle: 1)))
     }

@@ -217,7 +217,7 @@ extension MachineWorld {
         _ = peer.synchronize(with: database)
         collect()
         let handles = database.attributes(from: 1, through: 0xFFFF)
-            .filter { $0.type == AttributeType.serviceChanged }.map(\.handle)
+            .filter { $0.type == BluetoothUUID.Characteristics.serviceChanged }.map(\.handle)
         guard let handle = handles.first else { return }
         arriving.append([
             0x1D, UInt8(truncatingIfNeeded: handle), UInt8(truncatingIfNeeded: handle >> 8), 1, 0, 0xFF, 0xFF,
