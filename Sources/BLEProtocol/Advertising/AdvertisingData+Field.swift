@@ -90,41 +90,12 @@ extension AdvertisingData.Field {
         return Self("URI", .uri, Array((scheme + uri.dropFirst(length)).utf8))
     }
 
-    /// The connection intervals that the device prefers, rounded down to steps of 1.25 ms; 7.5 ms to 4 s.
-    package static func connectionIntervalRange(_ range: AdvertisingData.ConnectionIntervalRange) -> Self {
-        let units = [range.minimum, range.maximum].map { interval in
-            interval.map { steps(in: $0, microseconds: 1250, limit: 0xFFFE) } ?? 0xFFFF
-        }
-        return Self("connection interval range", .connectionIntervalRange, units.flatMap { littleEndian($0, 2) })
-    }
-
     /// How often the device advertises, rounded down to steps of 0.625 ms.
     public static func advertisingInterval(_ interval: Duration) -> Self {
         let units = steps(in: interval, microseconds: 625, limit: 0xFFFF_FFFF)
         if units <= 0xFFFF { return Self("advertising interval", .advertisingInterval, littleEndian(units, 2)) }
         let count = units <= 0xFF_FFFF ? 3 : 4
         return Self("advertising interval", .advertisingIntervalLong, littleEndian(units, count))
-    }
-
-    /// The roles that the device supports and prefers.
-    package static func role(_ role: AdvertisingData.Role) -> Self {
-        Self("role", .role, [role.rawValue])
-    }
-
-    /// The features of the device's link layer, bit 0 first.
-    package static func supportedFeatures(_ features: UInt64) -> Self {
-        let count = max(1, 8 - features.leadingZeroBitCount / 8)
-        return Self("supported features", .supportedFeatures, littleEndian(features, count))
-    }
-
-    /// The devices that the advertisement is meant for; public and random addresses make a list each.
-    package static func targetAddresses(_ addresses: [BluetoothAddress]) -> Self {
-        let structures = BluetoothAddress.Kind.allCases.compactMap { kind -> Structure? in
-            let octets = addresses.filter { $0.kind == kind }.flatMap(\.littleEndianOctets)
-            if octets.isEmpty { return nil }
-            return Structure(type: kind == .public ? .publicTargetAddress : .randomTargetAddress, data: octets)
-        }
-        return Self("target addresses", structures)
     }
 
     /// An AD structure of any type, its data as given.

@@ -24,17 +24,20 @@ extension AdvertisingData {
 
     /// Whether the device lists a service; allocates nothing.
     public func lists(_ service: BluetoothUUID) -> Bool {
-        contains(service) { $0.listedServiceWidth }
+        for (type, data) in self {
+            guard let width = type.listedServiceWidth else { continue }
+            var rest = data
+            while rest.count >= width {
+                if BluetoothUUID(littleEndian: rest.prefix(width)) == service { return true }
+                rest.removeFirst(width)
+            }
+        }
+        return false
     }
 
     /// The services that the device looks for on others, each once, in the order of the advertisement.
     public var solicitedServiceUUIDs: [BluetoothUUID] {
         uuids { $0.solicitedServiceWidth }
-    }
-
-    /// Whether the device looks for a service; allocates nothing.
-    package func solicits(_ service: BluetoothUUID) -> Bool {
-        contains(service) { $0.solicitedServiceWidth }
     }
 
     /// The service data, in the order of the advertisement.
@@ -70,17 +73,6 @@ extension AdvertisingData {
         return found
     }
 
-    private func contains(_ service: BluetoothUUID, _ width: (AdvertisingData.FieldType) -> Int?) -> Bool {
-        for (type, data) in self {
-            guard let width = width(type) else { continue }
-            var rest = data
-            while rest.count >= width {
-                if BluetoothUUID(littleEndian: rest.prefix(width)) == service { return true }
-                rest.removeFirst(width)
-            }
-        }
-        return false
-    }
 }
 
 extension AdvertisingData.FieldType {
