@@ -72,7 +72,6 @@ extension AdvertisingData {
         }
         return found
     }
-
 }
 
 extension AdvertisingData.FieldType {
