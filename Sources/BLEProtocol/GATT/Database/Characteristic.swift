@@ -44,20 +44,3 @@ public struct Characteristic: Hashable, Sendable {
     /// The Client Characteristic Configuration descriptor (2902), by which notifications are switched.
     package var clientConfiguration: Descriptor? { descriptor(.clientCharacteristicConfiguration) }
 }
-
-/// A descriptor of a characteristic: an attribute that says more about its value.
-///
-/// Source: Core Specification, Vol 3, Part G, 3.3.3.
-public struct Descriptor: Hashable, Sendable {
-    /// The descriptor's type.
-    public var uuid: BluetoothUUID
-
-    /// The handle by which the descriptor is read and written.
-    public var handle: UInt16
-
-    /// Makes a descriptor from its type and handle.
-    package init(uuid: BluetoothUUID, handle: UInt16) {
-        self.uuid = uuid
-        self.handle = handle
-    }
-}
