@@ -61,7 +61,7 @@ extension AirState {
             return fail(id, .notConnected("pair", pairing.peer))
         }
         switch step {
-        case .begin: begin(id, end, pairing, link)
+        case .begin: begin(id, end, pairing)
         case .typed(let count): typed(count, id, end, pairing)
         case .end(let failure): finish(id, end, pairing, failure, isAuthenticated: true)
         case .timeOut:
@@ -102,7 +102,7 @@ extension AirState {
 
     // MARK: - Steps
 
-    private mutating func begin(_ id: ActivityID, _ end: LinkEndID, _ pairing: SimulatedPairing, _ link: LinkRecord) {
+    private mutating func begin(_ id: ActivityID, _ end: LinkEndID, _ pairing: SimulatedPairing) {
         guard let other = addresses[pairing.peer], let adapter = activities[id]?.adapter else { return }
         guard pairing.level != nil || adapters[adapter].keys[adapters[other].address] == nil else {
             // As on Linux: an existing key is not checked.
