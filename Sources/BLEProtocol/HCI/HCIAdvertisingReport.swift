@@ -29,17 +29,11 @@ package struct HCIAdvertisingReport: Hashable, Sendable {
     /// advertisement.
     package var address: BluetoothAddress?
 
-    /// Whether ``address`` is one that the controller resolved.
-    package var isResolved: Bool
-
     package var kind: Kind
     package var dataStatus: DataStatus
 
     /// The received signal strength in dBm; `nil` if the controller doesn't know it.
     package var rssi: Int8?
-
-    /// The transmit power of the advertisement in dBm; `nil` if it isn't known.
-    package var txPower: Int8?
 
     /// The advertising set, 0 to 15; `nil` for a legacy packet.
     package var set: UInt8?
@@ -90,10 +84,8 @@ extension HCIAdvertisingReport {
         default: return nil
         }
         address = Self.address(addressType, octets)
-        isResolved = addressType == 2 || addressType == 3
         dataStatus = .complete
         self.rssi = Self.decibels(rssi)
-        txPower = nil
         set = nil
         self.data = AdvertisingData(bytes: Array(data))
     }
@@ -102,15 +94,13 @@ extension HCIAdvertisingReport {
     /// advertisement is meant for, data with its length.
     private init?(extended reader: inout ByteReader) {
         guard let type = reader.uint16(), let addressType = reader.uint8(), let octets = reader.bytes(6),
-            reader.bytes(2) != nil, let set = reader.uint8(), let power = reader.uint8(), let rssi = reader.uint8(),
+            reader.bytes(2) != nil, let set = reader.uint8(), reader.uint8() != nil, let rssi = reader.uint8(),
             reader.bytes(2 + 7) != nil, let length = reader.uint8(), let data = reader.bytes(Int(length))
         else { return nil }
         kind = Kind(rawValue: type & ~0x60)
         address = Self.address(addressType, octets)
-        isResolved = addressType == 2 || addressType == 3
         dataStatus = DataStatus(rawValue: UInt8(truncatingIfNeeded: type >> 5 & 3)) ?? .reserved
         self.rssi = Self.decibels(rssi)
-        txPower = Self.decibels(power)
         self.set = set <= 0x0F ? set : nil
         self.data = AdvertisingData(bytes: Array(data))
     }

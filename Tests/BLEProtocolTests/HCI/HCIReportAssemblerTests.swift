@@ -12,11 +12,9 @@ import Testing
     ) -> HCIAdvertisingReport {
         HCIAdvertisingReport(
             address: BluetoothAddress(rawValue: number, kind: .random),
-            isResolved: false,
             kind: kind,
             dataStatus: status,
             rssi: -50,
-            txPower: nil,
             set: set,
             data: AdvertisingData(bytes: data)
         )
