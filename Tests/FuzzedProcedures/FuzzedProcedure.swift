@@ -26,7 +26,7 @@ package enum FuzzedProcedure {
         case 2: WriteValue(handle: handle, value: arguments.value())
         case 3: WriteCommand(handle: handle, value: shortValue(of: handle, &arguments))
         case 4: LongWrite(handle: handle, value: arguments.value(), isVerified: arguments.chance())
-        case 5: SetNotification(handle: handle, arguments.chance() ? .indicate : .notify)
+        case 5: WriteValue(handle: handle, value: [arguments.chance() ? 2 : 1, 0])
         case 6: ReadByUUID(uuid, limit: arguments.chance() ? 1 : .max)
         case 7: ReadMultipleVariable(handles: [handle, 1])
         case 8: ReadMultiple(handles: [handle, 1])

@@ -99,21 +99,22 @@ import Testing
         #expect(try pair.run(ReadValue(handle: handle)) == [1, 2, 3])
     }
 
-    @Test(arguments: [SetNotification.Mode.notify, .indicate])
-    func `what is subscribed to arrives, and an indication is confirmed`(mode: SetNotification.Mode) throws {
+    @Test(arguments: [false, true])
+    func `what is subscribed to arrives, and an indication is confirmed`(isIndicated: Bool) throws {
         var pair = pair()
         let characteristic = try #require(try pair.run(DiscoverDatabase()).characteristic(BluetoothUUID(0x2A37)))
         let handle = characteristic.valueHandle
-        try pair.run(SetNotification(handle: try #require(characteristic.clientConfiguration).handle, mode))
-        if mode == .notify {
-            try pair.server.notify(handle, [1, 2], database: pair.database)
-        } else {
+        let configuration = try #require(characteristic.clientConfiguration).handle
+        try pair.run(WriteValue(handle: configuration, value: [isIndicated ? 2 : 1, 0]))
+        if isIndicated {
             _ = try pair.server.indicate(handle, [1, 2], database: pair.database)
             _ = try pair.server.indicate(handle, [3], database: pair.database)
+        } else {
+            try pair.server.notify(handle, [1, 2], database: pair.database)
         }
         _ = pair.exchange()
-        #expect(pair.values.map { Array($0.value) } == (mode == .notify ? [[1, 2]] : [[1, 2], [3]]))
-        #expect(pair.values.allSatisfy { $0.handle == handle && $0.isIndication == (mode == .indicate) })
+        #expect(pair.values.map { Array($0.value) } == (isIndicated ? [[1, 2], [3]] : [[1, 2]]))
+        #expect(pair.values.allSatisfy { $0.handle == handle && $0.isIndication == isIndicated })
     }
 
     @Test func `several values are read at once, and errors carry their handle`() throws {

@@ -65,8 +65,8 @@ struct GATTClientConversation {
         case "write_without_response":
             let value = pdu(try #require(action.value))
             _ = try run(WriteCommand(handle: try #require(action.handle), value: value))
-        case "subscribe_notify": try subscribe(try #require(action.handle), .notify)
-        case "subscribe_indicate": try subscribe(try #require(action.handle), .indicate)
+        case "subscribe_notify": try subscribe(try #require(action.handle), 1)
+        case "subscribe_indicate": try subscribe(try #require(action.handle), 2)
         default: try discover(action)
         }
         bearer.expectSends()
@@ -143,10 +143,10 @@ extension GATTClientConversation {
         #expect(answering.run(DiscoverDatabase()) == .success(database.tree), place)
     }
 
-    private mutating func subscribe(_ valueHandle: UInt16, _ mode: SetNotification.Mode) throws {
+    private mutating func subscribe(_ valueHandle: UInt16, _ configuration: UInt8) throws {
         let tree = try database().tree
         let descriptor = try #require(tree.characteristic(valueHandle: valueHandle)?.clientConfiguration, place)
-        _ = try run(SetNotification(handle: descriptor.handle, mode))
+        _ = try run(WriteValue(handle: descriptor.handle, value: [configuration, 0]))
         let own = bearer.takeValues().filter { $0.handle == valueHandle }
         #expect(own.map { hex($0.value) } == (conversation.expect?.received?.value).map { [$0] } ?? [], place)
     }
