@@ -76,9 +76,6 @@ extension ATTOpcode {
 
     /// Whether the command bit (0x40) is set.
     package var isCommand: Bool { rawValue & 0x40 != 0 }
-
-    /// Whether the signature bit (0x80) is set: twelve octets of signature end the PDU.
-    package var hasSignature: Bool { rawValue & 0x80 != 0 }
 }
 
 extension ATTOpcode: CustomStringConvertible {

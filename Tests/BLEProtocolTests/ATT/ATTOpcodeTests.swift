@@ -43,10 +43,9 @@ import Testing
         }
     }
 
-    @Test func `the signature bit is set in the Signed Write Command alone`() {
-        #expect(ATTOpcode.signedWriteCommand.hasSignature)
+    @Test func `the command bit is set in commands alone`() {
         #expect(ATTOpcode.signedWriteCommand.isCommand)
-        #expect(!ATTOpcode.writeCommand.hasSignature)
+        #expect(ATTOpcode.writeCommand.isCommand)
         #expect(!ATTOpcode.writeRequest.isCommand)
     }
 
