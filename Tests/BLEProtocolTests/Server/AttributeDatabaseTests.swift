@@ -147,7 +147,7 @@ import Testing
         #expect(database.valueHandle(of: "left") == 3)
         #expect(database.valueHandle(of: "right") == 5)
         #expect(database.characteristic(at: 5)?.configuration == 6)
-        #expect(database.characteristics(named: "2A19").map(\.valueHandle) == [9, 12])
+        #expect(database.characteristics.filter { $0.id == "2A19" }.map(\.valueHandle) == [9, 12])
         #expect(database.valueHandle(of: "middle") == nil)
     }
 

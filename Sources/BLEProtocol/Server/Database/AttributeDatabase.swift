@@ -48,11 +48,6 @@ extension AttributeDatabase {
         return attributes[first...].prefix { $0.handle <= end }
     }
 
-    /// The characteristics described with this name; several if the description didn't distinguish them.
-    package func characteristics(named id: String) -> [DatabaseCharacteristic] {
-        characteristics.filter { $0.id == id }
-    }
-
     /// The value handle of the first characteristic described with this name.
     package func valueHandle(of id: String) -> UInt16? {
         characteristics.first { $0.id == id }?.valueHandle
