@@ -77,11 +77,10 @@ extension BTHome.Object {
     var isOfAnyLength: Bool { rawValue == 0x53 || rawValue == 0x54 }
 
     func refusal(_ cause: String, _ remedy: String) -> BLEError {
-        let hex = String(rawValue, radix: 16, uppercase: true)
-        return BLEError(
+        BLEError(
             .invalidArgument,
             operation: "advertise",
-            object: "BTHome \(name ?? "object 0x\(rawValue < 16 ? "0" : "")\(hex)")",
+            object: "BTHome \(name ?? "object \(rawValue.hexadecimal)")",
             cause: cause,
             remedy: remedy
         )

@@ -81,8 +81,7 @@ extension ATTOpcode {
 extension ATTOpcode: CustomStringConvertible {
     /// The specification's name and the octet, `Read Request (0x0A)`, or the octet alone.
     package var description: String {
-        let octet = "0x" + (rawValue < 16 ? "0" : "") + String(rawValue, radix: 16, uppercase: true)
-        return name.map { "\($0) (\(octet))" } ?? "opcode \(octet)"
+        name.map { "\($0) (\(rawValue.hexadecimal))" } ?? "opcode \(rawValue.hexadecimal)"
     }
 
     private var name: String? {

@@ -2,7 +2,7 @@ extension AdvertisingData.FieldType: CustomStringConvertible {
     /// The type's assigned name; `AD type 0x77` if it has none.
     public var description: String {
         if let name = Self.names[rawValue] { return name }
-        return "AD type 0x" + (rawValue < 16 ? "0" : "") + String(rawValue, radix: 16)
+        return "AD type 0x" + CollectionOfOne(rawValue).hexDigits
     }
 
     private static let names: [UInt8: String] = [

@@ -62,8 +62,7 @@ public struct ATTError: Error, RawRepresentable, Hashable, Sendable {
 extension ATTError: CustomStringConvertible {
     /// The code's name in the specification, and the octet: `Read Not Permitted (0x02)`.
     public var description: String {
-        let octet = "0x" + (rawValue < 16 ? "0" : "") + String(rawValue, radix: 16, uppercase: true)
-        return "\(name) (\(octet))"
+        "\(name) (\(rawValue.hexadecimal))"
     }
 
     private var name: String {

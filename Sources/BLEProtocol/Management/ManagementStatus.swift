@@ -32,7 +32,7 @@ package struct ManagementStatus: RawRepresentable, Hashable, Sendable {
 extension ManagementStatus: CustomStringConvertible {
     /// The status as in the protocol's document, and its number: `Busy (0x0a)`.
     package var description: String {
-        let number = "0x" + (rawValue < 16 ? "0" : "") + String(rawValue, radix: 16)
+        let number = "0x" + CollectionOfOne(rawValue).hexDigits
         return Self.names.indices.contains(Int(rawValue)) ? "\(Self.names[Int(rawValue)]) (\(number))" : number
     }
 

@@ -57,7 +57,7 @@ extension DisconnectReason: CustomStringConvertible {
     /// The reason in words, with the numbers where they are known: `closed by the peer (HCI 0x13)`.
     public var description: String {
         var numbers: [String] = []
-        if let hciStatus { numbers.append("HCI 0x" + (hciStatus < 16 ? "0" : "") + String(hciStatus, radix: 16)) }
+        if let hciStatus { numbers.append("HCI 0x" + CollectionOfOne(hciStatus).hexDigits) }
         if let systemError { numbers.append("errno \(systemError)") }
         return numbers.isEmpty ? kind.words : "\(kind.words) (\(numbers.joined(separator: ", ")))"
     }

@@ -24,11 +24,3 @@ extension CharacteristicSelector: CustomStringConvertible {
         }
     }
 }
-
-extension UInt16 {
-    /// Four hexadecimal digits after `0x`.
-    package var hexadecimal: String {
-        let digits = String(self, radix: 16, uppercase: true)
-        return "0x" + String(repeating: "0", count: 4 - digits.count) + digits
-    }
-}

@@ -105,7 +105,7 @@ extension Descriptor.PresentationFormat {
 extension Descriptor.PresentationFormat.Format: CustomStringConvertible {
     /// The format's name in the Assigned Numbers: `uint16`; for others the number.
     public var description: String {
-        Self.names[rawValue] ?? "format 0x" + (rawValue < 16 ? "0" : "") + String(rawValue, radix: 16)
+        Self.names[rawValue] ?? "format 0x" + CollectionOfOne(rawValue).hexDigits
     }
 
     private static let names: [UInt8: String] = [

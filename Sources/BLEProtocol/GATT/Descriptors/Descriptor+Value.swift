@@ -108,8 +108,7 @@ extension Descriptor.Value: CustomStringConvertible {
     }
 
     private static func text(_ handle: UInt16) -> String {
-        let digits = String(handle, radix: 16)
-        return "0x" + String(repeating: "0", count: 4 - digits.count) + digits
+        "0x" + [UInt8(handle >> 8), UInt8(truncatingIfNeeded: handle)].hexDigits
     }
 }
 
