@@ -58,10 +58,3 @@ public struct IBeacon: Hashable, Sendable {
     /// Proximity, and the length of what follows.
     private static let kind: [UInt8] = [0x02, 0x15]
 }
-
-extension FixedWidthInteger {
-    /// The octets, the most significant first.
-    var bigEndianOctets: [UInt8] {
-        stride(from: Self.bitWidth - 8, through: 0, by: -8).map { UInt8(truncatingIfNeeded: self >> Self($0)) }
-    }
-}

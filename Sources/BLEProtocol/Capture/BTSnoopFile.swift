@@ -24,7 +24,7 @@ package struct BTSnoopHeader: Hashable, Sendable {
 
     /// The header, most significant octets first.
     package var encoded: [UInt8] {
-        Self.magic + bigEndian(Self.version) + bigEndian(datalink.rawValue)
+        Self.magic + Self.version.bigEndianOctets + datalink.rawValue.bigEndianOctets
     }
 
     /// Reads a header; `nil` if it is not one, or has another version.
@@ -41,9 +41,4 @@ extension ByteReader {
     mutating func bigEndian(_ count: Int) -> UInt64? {
         bytes(count).map { $0.reduce(0) { $0 << 8 | UInt64($1) } }
     }
-}
-
-/// The octets of a number, most significant first.
-func bigEndian(_ number: some FixedWidthInteger) -> [UInt8] {
-    stride(from: type(of: number).bitWidth - 8, through: 0, by: -8).map { UInt8(truncatingIfNeeded: number >> $0) }
 }

@@ -31,13 +31,14 @@ package struct BTSnoopRecord: Hashable, Sendable {
     package var encoded: [UInt8] {
         let (seconds, attoseconds) = time.components
         let microseconds = seconds &* 1_000_000 &+ attoseconds / 1_000_000_000_000 &+ Self.epoch
-        return bigEndian(originalLength) + bigEndian(UInt32(truncatingIfNeeded: data.count)) + bigEndian(flags)
-            + bigEndian(drops) + bigEndian(microseconds) + data
+        let length = UInt32(truncatingIfNeeded: data.count)
+        return originalLength.bigEndianOctets + length.bigEndianOctets + flags.bigEndianOctets
+            + drops.bigEndianOctets + microseconds.bigEndianOctets + data
     }
 
     /// Sets ``drops`` in encoded records.
     package static func setDrops(_ drops: UInt32, in records: inout [UInt8]) {
-        let drops = bigEndian(drops)
+        let drops = drops.bigEndianOctets
         var start = 0
         while start + headSize <= records.count {
             for (offset, octet) in drops.enumerated() { records[start + 12 + offset] = octet }
