@@ -4,7 +4,7 @@ package struct ManagementIndex: RawRepresentable, Hashable, Sendable {
 
     package init(rawValue: UInt16) { self.rawValue = rawValue }
 
-    /// No controller: for the list of controllers, and the version.
+    /// No controller: for what concerns none of them, such as the version.
     package static let none = ManagementIndex(rawValue: 0xFFFF)
 }
 

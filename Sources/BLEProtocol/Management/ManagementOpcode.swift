@@ -7,8 +7,6 @@ package struct ManagementOpcode: RawRepresentable, Hashable, Sendable {
     package init(rawValue: UInt16) { self.rawValue = rawValue }
 
     package static let readVersion = Self(rawValue: 0x0001)
-    package static let readCommands = Self(rawValue: 0x0002)
-    package static let readIndexList = Self(rawValue: 0x0003)
     package static let readInformation = Self(rawValue: 0x0004)
     package static let setPowered = Self(rawValue: 0x0005)
     package static let setDiscoverable = Self(rawValue: 0x0006)
@@ -16,7 +14,6 @@ package struct ManagementOpcode: RawRepresentable, Hashable, Sendable {
     package static let setBondable = Self(rawValue: 0x0009)
     package static let setSecureSimplePairing = Self(rawValue: 0x000B)
     package static let setLowEnergy = Self(rawValue: 0x000D)
-    package static let setLocalName = Self(rawValue: 0x000F)
     package static let loadLongTermKeys = Self(rawValue: 0x0013)
     package static let disconnect = Self(rawValue: 0x0014)
     package static let getConnections = Self(rawValue: 0x0015)
@@ -41,11 +38,9 @@ package struct ManagementOpcode: RawRepresentable, Hashable, Sendable {
     package static let loadConnectionParameters = Self(rawValue: 0x0035)
     package static let startServiceDiscovery = Self(rawValue: 0x003A)
     package static let readLocalOutOfBandExtendedData = Self(rawValue: 0x003B)
-    package static let readExtendedIndexList = Self(rawValue: 0x003C)
     package static let readAdvertisingFeatures = Self(rawValue: 0x003D)
     package static let addAdvertising = Self(rawValue: 0x003E)
     package static let removeAdvertising = Self(rawValue: 0x003F)
-    package static let getAdvertisingSizeInformation = Self(rawValue: 0x0040)
     package static let readExtendedInformation = Self(rawValue: 0x0042)
     package static let getPHYConfiguration = Self(rawValue: 0x0044)
     package static let setPHYConfiguration = Self(rawValue: 0x0045)
@@ -59,7 +54,6 @@ package struct ManagementOpcode: RawRepresentable, Hashable, Sendable {
     package static let removeMonitor = Self(rawValue: 0x0053)
     package static let addExtendedAdvertisingParameters = Self(rawValue: 0x0054)
     package static let addExtendedAdvertisingData = Self(rawValue: 0x0055)
-    package static let addPatternsMonitorWithRSSI = Self(rawValue: 0x0056)
 }
 
 extension ManagementOpcode: CustomStringConvertible {

@@ -45,8 +45,7 @@ enum ManagementCommandReading {
 
     private static func question(_ opcode: ManagementOpcode) -> (any ManagementCommand)? {
         let questions: [any ManagementCommand] = [
-            ManagementReadVersion(), ManagementReadCommands(), ManagementReadIndexList(),
-            ManagementReadInformation(), ManagementReadExtendedInformation(), ManagementReadExtendedIndexList(),
+            ManagementReadVersion(), ManagementReadInformation(), ManagementReadExtendedInformation(),
             ManagementReadAdvertisingFeatures(), ManagementGetPHYConfiguration(), ManagementGetConnections(),
             ManagementReadExperimentalFeatures(),
         ]

@@ -23,11 +23,8 @@ import Testing
 
     @Test func `questions about the system have no parameters`() {
         expect(ManagementReadVersion(), 0x0001, "")
-        expect(ManagementReadCommands(), 0x0002, "")
-        expect(ManagementReadIndexList(), 0x0003, "")
         expect(ManagementReadInformation(), 0x0004, "")
         expect(ManagementGetConnections(), 0x0015, "")
-        expect(ManagementReadExtendedIndexList(), 0x003C, "")
         expect(ManagementReadAdvertisingFeatures(), 0x003D, "")
         expect(ManagementReadExtendedInformation(), 0x0042, "")
         expect(ManagementGetPHYConfiguration(), 0x0044, "")
@@ -139,7 +136,6 @@ import Testing
             "01 03000000 0200 0201 04 03 03030d18 020a04"
         )
         expect(ManagementRemoveAdvertising(instance: 0), 0x003F, "00")
-        expect(ManagementGetAdvertisingSize(instance: 1, flags: .power), 0x0040, "01 10000000")
         expect(
             ManagementAddExtendedAdvertisingParameters(
                 instance: 1,
@@ -167,18 +163,6 @@ import Testing
         let pattern = ManagementAdvertisingPattern(type: 0x03, offset: 1, value: [0x0D, 0x18])
         let patternText = "03 01 02 0d18" + String(repeating: "00", count: 29)
         expect(ManagementAddPatternsMonitor([pattern]), 0x0052, "01" + patternText)
-        expect(
-            ManagementAddPatternsMonitorWithRSSI(
-                highThreshold: -60,
-                highTimeout: 1,
-                lowThreshold: -90,
-                lowTimeout: 5,
-                samplingPeriod: 255,
-                patterns: [pattern]
-            ),
-            0x0056,
-            "c4 0100 a6 0500 ff 01" + patternText
-        )
         expect(ManagementRemoveMonitor(handle: 0x0201), 0x0053, "0102")
     }
 }

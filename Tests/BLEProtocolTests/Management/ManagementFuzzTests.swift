@@ -6,11 +6,10 @@ import Testing
     private static let peer = ManagementAddress(rawValue: 1, kind: .lowEnergyRandom)
 
     private static let commands: [any ManagementCommand.Type] = [
-        ManagementReadVersion.self, ManagementReadCommands.self, ManagementReadIndexList.self,
-        ManagementReadExtendedIndexList.self, ManagementReadInformation.self,
-        ManagementReadExtendedInformation.self, ManagementSetPowered.self, ManagementStartDiscovery.self,
+        ManagementReadVersion.self, ManagementReadInformation.self, ManagementReadExtendedInformation.self,
+        ManagementSetPowered.self, ManagementStartDiscovery.self,
         ManagementDisconnect.self, ManagementGetConnections.self, ManagementGetConnectionInformation.self,
-        ManagementReadAdvertisingFeatures.self, ManagementAddAdvertising.self, ManagementGetAdvertisingSize.self,
+        ManagementReadAdvertisingFeatures.self, ManagementAddAdvertising.self,
         ManagementAddExtendedAdvertisingParameters.self, ManagementGetPHYConfiguration.self,
         ManagementGetDeviceFlags.self, ManagementReadMonitorFeatures.self, ManagementAddPatternsMonitor.self,
         ManagementLoadLongTermKeys.self,

@@ -48,23 +48,6 @@ import Testing
         #expect(try response(to: ManagementSetPowered.self, "01000000 ffff").settings == .powered)
     }
 
-    @Test func `the controllers are listed with and without their bus`() throws {
-        let list = try response(to: ManagementReadIndexList.self, "0200 0100 0000")
-        #expect(list.indexes.map(\.rawValue) == [1, 0])
-        let extended = try response(to: ManagementReadExtendedIndexList.self, "0100 0300 00 01")
-        #expect(extended.controllers.map(\.index.rawValue) == [3])
-        #expect(extended.controllers.map(\.bus) == [1])
-        #expect(throws: ManagementDecodingError.self) {
-            try response(to: ManagementReadIndexList.self, "ffff 0100")
-        }
-    }
-
-    @Test func `supported commands and events are listed`() throws {
-        let answer = try response(to: ManagementReadCommands.self, "0200 0100 2300 5b00 1200")
-        #expect(answer.commands == [.startDiscovery, ManagementOpcode(rawValue: 0x5B)])
-        #expect(answer.events == [.deviceFound])
-    }
-
     @Test func `a controller's information is 280 octets`() throws {
         let name = "686369 30" + String(repeating: "00", count: 245)
         let short = "68 30" + String(repeating: "00", count: 9)
@@ -100,12 +83,10 @@ import Testing
         #expect(answer.addresses.last?.lowEnergy == nil)
     }
 
-    @Test func `advertising features, sizes and instances`() throws {
+    @Test func `advertising features and instances`() throws {
         let features = try response(to: ManagementReadAdvertisingFeatures.self, "7ff00100 1f fb 05 02 0103")
         #expect(features.maximumData == 31 && features.maximumScanResponse == 251)
         #expect(features.maximumInstances == 5 && features.instances == [1, 3])
-        let size = try response(to: ManagementGetAdvertisingSize.self, "01 03000000 1c 1f")
-        #expect(size.maximumData == 28 && size.maximumScanResponse == 31)
         let parameters = try response(to: ManagementAddExtendedAdvertisingParameters.self, "01 ec fb fb")
         #expect(parameters.power == -20 && parameters.maximumData == 251)
         #expect(try response(to: ManagementAddAdvertising.self, "02").instance == 2)

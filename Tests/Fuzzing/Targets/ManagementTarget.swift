@@ -83,11 +83,10 @@ private struct ManagementRun: ~Copyable {
     }
 
     private static let commands: [any ManagementCommand.Type] = [
-        ManagementReadVersion.self, ManagementReadCommands.self, ManagementReadIndexList.self,
-        ManagementReadExtendedIndexList.self, ManagementReadInformation.self,
-        ManagementReadExtendedInformation.self, ManagementSetPowered.self, ManagementStartDiscovery.self,
+        ManagementReadVersion.self, ManagementReadInformation.self, ManagementReadExtendedInformation.self,
+        ManagementSetPowered.self, ManagementStartDiscovery.self,
         ManagementDisconnect.self, ManagementGetConnections.self, ManagementGetConnectionInformation.self,
-        ManagementReadAdvertisingFeatures.self, ManagementAddAdvertising.self, ManagementGetAdvertisingSize.self,
+        ManagementReadAdvertisingFeatures.self, ManagementAddAdvertising.self,
         ManagementAddExtendedAdvertisingParameters.self, ManagementGetPHYConfiguration.self,
         ManagementGetDeviceFlags.self, ManagementReadMonitorFeatures.self, ManagementAddPatternsMonitor.self,
         ManagementLoadLongTermKeys.self, ManagementReadLocalOutOfBandData.self,

@@ -113,38 +113,6 @@ package struct ManagementRemoveAdvertising: ManagementCommand {
     package func encodeParameters(into writer: inout ByteWriter) { writer.uint8(instance) }
 }
 
-/// Reads how many octets of data an instance with certain flags would have room for.
-package struct ManagementGetAdvertisingSize: ManagementCommand {
-    package static let opcode = ManagementOpcode.getAdvertisingSizeInformation
-
-    package let instance: UInt8
-    package let flags: ManagementAdvertisingFlags
-
-    package init(instance: UInt8, flags: ManagementAdvertisingFlags) {
-        self.instance = instance
-        self.flags = flags
-    }
-
-    package func encodeParameters(into writer: inout ByteWriter) {
-        writer.uint8(instance)
-        writer.uint32(flags.rawValue)
-    }
-
-    package struct Response: ManagementResponse {
-        package let instance: UInt8
-        package let flags: ManagementAdvertisingFlags
-        package let maximumData: UInt8
-        package let maximumScanResponse: UInt8
-
-        package init(decoding reader: inout ManagementReader) throws(ManagementDecodingError) {
-            instance = try reader.uint8("instance")
-            flags = ManagementAdvertisingFlags(rawValue: try reader.uint32("flags"))
-            maximumData = try reader.uint8("advertising data size")
-            maximumScanResponse = try reader.uint8("scan response size")
-        }
-    }
-}
-
 /// The instance that a command concerned.
 package struct ManagementInstanceResponse: ManagementResponse {
     package let instance: UInt8

@@ -40,51 +40,6 @@ package struct ManagementAddPatternsMonitor: ManagementCommand {
     }
 }
 
-/// A monitor that also states at which strength a device counts as present, and as gone.
-package struct ManagementAddPatternsMonitorWithRSSI: ManagementCommand {
-    package typealias Response = ManagementMonitorResponse
-    package static let opcode = ManagementOpcode.addPatternsMonitorWithRSSI
-
-    /// In dBm, −127 to 20; a device that is at least this strong…
-    package let highThreshold: Int8
-    /// …for this many seconds is present.
-    package let highTimeout: UInt16
-    /// In dBm; a device weaker than this…
-    package let lowThreshold: Int8
-    /// …for this many seconds is gone.
-    package let lowTimeout: UInt16
-    /// How advertisements are thinned out: in units of 100 ms; 0: not at all; 255: only the first is reported.
-    package let samplingPeriod: UInt8
-    /// 1 to 255 patterns, any of which matches; more is a programming error.
-    package let patterns: [ManagementAdvertisingPattern]
-
-    package init(
-        highThreshold: Int8,
-        highTimeout: UInt16,
-        lowThreshold: Int8,
-        lowTimeout: UInt16,
-        samplingPeriod: UInt8,
-        patterns: [ManagementAdvertisingPattern]
-    ) {
-        self.highThreshold = highThreshold
-        self.highTimeout = highTimeout
-        self.lowThreshold = lowThreshold
-        self.lowTimeout = lowTimeout
-        self.samplingPeriod = samplingPeriod
-        self.patterns = patterns
-    }
-
-    package func encodeParameters(into writer: inout ByteWriter) {
-        writer.uint8(UInt8(bitPattern: highThreshold))
-        writer.uint16(highTimeout)
-        writer.uint8(UInt8(bitPattern: lowThreshold))
-        writer.uint16(lowTimeout)
-        writer.uint8(samplingPeriod)
-        writer.uint8(UInt8(patterns.count))
-        for pattern in patterns { pattern.encode(into: &writer) }
-    }
-}
-
 /// Ends a monitor; handle 0 means all of them.
 ///
 /// It is sent at once: a program that ends must not leave the monitor behind because the kernel owes it an answer.
