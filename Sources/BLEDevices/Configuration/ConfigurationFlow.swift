@@ -1,5 +1,4 @@
 import BLEProtocol
-import BLERadio
 public import BLEStreams
 
 /// Writes the settings of a device: all of them, or none.

@@ -1,5 +1,4 @@
 import BLEProtocol
-import BLERadio
 public import BLEStreams
 
 extension FirmwareUpdateFlow {

@@ -1,5 +1,3 @@
-import BLEProtocol
-
 /// Decides which parts of an image to send next, with several requests in flight; a value without I/O.
 ///
 /// A device that is out of memory, or received a part at the wrong offset, reports success with the octet it expects:

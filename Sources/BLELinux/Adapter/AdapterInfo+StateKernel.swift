@@ -1,5 +1,4 @@
 internal import BLEProtocol
-internal import BLERadio
 
 extension AdapterInfo {
     /// - Parameter facts: `nil` if there is no such adapter.

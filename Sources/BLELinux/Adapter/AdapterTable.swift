@@ -1,5 +1,3 @@
-internal import BLEProtocol
-
 /// What the kernel reports about the machine's adapters.
 protocol AdapterTable: Sendable {
     /// The adapters that it knows, by number.

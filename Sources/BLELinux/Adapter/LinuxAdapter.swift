@@ -1,5 +1,4 @@
 internal import BLEProtocol
-internal import BLERadio
 internal import Synchronization
 
 /// One of the machine's adapters, whether or not it is plugged in.

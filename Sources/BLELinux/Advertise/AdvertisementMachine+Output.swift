@@ -1,5 +1,3 @@
-internal import BLEProtocol
-
 extension AdvertisementMachine {
     /// What the driver is to do.
     struct Output: Equatable {

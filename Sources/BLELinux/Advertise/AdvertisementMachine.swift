@@ -1,5 +1,4 @@
 internal import BLEProtocol
-internal import BLERadio
 
 /// Keeps an advertising instance on air while other programs add and remove theirs.
 ///

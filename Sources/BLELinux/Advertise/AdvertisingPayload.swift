@@ -1,5 +1,4 @@
 internal import BLEProtocol
-internal import BLERadio
 
 /// The content of an advertising instance: the octets, and how they go on air.
 ///

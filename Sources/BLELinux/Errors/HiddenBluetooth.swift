@@ -1,5 +1,3 @@
-internal import BLEProtocol
-
 /// Bluetooth that the kernel has, but gives this program no socket of: outside the machine's network namespace, and
 /// under a filter of systemd, the error is that of a kernel without Bluetooth.
 ///

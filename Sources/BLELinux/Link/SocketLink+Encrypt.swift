@@ -1,5 +1,4 @@
 internal import BLEProtocol
-internal import BLERadio
 internal import Synchronization
 
 extension SocketLink {

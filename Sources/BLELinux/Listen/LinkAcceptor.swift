@@ -1,4 +1,3 @@
-internal import BLEProtocol
 internal import BLERadio
 internal import Synchronization
 

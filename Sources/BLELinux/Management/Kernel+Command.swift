@@ -1,5 +1,3 @@
-internal import BLEProtocol
-
 extension Kernel {
     /// Sends a management command through a socket of its own. The kernel carries it out though nobody waits for the
     /// answer.

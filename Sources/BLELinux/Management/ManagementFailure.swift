@@ -1,5 +1,4 @@
 internal import BLEProtocol
-internal import BLERadio
 
 /// Why a management command had no effect.
 enum ManagementFailure: Error, Hashable {

@@ -1,4 +1,3 @@
-internal import BLEProtocol
 internal import Synchronization
 
 /// A wish of this program that an adapter be on or off, made through any of its radios: an earlier command that is

@@ -1,4 +1,3 @@
-internal import BLEProtocol
 internal import BLERadio
 
 /// One of the ways in which the kernel lets a program scan.

@@ -1,5 +1,4 @@
 internal import BLEProtocol
-internal import BLERadio
 
 /// The keys that one pairing makes, as the kernel reports them one by one: the peer's identity, then one key of LE
 /// Secure Connections, or one for each role of a legacy pairing.

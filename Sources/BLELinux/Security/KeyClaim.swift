@@ -1,5 +1,4 @@
 internal import BLEProtocol
-internal import BLERadio
 internal import Synchronization
 
 /// Tells other programs that this one has given an adapter its list of keys, and holds this program's part of it.

@@ -1,5 +1,4 @@
 internal import BLEProtocol
-internal import BLERadio
 
 /// Makes the kernel generate out-of-band data, or use a peer's for a pairing.
 struct OutOfBandExchange: Sendable {

@@ -1,6 +1,5 @@
 public import BLEProtocol
 public import BLERadio
-internal import Synchronization
 
 /// One adapter of a ``SimulatedAir``: a complete radio in both roles, with controls for tests.
 ///

@@ -1,5 +1,4 @@
 internal import BLEProtocol
-internal import BLERadio
 
 extension AirState {
     /// Checks whether the two ends of a link still receive each other, after a change that may affect it.

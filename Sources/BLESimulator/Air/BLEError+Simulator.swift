@@ -1,5 +1,4 @@
 internal import BLEProtocol
-internal import BLERadio
 
 extension BLEError {
     /// The error of an operation on an adapter that is not ready; `nil` if it is ready.

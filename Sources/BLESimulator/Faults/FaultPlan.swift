@@ -1,5 +1,3 @@
-internal import Synchronization
-
 /// Identifies a fault that was added to a plan.
 public struct FaultID: Hashable, Sendable {
     let number: Int

@@ -1,5 +1,4 @@
 internal import BLEProtocol
-internal import BLERadio
 
 extension AirState {
     mutating func readConditions(of id: LinkEndID, _ result: @escaping @Sendable (LinkConditions) -> Void) {

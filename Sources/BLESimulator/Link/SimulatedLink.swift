@@ -1,6 +1,5 @@
 internal import BLEProtocol
 internal import BLERadio
-internal import Synchronization
 
 /// One end of a link, as its user holds it. The air keeps the state.
 final class SimulatedLink: ATTLink {

@@ -1,4 +1,3 @@
-internal import BLERadio
 @preconcurrency internal import Dispatch
 internal import Synchronization
 

@@ -1,5 +1,3 @@
-internal import BLEProtocol
-
 /// The newest records of an air, up to ``capacity``.
 struct TraceBuffer: Sendable {
     private var ring: [AirRecord] = []

@@ -1,5 +1,4 @@
 import BLEProtocol
-import BLERadio
 import Synchronization
 
 /// The preferences for the links of one central: their connection parameters, the security that single characteristics

@@ -1,5 +1,4 @@
 public import BLEProtocol
-import BLERadio
 
 extension Peripheral {
     /// Makes links to this peripheral with these parameters from now on, and changes the one that is up.

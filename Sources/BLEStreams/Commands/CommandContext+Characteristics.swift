@@ -1,4 +1,3 @@
-import BLEProtocol
 import BLERadio
 
 extension CommandContext: CharacteristicAccess {

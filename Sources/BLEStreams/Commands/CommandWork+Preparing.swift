@@ -1,4 +1,3 @@
-import BLEProtocol
 import Synchronization
 
 /// What each attempt of a command begins with, wherever the retry stands.

@@ -1,5 +1,3 @@
-import BLEProtocol
-
 extension CommandBlock where Output == Void {
     /// Connects if no link is up. See ``CommandContext/connect(timeout:)``.
     public static var connect: CommandBlock { connect(timeout: .seconds(30)) }

@@ -1,5 +1,4 @@
 import BLEProtocol
-import BLERadio
 
 extension BLEError {
     /// A failure of a procedure, with the operation and its object.

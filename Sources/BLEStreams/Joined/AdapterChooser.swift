@@ -1,5 +1,4 @@
 import BLEProtocol
-import BLERadio
 
 /// Chooses which of several joined adapters connects to a peripheral; ``AdapterChoice/joined(_:)`` has the rules. A
 /// value without I/O or clock: callers pass the time.

@@ -1,5 +1,4 @@
 public import BLEProtocol
-import BLERadio
 
 extension Link {
     /// Reads a descriptor, and decodes it if its type is defined by the Generic Attribute Profile.

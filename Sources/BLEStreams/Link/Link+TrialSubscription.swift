@@ -1,5 +1,4 @@
 package import BLEProtocol
-import BLERadio
 
 extension Link {
     /// Subscribes to a characteristic and unsubscribes at once, to test whether the peripheral permits it.

@@ -1,6 +1,3 @@
-import BLEProtocol
-import BLERadio
-
 extension CommandQueue {
     /// A snapshot of a queue: the command that runs, those that wait, and the one that has just ended.
     public struct Contents: Sendable {

@@ -1,6 +1,3 @@
-import BLEProtocol
-import BLERadio
-
 /// Runs commands one at a time, each with exclusive use of the link.
 ///
 /// ```swift

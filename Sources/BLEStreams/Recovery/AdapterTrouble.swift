@@ -1,5 +1,4 @@
 public import BLEProtocol
-import BLERadio
 
 /// A report on an adapter that is on but doesn't work, or on its recovery.
 public enum AdapterTrouble: Sendable {

@@ -1,5 +1,4 @@
 import BLEProtocol
-import BLERadio
 
 /// Decides when to scan during connection attempts that wait in vain: the controller then reports only the awaited
 /// peers, so a deaf adapter looks like an absent peripheral. A value without I/O.

@@ -1,5 +1,4 @@
 import BLEProtocol
-import BLERadio
 
 /// Notices that an adapter doesn't work, and decides what to do next. A value without I/O.
 ///

@@ -1,5 +1,4 @@
 import BLEProtocol
-import BLERadio
 
 /// The callers that want a link to be better protected, and when to raise it; a value without I/O.
 ///

@@ -1,6 +1,5 @@
 import BLEProtocol
 import BLERadio
-import Synchronization
 
 extension PeripheralServer {
     /// A watcher of events.

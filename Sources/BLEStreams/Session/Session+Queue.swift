@@ -1,5 +1,4 @@
 import BLEProtocol
-import BLERadio
 import Synchronization
 
 extension Session {

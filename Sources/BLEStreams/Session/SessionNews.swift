@@ -1,5 +1,4 @@
 import BLEProtocol
-import BLERadio
 
 /// The news from outside during a step of a session, which decides the trigger that a failure is.
 struct SessionNews: Equatable {

@@ -1,5 +1,4 @@
 import BLEProtocol
-import BLERadio
 
 /// A session as stored in its peripheral's file: its whole plan, for the next run of the program.
 struct SessionRecord: Codable, Equatable, Sendable {

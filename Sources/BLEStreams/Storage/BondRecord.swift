@@ -1,5 +1,4 @@
 import BLEProtocol
-import BLERadio
 import FoundationEssentials
 
 /// A ``Bond`` in a peer's file: keys in Base64, octets in the order of the management interface.

@@ -1,4 +1,3 @@
-import BLEProtocol
 import FoundationEssentials
 
 /// The data kept of one peer between two runs of a program. The parts are independent; an absent one is unknown.

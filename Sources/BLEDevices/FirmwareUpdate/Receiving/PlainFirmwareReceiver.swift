@@ -1,5 +1,4 @@
 public import BLEProtocol
-import BLERadio
 public import BLEStreams
 import Synchronization
 

@@ -1,5 +1,3 @@
-import BLEProtocol
-
 /// Values that arrive on a new link before the program has subscribed; buffered for the subscription that follows.
 ///
 /// A bonded peer remembers its subscriptions, and on a link taken over it never stopped sending: it continues as soon

@@ -1,5 +1,4 @@
 import BLEProtocol
-import BLERadio
 
 /// All decisions on one link, as a value without I/O: who may use it, what is known about the peer's attributes, what
 /// the program wants of them, who gets which values, and which PDU leaves when.
