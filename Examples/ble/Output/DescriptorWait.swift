@@ -30,11 +30,24 @@ enum DescriptorWait {
         return false
     }
 
-    /// The corresponding C function is `poll`.
+    /// Waits until the reader of a pipe has left.
+    ///
+    /// - Parameter notice: a descriptor that ends the wait when it can be read.
+    /// - Returns: whether the reader has left.
+    static func forDeparture(from descriptor: Int32, before notice: Int32) -> Bool {
+        // An error is told unasked.
+        isReady(descriptor, 0, before: notice)
+    }
+
     private static func isReadyBeforeSignal(_ descriptor: Int32, _ event: Int16) -> Bool {
+        isReady(descriptor, event, before: TerminationSignals.notice)
+    }
+
+    /// The corresponding C function is `poll`.
+    private static func isReady(_ descriptor: Int32, _ event: Int16, before notice: Int32) -> Bool {
         var wanted = [
             pollfd(fd: descriptor, events: event, revents: 0),
-            pollfd(fd: TerminationSignals.notice, events: Int16(POLLIN), revents: 0),
+            pollfd(fd: notice, events: Int16(POLLIN), revents: 0),
         ]
         while poll(&wanted, nfds_t(wanted.count), -1) < 0, errno == EINTR {}
         // An error is reported by the call that follows.

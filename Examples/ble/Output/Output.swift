@@ -1,7 +1,6 @@
 import BLERadio
 import BLEStreams
 import ConsoleOutput
-@preconcurrency import Dispatch
 import Glibc
 import Synchronization
 
@@ -10,7 +9,7 @@ struct Output: Sendable {
     /// Whether results are JSON objects.
     let isJSON: Bool
 
-    private let descriptor: Int32
+    let descriptor: Int32
     private let held = Held()
 
     /// What ``together(_:)`` holds back; `nil` if nothing is held back.
@@ -106,33 +105,6 @@ struct Output: Sendable {
     }
 
     private func write(_ text: String) throws { try write(Array(text.utf8)) }
-
-    // MARK: - The reader
-
-    /// The elements of a stream, for as long as the reader of the results is there: that `head` has left shows else at
-    /// the next result only, which may never come.
-    ///
-    /// - Returns: a stream that throws ``OutputClosed`` about a second after the reader of a pipe has left.
-    func whileRead<Element>(_ stream: BLEStream<Element>) -> BLEStream<Element> {
-        var facts = stat()
-        guard fstat(descriptor, &facts) == 0, facts.st_mode & S_IFMT == S_IFIFO else { return stream }
-        return stream.take(until: Self.departure(from: descriptor))
-    }
-
-    /// No element, but an error once nobody reads the pipe. The corresponding C function is `poll`.
-    private static func departure(from descriptor: Int32) -> BLEStream<Void> {
-        BLEStream { feed in
-            let timer = DispatchSource.makeTimerSource(queue: .global())
-            timer.schedule(deadline: .now() + .seconds(1), repeating: .seconds(1), leeway: .milliseconds(100))
-            timer.setEventHandler {
-                var wanted = pollfd(fd: descriptor, events: 0, revents: 0)
-                guard poll(&wanted, 1, 0) == 1, wanted.revents & Int16(POLLERR) != 0 else { return }
-                feed.finish(throwing: OutputClosed())
-            }
-            timer.activate()
-            return { timer.cancel() }
-        }
-    }
 }
 
 /// The reader of the results has left: the command has done its work.

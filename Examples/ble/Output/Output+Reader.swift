@@ -1,0 +1,46 @@
+import BLEStreams
+import Dispatch
+import Glibc
+
+extension Output {
+    /// The elements of a stream, for as long as the reader of the results is there: that `head` has left shows else at
+    /// the next result only, which may never come.
+    ///
+    /// - Returns: a stream that throws ``OutputClosed`` once the reader of a pipe has left.
+    func whileRead<Element>(_ stream: BLEStream<Element>) -> BLEStream<Element> {
+        var facts = stat()
+        guard fstat(descriptor, &facts) == 0, facts.st_mode & S_IFMT == S_IFIFO else { return stream }
+        return stream.take(until: Self.departure(from: descriptor))
+    }
+
+    /// No element, but an error once nobody reads the pipe.
+    private static func departure(from descriptor: Int32) -> BLEStream<Void> {
+        BLEStream { feed in
+            // Without a descriptor, the next result shows it.
+            guard let end = EndOfWait() else { return {} }
+            // A queue of its own has a thread of its own. A source of Dispatch isn't told of the error, and runs on.
+            DispatchQueue(label: "ble.reader").async {
+                if DescriptorWait.forDeparture(from: descriptor, before: end.descriptor) {
+                    feed.finish(throwing: OutputClosed())
+                }
+            }
+            return { end.signal() }
+        }
+    }
+}
+
+/// Ends a wait for another descriptor.
+private final class EndOfWait: Sendable {
+    /// Can be read from the end on.
+    let descriptor: Int32
+
+    /// The corresponding C function is `eventfd`.
+    init?() {
+        descriptor = eventfd(0, Int32(EFD_CLOEXEC))
+        if descriptor < 0 { return nil }
+    }
+
+    deinit { close(descriptor) }
+
+    func signal() { _ = eventfd_write(descriptor, 1) }
+}
