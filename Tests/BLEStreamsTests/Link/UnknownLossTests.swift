@@ -149,7 +149,8 @@ import Testing
             radioLink.drop(1)
             radioLink.bring([Self.chunk("o\n")])
             var lines = Self.lines(link.notifications(of: Self.first)).makeAsyncIterator()
-            #expect(try await lines.next() == Array("one".utf8))
+            let first = try await lines.next()
+            #expect(first == Array("one".utf8))
             expectLoss(await bleError { _ = try await lines.next() }, behind: "tw")
         }
     }
