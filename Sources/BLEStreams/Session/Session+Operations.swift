@@ -42,7 +42,7 @@ extension Session: CharacteristicAccess {
         _ = try await readyLink(within: SessionPatience(timeout, self))
     }
 
-    /// Waits for a ready link that is still up: the state reports a lost one slightly later.
+    /// Waits for a ready link that is still up, and that nobody is closing: the state reports the end slightly later.
     func readyLink(within patience: SessionPatience) async throws -> Link {
         if isOperating, [.reading, .writing].contains(state.kind) { throw waitingForOperation("ready") }
         let (board, over) = (board, over)
@@ -51,7 +51,7 @@ extension Session: CharacteristicAccess {
             board.wait { [weak self] state in
                 switch state {
                 case .connected(.ready)?:
-                    guard let link = self?.link, link.bearer.end == nil else { return false }
+                    guard let link = self?.link, !link.isEnding else { return false }
                     finish(.success(link))
                 case .failed(let error)?: finish(.failure(error))
                 case nil: finish(.failure(over))
@@ -75,7 +75,7 @@ extension Session: CharacteristicAccess {
             let leave = try await turn(within: patience)
             defer { leave() }
             // The link may have been lost while waiting for the turn.
-            guard let link, link.bearer.end == nil, (try? handle(begin)) != nil else { continue }
+            guard let link, !link.isEnding, (try? handle(begin)) != nil else { continue }
             operatingTask.store(LaneHolds.task, ordering: .releasing)
             defer { operatingTask.store(0, ordering: .releasing) }
             do {

@@ -37,6 +37,13 @@ extension Session {
             let leave = try await turn(within: patience)
             do {
                 let entry = try await link.acquire(limit: patience.rest(Self.isHeld))
+                // The session may have dropped the link meanwhile, and be switching its notifications off: what begins
+                // on it is lost with it.
+                guard self.link === link, !link.isEnding else {
+                    entry.leave()
+                    leave()
+                    continue
+                }
                 // The driver of the session waits for a turn too, and makes the next link.
                 let forget = link.onEnd { _ in leave() }
                 return LinkHold(link: Link(link, pass: entry.id), entry: entry) {

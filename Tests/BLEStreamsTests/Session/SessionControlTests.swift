@@ -96,6 +96,36 @@ import Testing
         }
     }
 
+    @Test func `what begins while it disconnects waits for the next link, as what begins later does`() async throws {
+        try await Bench.run(serve: Bench.sendForEver) { bench in
+            try await bench.central.withSession(Self.plan) { session in
+                try await session.ready()
+                // So that the notifications are still being switched off when the others come.
+                bench.air.faults.add(.delay(.responses, by: .milliseconds(200)))
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    group.addTask { await session.disconnect() }
+                    try await bench.time.sleep(for: .milliseconds(100))
+                    #expect(session.state.isReady && session.link != nil)
+                    group.addTask {
+                        let value = try await session.read(Bench.readable)
+                        #expect(Array(value) == [1, 2, 3])
+                    }
+                    group.addTask {
+                        let value = try await session.queue.run(.read(Bench.readable))
+                        #expect(Array(value) == [1, 2, 3])
+                    }
+                    group.addTask {
+                        try await session.withLink { try await $0.expect(Bench.readable, reads: [1, 2, 3]) }
+                    }
+                    try await bench.time.sleep(for: .seconds(60))
+                    #expect(session.state == .disconnected(.initial))
+                    try session.connect()
+                    try await group.waitForAll()
+                }
+            }
+        }
+    }
+
     @Test func `a session that is disconnected before it runs doesn't begin by itself`() async throws {
         try await Bench.run { bench in
             let session = bench.central.session(Self.plan)

@@ -114,6 +114,40 @@ import Testing
         }
     }
 
+    /// With many seeds: whether the operation or the command has the next turn is anybody's guess.
+    @Test(arguments: 1...10 as ClosedRange<UInt64>)
+    func `a command that waits for an operation which finds it wrong begins on the next link`(seed: UInt64)
+        async throws
+    {
+        try await Bench.run(seed: seed) { bench in
+            _ = try await bench.peripheral.withLink { try await $0.discover() }
+            // With something to switch off before the link is down.
+            let plan = Session.Plan(bench.peripheral).subscribing(to: Bench.notifying)
+            try await bench.central.withSession(plan) { session in
+                try await session.ready(timeout: .seconds(60))
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    group.addTask {
+                        try await session.withLink(for: .read, timeout: .seconds(60)) { _ in
+                            try await bench.time.sleep(for: .seconds(1))
+                        }
+                    }
+                    try await bench.time.sleep(for: .milliseconds(300))
+                    group.addTask {
+                        let error = await bleError { _ = try await session.read(BluetoothUUID(0xA0FF)) }
+                        #expect(error?.code == .notFound)
+                        #expect(session.state.kind == .waitingToReconnect)
+                    }
+                    try await bench.time.sleep(for: .milliseconds(300))
+                    group.addTask {
+                        let value = try await session.queue.run(.read(Bench.readOnly), deadline: .seconds(60))
+                        #expect(Array(value) == [7])
+                    }
+                    try await group.waitForAll()
+                }
+            }
+        }
+    }
+
     @Test(arguments: [true, false])
     func `so it is for a stream that begins before the session is ready, as for one that begins later`(
         _ isThereThen: Bool
