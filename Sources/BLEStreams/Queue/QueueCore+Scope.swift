@@ -57,6 +57,11 @@ extension QueueCore {
         }
         if jobs.add(job) {
             endEarly(place, unless: isTaken) { watch.finish(.failure($0)) }
+        } else if case .session = connection.source {
+            // Nobody has cancelled it: the session was run, and isn't now.
+            let error = over(place.name)
+            ended(place.id, .failed(error))
+            watch.finish(.failure(error))
         } else {
             job.abandon()
         }

@@ -87,6 +87,29 @@ import Testing
         }
     }
 
+    @Test func `one whose task was cancelled tells of its end whoever comes with a command, waiting or not`()
+        async throws
+    {
+        try await Bench.run { bench in
+            let session = bench.central.session(Session.Plan(bench.peripheral))
+            let read = CommandBlock.read(Bench.readable)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try await session.run() }
+                try await session.ready(timeout: .seconds(60))
+                group.cancelAll()
+                while await group.nextResult() != nil {}
+            }
+            let waiting = await bleError { _ = try await session.queue.run(read) }
+            let enqueued = session.queue.enqueue(read)
+            let handed = await bleError { _ = try await enqueued.value }
+            for error in [waiting, handed] {
+                #expect(error?.code == .ended && error?.remedy.isEmpty == false, "\(String(describing: error))")
+            }
+            #expect("\(enqueued.state)".hasPrefix("ended: "))
+            #expect("\(enqueued.state)" != "ended: cancelled")
+        }
+    }
+
     @Test func `one that had failed when its task was cancelled has failed still with the next, until it is reset`()
         async throws
     {
