@@ -44,7 +44,9 @@ extension BLEStream {
         return BLEStream<Presence<Key, Element>>(
             subject,
             timeline: timeline,
-            counting: StreamCounting(by: ignored) { ignored.added(to: counting.counters) },
+            counting: StreamCounting(
+                of: [counting, StreamCounting(by: ignored) { ignored.correction(of: counting.counters) }]
+            ),
             open: { waker in
                 let upstream = open(waker)
                 let alarm = Alarm(timeline: timeline, waker: waker)
@@ -91,15 +93,17 @@ private final class Ignored: Sendable {
 
     func add() { number.add(1, ordering: .relaxed) }
 
-    /// The upstream's counters count ignored elements as delivered; here they count as dropped.
-    func added(to counters: StreamCounters) -> StreamCounters {
+    /// What to add to the upstream's counters, which count ignored elements as delivered; here they count as dropped.
+    ///
+    /// - Parameter counters: the upstream's; read here behind the number, so that none is missing in them.
+    func correction(of counters: @autoclosure () -> StreamCounters) -> StreamCounters {
         let number = number.load(ordering: .relaxed)
         // A source without a buffer counts nothing.
-        let counted = min(number, counters.delivered)
-        var counters = counters
-        counters.received += number - counted
-        counters.delivered -= counted
-        counters.dropped += number
-        return counters
+        let counted = min(number, counters().delivered)
+        var correction = StreamCounters()
+        correction.received = number - counted
+        correction.delivered = -counted
+        correction.dropped = number
+        return correction
     }
 }

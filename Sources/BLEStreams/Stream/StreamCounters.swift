@@ -62,7 +62,8 @@ struct StreamCounting: Sendable {
 
     private var sources: [Source] { (first.map { [$0] } ?? []) + others }
 
-    var counters: StreamCounters { sources.reduce(into: StreamCounters()) { $0.add($1.counters()) } }
+    /// A correction is behind what it corrects, and read before that: values may come meanwhile.
+    var counters: StreamCounters { sources.reversed().reduce(into: StreamCounters()) { $0.add($1.counters()) } }
 }
 
 /// The counters of one stream: those of its open iterations, and the sum of the finished ones.

@@ -69,6 +69,19 @@ import Testing
         #expect(flood.counters.dropped == 99_994)
     }
 
+    @Test func `a stream that is merged with its own presence is counted once`() async throws {
+        let played = try await play { stage in
+            let source = stage.source("abc|")
+            let presence = source.presence(by: { $0 }, timeout: .seconds(4), limit: 2)
+            return source.map { _ in "x" }.merge(with: presence.map { _ in "x" })
+        }
+        // Each of the two iterations has all of it, and one of them ignores the last.
+        #expect(played.output == "(xx)(xx)x|")
+        #expect(played.counters.received == 6)
+        #expect(played.counters.delivered == 5)
+        #expect(played.counters.dropped == 1)
+    }
+
     @Test func `the end and an error are nobody's leaving`() async throws {
         let failed = try await play(Consumer(), Self.presence("ab#"))
         #expect(failed.output == "[+a][+b]#")
