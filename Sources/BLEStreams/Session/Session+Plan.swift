@@ -23,7 +23,7 @@ extension Session {
         /// The session fails if the peripheral lacks or refuses one of them, also when its services change while the
         /// link is up. While no stream of a subscription is iterated, the newest 1,024 of its values are buffered for
         /// the next consumer, after those that the last one has left: values or messages may be taken one at a time,
-        /// and none is lost in between.
+        /// and none is lost in between. What came before the session has failed comes before its error.
         public var subscriptions: [Session.Subscription] = []
 
         /// Services that the peripheral must have; the session fails without them.

@@ -62,10 +62,16 @@ extension Session {
         _ rest: SessionValuesRest,
         finish: (@Sendable ((any Error)?) -> Void)? = nil
     ) -> @Sendable () -> Void {
-        let closers = plan.distinctSubscriptions.map { subscription in
+        var ends: [@Sendable () -> Void] = []
+        let closers = plan.distinctSubscriptions.map { subscription -> @Sendable () -> Void in
             let consumer = SessionConsumer(mailbox, of: self, subscription, rest, finish: finish)
-            return mailbox.takeOver { channels.add(subscription, consumer) }
+            return mailbox.takeOver {
+                let entered = channels.enter(subscription, consumer)
+                if let end = entered.end { ends.append(end) }
+                return entered.leave
+            }
         }
+        for end in ends { end() }
         return { for close in closers { close() } }
     }
 

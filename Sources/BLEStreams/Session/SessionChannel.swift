@@ -1,62 +1,6 @@
 import BLEProtocol
 import BLERadio
 
-/// A consumer of the values of one subscription of a session.
-///
-/// `put`, `lost` and `interrupted` are called under a lock, which keeps the order. Each returns whether to call `wake`
-/// then. It is a class because each value's delivery hands it on: that retains one object instead of seven closures.
-final class SessionConsumer: Sendable {
-    let put: @Sendable ([CharacteristicValue]) -> Bool
-    /// This many values were dropped before they arrived here.
-    let lost: @Sendable (Int) -> Bool
-    /// Nothing could be received for a time that ends now.
-    let interrupted: @Sendable (StreamGap) -> Bool
-    /// Wakes the consumer to take what was put; called without a lock.
-    let wake: @Sendable () -> Void
-    /// The subscription is confirmed: on each link, and at the beginning if it already is; or it has been made anew, and
-    /// values may be missing. Only a consumer that reads the value then has it.
-    let switchedOn: (@Sendable () -> Void)?
-    /// The values have ended; `nil` for a consumer that outlives a failure of the session.
-    let finish: (@Sendable ((any Error)?) -> Void)?
-    /// Takes what the consumer leaves behind, under the lock; `nil` if that is of no use to another one.
-    let takeRest: (@Sendable () -> Mailbox<CharacteristicValue>.Rest)?
-    /// Where the consumer begins and leaves; `nil` if what it leaves behind is of no use to another one.
-    let place: ConsumerPlace?
-
-    init(
-        put: @escaping @Sendable ([CharacteristicValue]) -> Bool,
-        lost: @escaping @Sendable (Int) -> Bool,
-        interrupted: @escaping @Sendable (StreamGap) -> Bool,
-        wake: @escaping @Sendable () -> Void,
-        switchedOn: (@Sendable () -> Void)? = nil,
-        finish: (@Sendable ((any Error)?) -> Void)?,
-        takeRest: (@Sendable () -> Mailbox<CharacteristicValue>.Rest)? = nil,
-        place: ConsumerPlace? = nil
-    ) {
-        self.put = put
-        self.lost = lost
-        self.interrupted = interrupted
-        self.wake = wake
-        self.switchedOn = switchedOn
-        self.finish = finish
-        self.takeRest = takeRest
-        self.place = place
-    }
-
-    /// Creates a consumer for a stream.
-    convenience init(_ mailbox: Mailbox<CharacteristicValue>, at place: ConsumerPlace?) {
-        self.init(
-            put: { mailbox.put(burst: $0).mustWake },
-            lost: { mailbox.put(lost: $0) },
-            interrupted: { mailbox.put($0) },
-            wake: { mailbox.wake() },
-            finish: { mailbox.finish(throwing: $0) },
-            takeRest: { mailbox.takeRest() },
-            place: place
-        )
-    }
-}
-
 /// The consumers of one subscription of a session, over all its links.
 ///
 /// It is a class because a dictionary has it: each value's delivery would move the whole of it out and back.
@@ -108,6 +52,10 @@ final class SessionChannel {
     private var isFlowing = false
 
     private var consumers = Observers<Consumer>()
+    /// Those whose streams a failure of the session has ended, until they leave.
+    private var ended: [Int: Consumer] = [:]
+    /// Whether the session has failed, and was not reset.
+    private var hasFailed = false
     private var backlog = Ring<Kept>()
     /// How many values were dropped before the first buffered one, and how many were lost behind the last one.
     private var dropped = 0
@@ -140,6 +88,21 @@ final class SessionChannel {
         let id = consumers.add(entry)
         tellOfOthers()
         return (id, mustWake)
+    }
+
+    /// Gives a consumer, whose stream ends with the session's failure, what came before that.
+    ///
+    /// - Returns: its number, and whether it has to be woken; `nil` if there is nothing for it.
+    func addEnded(_ consumer: SessionConsumer) -> (id: Int, mustWake: Bool)? {
+        guard isPlanned, !backlog.isEmpty, consumer.takeRest != nil else { return nil }
+        if let place = consumer.place { place.beginsInMessage = beginsInMessage(place) }
+        isInMessage = false
+        let entry = Consumer(consumer: consumer, cut: interruption.take().map { .interruption($0) })
+        // A number as those of the others, but no values that come from now on.
+        let id = consumers.add(entry)
+        _ = consumers.remove(id)
+        ended[id] = entry
+        return (id, giveBacklog(to: consumer))
     }
 
     /// Tells each consumer whether another one goes on without it. Several streams of one consumer leave together: the
@@ -183,17 +146,15 @@ final class SessionChannel {
     /// Removes a consumer, to be released outside the lock. What the only one of a planned subscription has not taken
     /// is the next one's: a program that takes one message at a time loses nothing between them.
     func remove(_ id: Int) -> SessionConsumer? {
+        if let entry = ended.removeValue(forKey: id) {
+            takeBack(entry)
+            return entry.consumer
+        }
         guard let entry = consumers.remove(id) else { return nil }
         tellOfOthers()
         let leavesInMessage = entry.consumer.place?.leavesInMessage == true
         if isPlanned, consumers.isEmpty, let rest = entry.consumer.takeRest?() {
-            for (value, gap) in rest.elements { append(Kept(value: value, gap: gap?.ofOneSubscription)) }
-            gap = rest.gap?.ofOneSubscription
-            if !backlog.isEmpty, case .moved(let reason)? = entry.cut { addToGap(StreamGap(reason: reason)) }
-            if !backlog.isEmpty {
-                interruption = entry.interruption
-                interruption?.linkBreak = nil
-            }
+            keep(rest, of: entry)
             // Behind a gap and without values before it, the next one that comes begins a message.
             isInMessage = leavesInMessage && (entry.cut == nil || !backlog.isEmpty)
         }
@@ -202,6 +163,24 @@ final class SessionChannel {
             torn.append(Torn(consumer: consumer))
         }
         return entry.consumer
+    }
+
+    /// What a consumer has not taken before the session's failure is the next one's; of several, one's. The rest of a
+    /// message that was dropped with the error is nobody's.
+    private func takeBack(_ entry: Consumer) {
+        guard hasFailed || !isOn && !isFlowing, consumers.isEmpty, backlog.isEmpty,
+            entry.consumer.place?.leavesInMessage != true, let rest = entry.consumer.takeRest?()
+        else { return }
+        keep(rest, of: entry)
+    }
+
+    private func keep(_ rest: Mailbox<CharacteristicValue>.Rest, of entry: Consumer) {
+        for (value, gap) in rest.elements { append(Kept(value: value, gap: gap?.ofOneSubscription)) }
+        gap = rest.gap?.ofOneSubscription
+        guard !backlog.isEmpty else { return }
+        if case .moved(let reason)? = entry.cut { addToGap(StreamGap(reason: reason)) }
+        interruption = entry.interruption
+        interruption?.linkBreak = nil
     }
 
     /// - Returns: whom to wake, without a lock.
@@ -310,6 +289,7 @@ final class SessionChannel {
         if !backlog.isEmpty, interruption == nil { interruption = SessionInterruption(start: now, reason: reason) }
         let cut = Cut.interruption(SessionInterruption(start: now, reason: reason, linkBreak: linkBreak))
         consumers.updateEach { entry in if entry.interruption == nil { entry.cut = cut } }
+        for id in ended.keys where ended[id]?.interruption == nil { ended[id]?.cut = cut }
     }
 
     /// The reason why the link ended is known better now.
@@ -323,10 +303,19 @@ final class SessionChannel {
 
     /// Removes all consumers except those that outlive a failure of the session; the caller tells them of the end
     /// without a lock.
-    func finish() -> [SessionConsumer] {
+    ///
+    /// - Parameter hasFailed: whether the session has failed: what they leave is then the next one's.
+    func finish(hasFailed: Bool) -> [SessionConsumer] {
         defer { tellOfOthers() }
+        if hasFailed, isPlanned {
+            self.hasFailed = true
+            for (id, entry) in consumers.numbered where entry.consumer.finish != nil { ended[id] = entry }
+        }
         return consumers.removeAll { $0.consumer.finish != nil }.map(\.consumer)
     }
+
+    /// The session begins anew behind a failure.
+    func reopen() { hasFailed = false }
 
     private func showGaps(now: Duration) -> Few<Wake> {
         var woken: Few<Wake> = []

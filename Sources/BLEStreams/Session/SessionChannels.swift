@@ -48,24 +48,48 @@ final class SessionChannels: Sendable {
         _ subscription: Session.Subscription,
         _ consumer: SessionConsumer
     ) -> @Sendable () -> Void {
-        var failure: BLEError?
-        let entered: (id: Int, mustWake: Bool, isOn: Bool)? = state.withLock { state in
-            guard consumer.finish == nil || !state.isOver && state.failure == nil else {
-                failure = state.isOver ? nil : state.failure
-                return nil
+        let entered = enter(subscription, consumer)
+        entered.end?()
+        return entered.leave
+    }
+
+    /// Adds a consumer, for one that has several subscriptions.
+    ///
+    /// - Returns: the closure that removes it, and the one that ends its stream, behind what was kept of all of them, if
+    ///   the session has failed or ended.
+    func enter(
+        _ subscription: Session.Subscription,
+        _ consumer: SessionConsumer
+    ) -> (leave: @Sendable () -> Void, end: (@Sendable () -> Void)?) {
+        let entered = state.withLock { state -> Entered in
+            guard consumer.finish != nil, state.isOver || state.failure != nil else {
+                let channel = state.channel(of: subscription)
+                let added = channel.add(consumer)
+                return Entered(id: added.id, mustWake: added.mustWake, isOn: channel.isOn)
             }
-            let channel = state.channel(of: subscription)
-            let added = channel.add(consumer)
-            return (added.id, added.mustWake, channel.isOn)
-        }
-        guard let entered else {
-            consumer.finish?(failure)
-            return {}
+            guard !state.isOver, let failure = state.failure else { return Entered(isEnded: true) }
+            let added = state.channels[subscription]?.addEnded(consumer)
+            return Entered(id: added?.id, mustWake: added?.mustWake == true, isEnded: true, failure: failure)
         }
         if entered.mustWake { consumer.wake() }
-        wish()
+        if !entered.isEnded { wish() }
         if entered.isOn { consumer.switchedOn?() }
-        return { self.remove(entered.id, subscription) }
+        let leave: @Sendable () -> Void = {
+            if let id = entered.id { self.remove(id, subscription) }
+        }
+        guard entered.isEnded else { return (leave, nil) }
+        return (leave, { consumer.finish?(entered.failure) })
+    }
+
+    /// What has become of a consumer that was to be added.
+    private struct Entered {
+        /// `nil` if its stream has ended, and there was nothing for it.
+        var id: Int?
+        var mustWake = false
+        var isOn = false
+        /// Whether its stream has ended, since the session has; with the failure, if it has failed.
+        var isEnded = false
+        var failure: BLEError?
     }
 
     private func remove(_ id: Int, _ subscription: Session.Subscription) {
@@ -205,7 +229,7 @@ final class SessionChannels: Sendable {
     /// A subscription is not possible: its streams end with the error.
     func refuse(_ subscription: Session.Subscription, _ error: BLEError) {
         let consumers = state.withLock { state in
-            let consumers = state.channels[subscription]?.finish() ?? []
+            let consumers = state.channels[subscription]?.finish(hasFailed: false) ?? []
             if state.channels[subscription]?.isWanted == false {
                 state.channels[subscription] = nil
                 state.order.removeAll { $0 == subscription }
@@ -215,7 +239,8 @@ final class SessionChannels: Sendable {
         for consumer in consumers { consumer.finish?(error) }
     }
 
-    /// The session is over or has failed: all streams end, those that begin later too, until it begins anew.
+    /// The session is over or has failed: all streams end, those that begin later too, until it begins anew. Behind a
+    /// failure, they have what came of planned subscriptions before that first.
     ///
     /// - Returns: what ends those that have begun, to be called without a lock.
     func finish(throwing error: BLEError?) -> @Sendable () -> Void {
@@ -224,7 +249,7 @@ final class SessionChannels: Sendable {
             if let error { state.failure = error } else { state.isOver = true }
             var consumers: [SessionConsumer] = []
             for subscription in state.order {
-                consumers += state.channels[subscription]?.finish() ?? []
+                consumers += state.channels[subscription]?.finish(hasFailed: error != nil) ?? []
                 if state.channels[subscription]?.isWanted == false { state.channels[subscription] = nil }
             }
             state.order.removeAll { state.channels[$0] == nil }
@@ -234,7 +259,12 @@ final class SessionChannels: Sendable {
     }
 
     /// Streams may begin again after a failure.
-    func reopen() { state.withLock { $0.failure = nil } }
+    func reopen() {
+        state.withLock { state in
+            state.failure = nil
+            for channel in state.channels.values { channel.reopen() }
+        }
+    }
 
     /// The session begins, perhaps again: streams may too.
     func begin() { state.withLock { $0.isOver = false } }
