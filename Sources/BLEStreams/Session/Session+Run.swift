@@ -58,7 +58,8 @@ extension Session {
     /// Runs the session until it is stopped or the task is cancelled, then ends it cleanly.
     ///
     /// If the session fails, this waits for ``reset()``. A session whose task was cancelled can be run again, with new
-    /// streams: it connects by itself, unless the program had called ``disconnect()``.
+    /// streams: it connects by itself, unless the program had called ``disconnect()``. Until this call has begun,
+    /// whoever uses the session or its queue is told that it has ended.
     ///
     /// - Throws: ``BLEError/Code/busy`` if it is already running; nothing else.
     public func run() async throws {

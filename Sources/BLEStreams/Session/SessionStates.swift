@@ -50,7 +50,13 @@ final class SessionStates: Sendable {
         let (now, isHeld, trouble) = state.withLock { ($0.machine.state, $0.machine.isHeld, $0.trouble) }
         // The names of these say what it has done.
         let isPreparing = [.idle, .servicesReady, .discoveredCharacteristic, .notificationsEnabled].contains(now.kind)
-        let words = isPreparing ? "it is preparing its link (\(now))" : "it is \(now)"
+        let words =
+            if isPreparing {
+                "it is preparing its link (\(now))"
+            } else {
+                // The state tells the end of the link slightly later.
+                now.isReady ? "its link is ending" : "it is \(now)"
+            }
         var wait = SessionPatience.Wait(cause: "it was not ready", why: words)
         if case .disconnected(.initial) = now {
             wait.why = isHeld ? "the program has disconnected it" : "it is not being run"

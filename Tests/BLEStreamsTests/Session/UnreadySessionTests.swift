@@ -71,6 +71,25 @@ import Testing
         }
     }
 
+    @Test func `a session whose link is being closed says so`() async throws {
+        try await Bench.run { bench in
+            let plan = Session.Plan(bench.peripheral).subscribing(to: Bench.notifying)
+            try await bench.central.withSession(plan) { session in
+                try await session.ready()
+                // So that switching the notifications off takes as long as it may.
+                bench.air.faults.add(.delay(.responses, by: .seconds(5)))
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    group.addTask { await session.disconnect() }
+                    try await bench.time.sleep(for: .milliseconds(100))
+                    let error = await bleError { try await session.ready(timeout: .seconds(1)) }
+                    #expect(error?.code == .timedOut)
+                    #expect(error?.cause.contains("its link is ending") == true, "\(error as Any)")
+                    try await group.waitForAll()
+                }
+            }
+        }
+    }
+
     @Test func `a session that nobody runs says so`() async throws {
         try await Bench.run { bench in
             let session = bench.central.session(Session.Plan(bench.peripheral))
