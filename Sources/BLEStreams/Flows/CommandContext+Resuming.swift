@@ -22,7 +22,8 @@ extension CommandContext {
     ///
     /// Failures are retried by the policy, as with ``Command/retry(_:when:)``; each call counts anew. Waiting for an
     /// adapter that can't be used doesn't count as an attempt, and waiting for a turn on a link with other users has no
-    /// limit. Cancellation ends the wait at once.
+    /// limit. Each attempt to connect takes up to 30 s, whatever ``CommandQueue/connecting(timeout:then:)`` allows for
+    /// the command's first link; a session makes its next link as its plan says. Cancellation ends the wait at once.
     ///
     /// - Parameters:
     ///   - policy: how often to retry, and after what pause; by default five more times.
