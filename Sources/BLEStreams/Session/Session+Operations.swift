@@ -22,9 +22,9 @@ extension Session: CharacteristicAccess {
     /// Runs the closure with the link once the session is ready; for operations that a session doesn't offer itself.
     ///
     /// - Parameters:
-    ///   - timeout: how long to wait for the session to be ready; `nil`: for as long as it takes. What follows is not
-    ///     limited by it: operations of the closure have limits of their own, which include the wait for a command or a
-    ///     flow that has exclusive use of the link.
+    ///   - timeout: how long to wait for the session to be ready; `nil`: for as long as it takes. The closure is not
+    ///     limited by it. While a command or a flow has exclusive use of the link, its operations wait; their own
+    ///     `timeout:` covers that.
     ///   - body: what to do with the link.
     /// - Throws: what ``ready(timeout:)`` throws; what the closure throws.
     public func withLink<Output>(
