@@ -73,8 +73,8 @@ extension CommandWork {
     /// Runs the command, and cancels it when it takes longer than the limit.
     func limiting<C: Command>(_ command: C, to limit: Duration) async throws -> C.Output {
         let (name, object) = (command.name, "on \(connection.object)")
-        let error: @Sendable () -> any Error = {
-            BLEError.timedOut(name, object: object, after: limit, waitingFor: "the command did not end")
+        let error: @Sendable () -> any Error = { [connection] in
+            BLEError.timedOut(name, object: object, after: limit, waitingFor: connection.delay ?? .endOfCommand)
         }
         return try await ending(on: timeline, limit: (limit, error)) { try await self.run(command) }
     }

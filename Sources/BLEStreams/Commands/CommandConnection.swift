@@ -21,6 +21,8 @@ final class CommandConnection: Sendable {
         var number = 0
         /// How long the link stays up without a command.
         var idleLimit: Duration?
+        /// What the running command waits for before its work, if it does.
+        var wait: (@Sendable () -> SessionPatience.Wait)?
     }
 
     let source: Source
@@ -93,6 +95,27 @@ final class CommandConnection: Sendable {
         set { state.withLock { $0.idleLimit = $0.link == nil ? nil : newValue } }
     }
 
+    /// What keeps the running command from its work: its link, or its turn on that; `nil` while it works.
+    var delay: SessionPatience.Wait? { state.withLock { $0.wait }?() }
+
+    /// Why no command has its turn; `nil` unless they are those of a session that isn't run.
+    var idleness: SessionPatience.Wait? {
+        guard case .session(let reference) = source, let session = reference.session, !session.orders.isDriven else {
+            return nil
+        }
+        return Session.unready(session.board)
+    }
+
+    /// Notes what the running command waits for; `nil`: for nothing any more.
+    func note(_ wait: (@Sendable () -> SessionPatience.Wait)?) {
+        // Released outside the lock: what it holds may be deallocated with it.
+        let former = state.withLock { state in
+            defer { state.wait = wait }
+            return state.wait
+        }
+        withExtendedLifetime(former) {}
+    }
+
     /// Records the link in use.
     func adopt(_ link: Link) {
         state.withLock { state in
@@ -143,6 +166,8 @@ final class CommandConnection: Sendable {
         guard let link else { return nil }
         // The giver already holds it exclusively; the queue still runs one command at a time.
         if link.bearer.isHeld(by: link.pass) { return LinkHold(link: link) }
+        note(Session.isHeld)
+        defer { note(nil) }
         do {
             let entry = try await link.acquire(limit: limit)
             return LinkHold(link: Link(link, pass: entry.id), entry: entry)

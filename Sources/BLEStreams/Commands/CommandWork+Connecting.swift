@@ -41,23 +41,7 @@ extension CommandWork {
         state.withLock { $0.requests += 1 }
         if isConnected { return }
         end()
-        var isNew = true
-        switch connection.source {
-        case .session(let reference):
-            let hold = try await nextHold(of: reference.standing(), timeout ?? patience, adapterWithin: limit)
-            connection.adopt(hold.link)
-            take(hold)
-        case .link, .peripheral:
-            let turn = timeout.map { TurnLimit($0, on: peripheral, timeline) }
-            if let hold = try await connection.hold(limit: turn?.rest) {
-                take(hold)
-                isNew = false
-                break
-            }
-            guard case .peripheral(let target) = connection.source else { throw noLink }
-            let time = timeout ?? patience.map { min($0, Self.connecting) } ?? Self.connecting
-            take(try await makeHeldLink(to: target, timeout: time, turn, adapterWithin: limit))
-        }
+        let isNew = try await obtainLink(timeout: timeout, adapterWithin: limit, within: patience)
         tell(.connected)
         do {
             try await authorize()
@@ -69,6 +53,33 @@ extension CommandWork {
             throw error
         }
         tell(.ready)
+    }
+
+    /// Makes a link, or finds one, and waits for the turn on it.
+    ///
+    /// - Returns: whether it is not the one that the queue had.
+    private func obtainLink(
+        timeout: Duration?,
+        adapterWithin limit: Duration?,
+        within patience: Duration?
+    ) async throws -> Bool {
+        defer { connection.note(nil) }
+        switch connection.source {
+        case .session(let reference):
+            let hold = try await nextHold(of: reference.standing(), timeout ?? patience, adapterWithin: limit)
+            connection.adopt(hold.link)
+            take(hold)
+        case .link, .peripheral:
+            let turn = timeout.map { TurnLimit($0, on: peripheral, timeline) }
+            if let hold = try await connection.hold(limit: turn?.rest) {
+                take(hold)
+                return false
+            }
+            guard case .peripheral(let target) = connection.source else { throw noLink }
+            let time = timeout ?? patience.map { min($0, Self.connecting) } ?? Self.connecting
+            take(try await makeHeldLink(to: target, timeout: time, turn, adapterWithin: limit))
+        }
+        return true
     }
 
     /// The adapter did not return in time, or the session has failed for want of it.
@@ -86,7 +97,7 @@ extension CommandWork {
         adapterWithin limit: Duration?
     ) async throws -> LinkHold {
         do {
-            return try await session.hold(timeout: timeout)
+            return try await session.hold(timeout: timeout) { connection.note($0) }
         } catch let error as BLEError where limit != nil && session.board.hasFailedForAdapter {
             throw AdapterStaysAway(error: error)
         }
@@ -112,7 +123,9 @@ extension CommandWork {
     ) async throws -> LinkHold {
         while true {
             let time = turn?.rest.duration ?? timeout
+            connection.note { Self.unlinked(peripheral) }
             let link = try await makeLink(to: peripheral, timeout: time, adapterWithin: limit)
+            connection.note(Session.isHeld)
             let beginning = timeline.now
             do {
                 let entry = try await link.acquire(limit: turn?.rest)
@@ -148,6 +161,18 @@ extension CommandWork {
     }
 
     // MARK: - Errors
+
+    /// What a command waits for while a link is made.
+    private static func unlinked(_ peripheral: Peripheral) -> SessionPatience.Wait {
+        let (radio, remedy) = (peripheral.core.radio, "Check that the peripheral is in range, or allow more time.")
+        let adapter = radio.adapterInfo
+        let obstacle = adapter.state.error(operation: "connect", object: adapter.name) ?? radio.connectObstacle
+        return SessionPatience.Wait(
+            cause: "there was no link",
+            why: obstacle?.cause,
+            remedy: obstacle?.remedy ?? remedy
+        )
+    }
 
     /// There is no link.
     var noLink: BLEError {
@@ -222,11 +247,7 @@ private struct TurnLimit {
     /// What is left, and the error if another user still has exclusive use of the link then.
     var rest: (duration: Duration, error: @Sendable () -> any Error) {
         let error: @Sendable () -> any Error = { [peripheral, total] in
-            let wait = Session.isHeld()
-            let object = "of \(peripheral)"
-            var error = BLEError.timedOut("hold the link", object: object, after: total, waitingFor: wait.cause)
-            if let remedy = wait.remedy { error.remedy = remedy }
-            return error
+            BLEError.timedOut("hold the link", object: "of \(peripheral)", after: total, waitingFor: Session.isHeld())
         }
         return (max(.zero, end - timeline.now), error)
     }

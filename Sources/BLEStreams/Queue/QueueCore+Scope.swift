@@ -84,8 +84,11 @@ extension QueueCore {
         }
         place.wish.whenEnded(end)
         guard let deadline = place.deadline, !isTaken.hasEnded else { return }
-        let error = missed(deadline.limit, place.name, isRunning: false)
-        isTaken.cancel(timeline.schedule(after: max(.zero, deadline.end - timeline.now)) { end(error) })
+        isTaken.cancel(
+            timeline.schedule(after: max(.zero, deadline.end - timeline.now)) { [weak self, name = place.name] in
+                if let self { end(missed(deadline.limit, name, isRunning: false)) }
+            }
+        )
     }
 
     // MARK: - The end

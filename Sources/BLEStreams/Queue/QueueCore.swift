@@ -239,14 +239,16 @@ extension QueueCore {
     }
 
     func missed(_ deadline: Duration, _ name: String, isRunning: Bool) -> BLEError {
-        var error = BLEError.timedOut(
+        let turn = SessionPatience.Wait(
+            cause: "the command's turn did not come",
+            remedy: "Let the commands before it end first, or allow more time."
+        )
+        return BLEError.timedOut(
             name,
             object: "on \(connection.object)",
             after: deadline,
-            waitingFor: isRunning ? "the command did not end" : "the command's turn did not come"
+            waitingFor: isRunning ? connection.delay ?? .endOfCommand : connection.idleness ?? turn
         )
-        if !isRunning { error.remedy = "Let the commands before it end first, or allow more time." }
-        return error
     }
 
     func over(_ name: String) -> BLEError {

@@ -28,13 +28,21 @@ extension Session {
 
     /// Acquires the session's link for one command, once the session is ready.
     ///
-    /// - Parameter timeout: how long to wait until the session is ready and its link free; `nil`: without limit.
-    func hold(timeout: Duration?) async throws -> LinkHold {
+    /// - Parameters:
+    ///   - timeout: how long to wait until the session is ready and its link free; `nil`: without limit.
+    ///   - note: is told what it waits for, and each time that this is something else.
+    func hold(
+        timeout: Duration?,
+        noting note: (@escaping @Sendable () -> SessionPatience.Wait) -> Void
+    ) async throws -> LinkHold {
         let patience = SessionPatience(timeout, self)
         while true {
+            note { [board] in Self.unready(board) }
             let link = try await readyLink(within: patience)
             // Operations that the state shows, such as reading, take turns with commands.
+            note(Self.isInUse)
             let leave = try await turn(within: patience)
+            note(Self.isHeld)
             do {
                 let entry = try await link.acquire(limit: patience.rest(Self.isHeld))
                 // The session may have dropped the link meanwhile, and be switching its notifications off: what begins
@@ -57,6 +65,13 @@ extension Session {
                 throw error
             }
         }
+    }
+
+    /// What a command waits for while its session isn't ready.
+    static func unready(_ board: SessionStates) -> SessionPatience.Wait {
+        var wait = board.whyNotReady
+        wait.cause = "the session was not ready"
+        return wait
     }
 
     /// What a caller waits for whose turn doesn't come.

@@ -4,7 +4,7 @@ import BLERadio
 /// How long a caller waits for a session: all its waits together.
 struct SessionPatience: Sendable {
     /// What a caller still waits for when its time is over.
-    struct Wait {
+    struct Wait: Sendable {
         /// What did not happen, in words.
         var cause: String
         /// Why, as far as that is known.
@@ -34,12 +34,28 @@ struct SessionPatience: Sendable {
     ) -> (duration: Duration, error: @Sendable () -> any Error)? {
         guard let total else { return nil }
         let error: @Sendable () -> any Error = { [object] in
-            let awaited = wait()
-            var error = BLEError.timedOut("session", object: object, after: total, waitingFor: awaited.cause)
-            if let why = awaited.why { error.cause += ": \(why)" }
-            if let remedy = awaited.remedy { error.remedy = remedy }
-            return error
+            BLEError.timedOut("session", object: object, after: total, waitingFor: wait())
         }
         return (max(.zero, end - timeline.now), error)
+    }
+}
+
+extension SessionPatience.Wait {
+    /// What a caller waits for while its command works.
+    static let endOfCommand = SessionPatience.Wait(cause: "the command did not end")
+}
+
+extension BLEError {
+    /// A limit has passed while a caller waited for this.
+    static func timedOut(
+        _ operation: String,
+        object: String,
+        after limit: Duration,
+        waitingFor wait: SessionPatience.Wait
+    ) -> BLEError {
+        var error = timedOut(operation, object: object, after: limit, waitingFor: wait.cause)
+        if let why = wait.why { error.cause += ": \(why)" }
+        if let remedy = wait.remedy { error.remedy = remedy }
+        return error
     }
 }

@@ -69,6 +69,20 @@ import Testing
         }
     }
 
+    @Test(arguments: Origin.allCases) func `a deadline that passes meanwhile names the other user`(
+        origin: Origin
+    ) async throws {
+        try await Self.beside(origin, holding: .seconds(30)) { _, queue in
+            let connecting = queue.connecting(timeout: .seconds(60))
+            for queue in origin == .other ? [connecting] : [queue, connecting] {
+                let error = await bleError { try await queue.run(Self.read, deadline: .seconds(5)) }
+                #expect(error?.code == .timedOut && error?.operation == "read A001")
+                #expect(error?.cause.contains("exclusive use") == true, "\(error as Any)")
+                #expect(error?.remedy.contains("Let that use end first") == true)
+            }
+        }
+    }
+
     @Test(arguments: Origin.allCases) func `each attempt has the limit for itself`(origin: Origin) async throws {
         try await Self.beside(origin, holding: .seconds(8)) { bench, queue in
             let policy = RetryPolicy.constant(.seconds(1), attempts: 2)
