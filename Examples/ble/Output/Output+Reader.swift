@@ -33,14 +33,19 @@ extension Output {
 private final class EndOfWait: Sendable {
     /// Can be read from the end on.
     let descriptor: Int32
+    private let writing: Int32
 
-    /// The corresponding C function is `eventfd`.
+    /// The corresponding C function is `pipe2`.
     init?() {
-        descriptor = eventfd(0, Int32(EFD_CLOEXEC))
-        if descriptor < 0 { return nil }
+        var ends: [Int32] = [-1, -1]
+        guard pipe2(&ends, O_CLOEXEC) == 0 else { return nil }
+        (descriptor, writing) = (ends[0], ends[1])
     }
 
-    deinit { close(descriptor) }
+    deinit {
+        close(descriptor)
+        close(writing)
+    }
 
-    func signal() { _ = eventfd_write(descriptor, 1) }
+    func signal() { _ = write(writing, "x", 1) }
 }
