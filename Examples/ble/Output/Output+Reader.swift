@@ -35,10 +35,11 @@ private final class EndOfWait: Sendable {
     let descriptor: Int32
     private let writing: Int32
 
-    /// The corresponding C function is `pipe2`.
+    /// The corresponding C function is `pipe`.
     init?() {
         var ends: [Int32] = [-1, -1]
-        guard pipe2(&ends, O_CLOEXEC) == 0 else { return nil }
+        guard pipe(&ends) == 0 else { return nil }
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         (descriptor, writing) = (ends[0], ends[1])
     }
 
