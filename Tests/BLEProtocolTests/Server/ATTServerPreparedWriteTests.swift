@@ -209,7 +209,7 @@ import Testing
     private static let writable = LocalService(BluetoothUUID(0xB000)) {  // 4
         LocalCharacteristic(BluetoothUUID(0xB001), [.write], value: .stored([2]))  // 5, 6
     }
-    /// It gets the handles of the one that was removed before.
+    /// In the place of `writable`, as where the handles have run out and all services were laid out again.
     private static let readable = LocalService(BluetoothUUID(0xC000)) {  // 4
         LocalCharacteristic(BluetoothUUID(0xC001), [.read], value: .stored([3]))  // 5, 6
     }
@@ -217,8 +217,7 @@ import Testing
     @Test func `a prepared write is not executed where the client may not write any more`() {
         var client = ServedClient([Self.asked, Self.writable])
         #expect(client.sends("16 0600 0000 07") == ["17 0600 0000 07".packed])
-        client.database.replaceServices([Self.asked])
-        client.database.replaceServices([Self.asked, Self.readable])
+        client.database = AttributeDatabase(services: [Self.asked, Self.readable])
         #expect(client.sends("18 01") == ["0118060003"])
         #expect(client.database.value(at: 6) == [3])
         #expect(client.output.writes.isEmpty)
@@ -229,8 +228,7 @@ import Testing
         _ = client.sends("16 0300 0000 01")
         _ = client.sends("16 0600 0000 07")
         #expect(client.sends("18 01").isEmpty)
-        client.database.replaceServices([Self.asked])
-        client.database.replaceServices([Self.asked, Self.readable])
+        client.database = AttributeDatabase(services: [Self.asked, Self.readable])
         #expect(client.programTakes(.success([])) == ["0118060003"])
         #expect(client.database.value(at: 6) == [3])
         #expect(client.output.writes.isEmpty)

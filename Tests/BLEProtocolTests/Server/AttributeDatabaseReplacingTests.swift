@@ -33,6 +33,16 @@ import Testing
         #expect(change(database)?.affected == 1...11)
     }
 
+    @Test func `a new service gets no handle of one that was removed before`() {
+        var database = AttributeDatabase(services: [Self.service(0xA000), Self.service(0xB000)])
+        database.replaceServices([Self.service(0xA000)])
+        database.replaceServices([Self.service(0xA000), Self.service(0xC000)])
+        #expect(database.attributes.map(\.handle) == [1, 2, 3, 7, 8, 9])
+        // Nor does one that returns: a client may not have seen that it was gone.
+        database.replaceServices([Self.service(0xB000)])
+        #expect(database.attributes.map(\.handle) == [10, 11, 12])
+    }
+
     @Test func `the same services are no change`() {
         var database = AttributeDatabase(services: [Self.service(0xA000), Self.service(0xB000)])
         let before = database.attributes

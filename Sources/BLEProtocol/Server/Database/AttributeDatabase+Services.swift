@@ -22,13 +22,16 @@ extension AttributeDatabase {
             characteristics.filter { old in ranges.contains { $0.contains(old.valueHandle) } } + layout.characteristics
         )
         self.placements = placements
+        lastHandle = placements.reduce(lastHandle) { max($0, Int($1.end)) }
     }
 
     /// Replaces the services from now on, and notes the change for the clients.
     ///
     /// A service with the same description as before keeps its handles and its values, and a client keeps its
-    /// subscription to it. A new one is placed after all earlier ones, so that a handle that a client still holds
-    /// refers to nothing rather than to something else; only if the handles run out are all services laid out again.
+    /// subscription to it. A new one is placed after all earlier ones, also those that were removed long ago, so that a
+    /// handle that a client still holds refers to nothing rather than to something else; only if the handles run out
+    /// are all services laid out again. One that was removed and returns is new: at its former handles a client that
+    /// has missed its removal would take its subscription for valid.
     ///
     /// - Precondition: ``fault(in:)`` finds nothing.
     /// - Returns: whether anything has changed.
@@ -36,7 +39,8 @@ extension AttributeDatabase {
     package mutating func replaceServices(_ services: [LocalService]) -> Bool {
         if let fault = Self.fault(in: services) { preconditionFailure(fault) }
         let before = Set(placements)
-        let next = places(for: services)
+        let found = places(for: services)
+        let next = found ?? ServicePlacement.inOrder(services)
         let kept = keptPlaces(of: next)
         let removed = before.subtracting(kept).map(\.range)
         let added = next.filter { !kept.contains($0) }.map(\.range)
@@ -45,22 +49,25 @@ extension AttributeDatabase {
             placements = next
             return false
         }
+        // Handles that were used are given again from now on.
+        if found == nil { lastHandle = 0 }
         place(next, keeping: kept)
         history.append(DatabaseChange(removed: removed, added: added))
         return true
     }
 
-    /// A place for each service: its old one if it has one, otherwise one after all others.
-    private func places(for services: [LocalService]) -> [ServicePlacement] {
+    /// A place for each service: its old one if it has one, otherwise one after all that there were; `nil` if the
+    /// handles have run out.
+    private func places(for services: [LocalService]) -> [ServicePlacement]? {
         var old = placements
-        var next = old.reduce(0) { max($0, Int($1.end)) } + 1
+        var next = lastHandle + 1
         var result: [ServicePlacement] = []
         for service in services {
             if let index = old.firstIndex(where: { $0.service == service }) {
                 result.append(old.remove(at: index))
                 continue
             }
-            guard next + service.attributeCount - 1 <= 0xFFFF else { return ServicePlacement.inOrder(services) }
+            guard next + service.attributeCount - 1 <= 0xFFFF else { return nil }
             result.append(ServicePlacement(service: service, start: UInt16(next)))
             next += service.attributeCount
         }

@@ -16,6 +16,9 @@ package struct AttributeDatabase: Sendable {
     /// The place of each described service; empty if the attributes were given one by one.
     var placements: [ServicePlacement] = []
 
+    /// The last handle of all services since they were last laid out together, also of those that were removed.
+    var lastHandle = 0
+
     /// Makes a database from attributes, and from what is known about the characteristics among them.
     package init(attributes: [Attribute], characteristics: [DatabaseCharacteristic]) {
         self.attributes = []
