@@ -2,23 +2,6 @@ import BLEProtocol
 import BLERadio
 
 extension PeripheralServer {
-    /// Loads the keys of the bonds into the adapter, so that a bonded central's link is encrypted without another
-    /// pairing. An adapter that was never given a list, not even an empty one, doesn't accept the identity of a central
-    /// with a private address.
-    func restoreBonds() async throws {
-        let outcome: ([Bond], BLEError?) = try await reply(on: radio.timeline) { finish in
-            self.served.store.restoreAllBonds(to: self.radio) { finish(.success(($0, $1))) }
-        }
-        if let error = outcome.1 { bondsNotRestored(outcome.0, error) }
-    }
-
-    private func bondsNotRestored(_ bonds: [Bond], _ error: BLEError) {
-        let local = radio.adapterInfo.address
-        // A server can do without them: another program may have given the adapter its keys.
-        guard bonds.contains(where: { local == nil || $0.adapter == local }) else { return }
-        warnings.tell(.bondsNotRestored) { _ in error }
-    }
-
     /// How long a bluetoothd that has begun may take to give the adapter its own keys, in place of all others.
     private static let keysOfOthers = Duration.seconds(5)
 
@@ -29,48 +12,6 @@ extension PeripheralServer {
         visits.areReceived = true
         guard isRepeated else { return }
         keep(radio.timeline.schedule(after: Self.keysOfOthers) { [weak self] in self?.restoreBondsAgain() })
-    }
-
-    private func restoreBondsAgain() {
-        let (store, radio) = (served.store, radio)
-        unattended(
-            { answer in
-                RadioActivity(
-                    onCancel: store.restoreAllBonds(to: radio) { [weak self] bonds, error in
-                        if let error { self?.bondsNotRestored(bonds, error) }
-                        answer(error)
-                    }
-                )
-            },
-            answer: { (_: BLEError?) in }
-        )
-    }
-
-    /// How often bonds that can't be read are looked for again.
-    private static let readingAgain = Duration.seconds(60)
-
-    /// Gives the adapter the bonds that can't be read at first, once they can be: a shortage of descriptors passes, and
-    /// nobody tells of a file that has been mended. Until then their centrals can't encrypt.
-    func restoreUnreadBonds() async {
-        if isBeacon { return }
-        var before = await readBonds()
-        while !before.areAll {
-            do { try await pause(for: Self.readingAgain, on: radio.timeline) } catch { return }
-            let now = await readBonds()
-            if now.areAll || now.count > before.count { restoreBondsAgain() }
-            before = now
-        }
-    }
-
-    /// How many bonds can be read, and whether these are all.
-    private func readBonds() async -> (count: Int, areAll: Bool) {
-        let store = served.store
-        return await withCheckedContinuation { continuation in
-            store.perform(on: radio.timeline) {
-                let (bonds, obstacle) = store.knownBonds()
-                continuation.resume(returning: (bonds.count, obstacle == nil))
-            }
-        }
     }
 
     /// Answers the pairings of centrals from now on; a radio that can't pair is served without that.

@@ -42,6 +42,7 @@ public final class PeripheralServer: Sendable {
     let errands: Errands
     let warnings: ServerWarnings
     let visits: PairingVisits
+    let given = GivenBonds()
     let calls: ClosureCalls
     let serving: ServingWatch
     let backlogBoard: BacklogBoard

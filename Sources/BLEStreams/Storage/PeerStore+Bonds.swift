@@ -82,9 +82,23 @@ extension PeerStore {
         inPlaceOf former: [Bond] = [],
         _ result: @escaping @Sendable ([Bond], BLEError?) -> Void
     ) -> @Sendable () -> Void {
+        restoreAllBonds(to: radio, inPlaceOf: former, read: { _, _ in }, result: result)
+    }
+
+    /// The same.
+    ///
+    /// - Parameter read: called with the bonds before the radio gets them, and whether these are all.
+    func restoreAllBonds(
+        to radio: any Radio,
+        inPlaceOf former: [Bond] = [],
+        read: @escaping @Sendable (_ bonds: [Bond], _ areAll: Bool) -> Void,
+        result: @escaping @Sendable ([Bond], BLEError?) -> Void
+    ) -> @Sendable () -> Void {
         let restoring = Ending<Void>()
         perform(on: radio.timeline) {
-            var bonds = self.bonds()
+            let known = self.knownBonds()
+            read(known.bonds, known.obstacle == nil)
+            var bonds = known.bonds
             for old in former {
                 for index in bonds.indices where bonds[index].peer == old.peer && bonds[index].adapter == old.adapter {
                     bonds[index].formerKeys += old.encryptionKeys
