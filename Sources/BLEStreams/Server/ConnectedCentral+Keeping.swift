@@ -64,8 +64,8 @@ extension ConnectedCentral {
         set { state.withLock { $0.hasStoredState = newValue } }
     }
 
-    /// Whether it has paired on this link, and the keys that it made last were not kept: it may not be who it claims to
-    /// be, and what it configures is not that of the bonded central.
+    /// Whether it has paired on this link, and the keys that it made last are not kept: it does not bond, or it may not
+    /// be who it claims to be, and what it configures is not that of the bonded central.
     var isDisowned: Bool {
         get { state.withLock { $0.isDisowned } }
         set { state.withLock { $0.isDisowned = newValue } }

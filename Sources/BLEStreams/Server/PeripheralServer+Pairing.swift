@@ -55,8 +55,10 @@ extension PeripheralServer {
         // Its link may end while its file is read.
         let central = central(at: address)
         guard let bond else {
-            if let central { tell(.paired(central, nil)) }
-            return
+            guard let central else { return }
+            // What it configures is for this link only, though that is encrypted.
+            central.isDisowned = true
+            return tell(.paired(central, nil))
         }
         served.store.perform(on: radio.timeline) { [self] in
             if let objection = served.store.objection(to: bond, "with \(address), which began it") {

@@ -208,6 +208,24 @@ import Testing
         }
     }
 
+    @Test func `nothing is kept of what a central configures that pairs without a bond`() async throws {
+        try await Self.serve { _, puppet, store, time in
+            let link = Twin()
+            puppet.tellListener(.accepted(link))
+            link.receive(Self.subscribing)
+            puppet.tellPairingReceiver(.paired(Twin.central, nil))
+            try await time.sleep(for: .seconds(5))
+            #expect(store.record(of: Twin.central).isEmpty)
+            link.end()
+            #expect(store.record(of: Twin.central).isEmpty)
+            let next = Twin()
+            puppet.tellListener(.accepted(next))
+            next.receive(Self.asking)
+            #expect(next.sent.contains([0x0B, 0x00, 0x00]))
+            next.end()
+        }
+    }
+
     @Test func `the end of the older link withdraws no question of the newer one's pairing`() async throws {
         let answers = Recorder<PairingQuestion.Answer>()
         let (decisions, user) = AsyncStream<Bool>.makeStream()
