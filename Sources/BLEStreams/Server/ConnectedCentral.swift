@@ -210,7 +210,7 @@ public final class ConnectedCentral: Sendable {
     private func handle(_ output: ATTServer.Output, _ server: PeripheralServer) {
         if output.lostPDUs > 0 { server.tellLoss(of: output.lostPDUs, by: self) }
         for change in output.subscriptionChanges { tell(change.subscription, of: change.characteristic, server) }
-        if !output.subscriptionChanges.isEmpty { keepSoon(server) }
+        if !output.subscriptionChanges.isEmpty || output.hasNewState { keepSoon(server) }
         for read in output.reads { ask(read, server) }
         for write in output.writes { take(write, server) }
         for write in output.lostWrites where server.hasDeclared(write.handle) {

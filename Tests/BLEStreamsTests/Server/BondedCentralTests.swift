@@ -208,9 +208,20 @@ import Testing
         }
     }
 
-    /// A copy of the files, taken while the link is up, is what a killed program or a lost power leaves.
-    @Test(arguments: [true, false]) func `what a connected central has configured outlives a program that is killed`(
-        bonded: Bool
+    /// Serves a peripheral twice, the second time with the files as they were in the middle of a link of the first time:
+    /// that is what a killed program or a lost power leaves.
+    ///
+    /// - Parameters:
+    ///   - later: the peripheral of the second time, if it is another one.
+    ///   - serve: what the first one does.
+    ///   - before: what the central does on the link of the first time; the files are copied 5 s later.
+    ///   - after: what it does the second time.
+    private static func killed(
+        bonded: Bool = true,
+        later: LocalPeripheral = Bench.description,
+        serve: @escaping @Sendable (PeripheralServer, VirtualTime) async throws -> Void = { _, _ in },
+        before: @escaping @Sendable (RawCentral) async throws -> Void,
+        after: @escaping @Sendable (RawCentral) async throws -> Void
     ) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "served-\(UUID())").path
         let left = folder + ".left"
@@ -223,25 +234,82 @@ import Testing
                 let store = PeerStore(folder: round == 0 ? folder : left)
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     group.addTask {
-                        try await Bench.description.run(on: .radio(far), store: store) { server in
+                        let description = round == 0 ? Bench.description : later
+                        try await description.run(on: .radio(far), store: store) { server in
+                            if round == 0 { try await serve(server, time) }
                             for try await _ in server.centralEvents {}
                         }
                     }
                     try await RawCentral.connected(from: near, to: far.address) { central in
-                        if round == 0 {
-                            let answer = await central.ask([0x12, 0x09, 0x00, 0x02, 0x00])
-                            #expect(answer == [0x13])
-                            try await time.sleep(for: .seconds(5))
-                            await store.flush()
-                            try? FileManager.default.copyItem(atPath: folder, toPath: left)
-                        } else {
-                            let answer = await central.ask([0x0A, 0x09, 0x00])
-                            #expect(answer == [0x0B, bonded ? 0x02 : 0x00, 0x00])
-                        }
+                        guard round == 0 else { return try await after(central) }
+                        try await before(central)
+                        try await time.sleep(for: .seconds(5))
+                        await store.flush()
+                        try? FileManager.default.copyItem(atPath: folder, toPath: left)
                     }
                     group.cancelAll()
                 }
             }
         }
+    }
+
+    @Test(arguments: [true, false]) func `what a connected central has configured outlives a program that is killed`(
+        bonded: Bool
+    ) async throws {
+        try await Self.killed(
+            bonded: bonded,
+            before: { central in
+                let answer = await central.ask([0x12, 0x09, 0x00, 0x02, 0x00])
+                #expect(answer == [0x13])
+            },
+            after: { central in
+                let answer = await central.ask([0x0A, 0x09, 0x00])
+                #expect(answer == [0x0B, bonded ? 0x02 : 0x00, 0x00])
+            }
+        )
+    }
+
+    @Test func `what a connected central supports outlives a program that is killed`() async throws {
+        try await Self.killed(
+            before: { central in
+                // Client Supported Features: robust caching.
+                let answer = await central.ask([0x12, 0x0B, 0x00, 0x01])
+                #expect(answer == [0x13])
+            },
+            after: { central in
+                let answer = await central.ask([0x0A, 0x0B, 0x00])
+                #expect(answer == [0x0B, 0x01])
+            }
+        )
+    }
+
+    @Test func `that a connected central knows of new services outlives a program that is killed`() async throws {
+        var later = Bench.description
+        later.services.append(
+            LocalService(BluetoothUUID(0xD000)) { LocalCharacteristic(BluetoothUUID(0xD001), [.read]) }
+        )
+        let services = later.services
+        try await Self.killed(
+            later: later,
+            serve: { server, time in
+                // What the central has configured is stored by then.
+                try await time.sleep(for: .seconds(30))
+                try server.replaceServices(services)
+            },
+            before: { central in
+                // Service Changed, and what notifies.
+                for (handle, bits) in [(0x09, 0x02), (0x15, 0x01)] as [(UInt8, UInt8)] {
+                    let answer = await central.ask([0x12, handle, 0x00, bits, 0x00])
+                    #expect(answer == [0x13])
+                }
+                let told = await central.next()
+                #expect(told?.first == 0x1D)
+                central.send([0x1E])
+            },
+            after: { central in
+                let answer = await central.ask([0x0A, 0x15, 0x00])
+                #expect(answer == [0x0B, 0x01, 0x00])
+            }
+        )
     }
 }

@@ -43,6 +43,7 @@ extension ATTServer {
         defer { client.databaseVersion = database.history.version }
         if let known = client.databaseVersion, let change = database.history.change(since: known) {
             client.isChangeAware = false
+            output.hasNewState = true
             caching = Caching(hasStaleWrites: !client.preparedWrites.entries.isEmpty, indication: caching.indication)
             if let longRead, change.hasRemoved(longRead.handle) { self.longRead = nil }
             dropSubscriptions(change, &output)
@@ -75,7 +76,7 @@ extension ATTServer {
         else {
             // An earlier one, from before the client unsubscribed, doesn't report this change.
             caching.indication = nil
-            client.unconfirmedChange = nil
+            if client.unconfirmedChange.take() != nil { output.hasNewState = true }
             giveUpWaiting(&output)
             return
         }
@@ -91,11 +92,11 @@ extension ATTServer {
     }
 
     /// The client has confirmed an indication: if it was Service Changed, the client is aware of the change.
-    mutating func confirmedByClient(_ id: IndicationID) {
+    mutating func confirmedByClient(_ id: IndicationID, _ output: inout Output) {
         guard id == caching.indication else { return }
         caching.indication = nil
         client.unconfirmedChange = nil
-        becomeAware()
+        becomeAware(&output)
     }
 
     /// The client has answered an indication with an error: if it was Service Changed, the client knows of the change
@@ -105,6 +106,7 @@ extension ATTServer {
         guard id == caching.indication else { return }
         caching.indication = nil
         client.unconfirmedChange = nil
+        output.hasNewState = true
         giveUpWaiting(&output)
     }
 
@@ -119,12 +121,13 @@ extension ATTServer {
     }
 
     /// The client has become aware: it sends a request after the error, or after reading the hash.
-    mutating func becomeAwareByAsking() {
-        if caching.hasToldOutOfSync || caching.hasReadHash { becomeAware() }
+    mutating func becomeAwareByAsking(_ output: inout Output) {
+        if caching.hasToldOutOfSync || caching.hasReadHash { becomeAware(&output) }
     }
 
-    private mutating func becomeAware() {
+    private mutating func becomeAware(_ output: inout Output) {
         client.isChangeAware = true
+        output.hasNewState = true
         caching.hasToldOutOfSync = false
         caching.hasReadHash = false
     }
@@ -163,8 +166,14 @@ extension ATTServer {
     /// Accepts a client's write to Client Supported Features: a bit that is set stays set.
     ///
     /// Source: Core Specification, Vol 3, Part G, 7.2.
-    mutating func setFeatures(_ value: ArraySlice<UInt8>, at handle: UInt16) throws(Refusal) {
-        client.features = try features(value, at: handle)
+    mutating func setFeatures(
+        _ value: ArraySlice<UInt8>,
+        at handle: UInt16,
+        _ output: inout Output
+    ) throws(Refusal) {
+        let features = try features(value, at: handle)
+        if features != client.features { output.hasNewState = true }
+        client.features = features
     }
 
     /// The features that a client writes, if it may.

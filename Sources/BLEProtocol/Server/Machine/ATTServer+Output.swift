@@ -20,6 +20,9 @@ extension ATTServer {
         package var cancelled: [RequestToken] = []
         /// ATT_MTU has changed, by an exchange that the client requested.
         package var mtu: Int?
+        /// What is kept of a bonded client has changed, beside its subscriptions: its features, or whether it knows the
+        /// database.
+        package var hasNewState = false
         /// A timer to start or to stop.
         package var timer: TimerCommand?
         /// The queues that refused a value with ``SendRefusal/full`` and have room again.

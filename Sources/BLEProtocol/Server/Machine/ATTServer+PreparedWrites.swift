@@ -158,7 +158,7 @@ extension ATTServer {
         switch attribute.content {
         case .clientConfiguration(let characteristic):
             try configure(characteristic, value[...], attribute, database, &output)
-        case .clientFeatures: try setFeatures(value[...], at: writes.handle)
+        case .clientFeatures: try setFeatures(value[...], at: writes.handle, &output)
         case .constant, .stored, .dynamic, .databaseHash: commit(value, at: writes.handle, &database, &output)
         }
     }

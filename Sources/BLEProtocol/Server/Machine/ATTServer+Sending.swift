@@ -156,7 +156,7 @@ extension ATTServer {
             output.notes.append("a confirmation without an indication was ignored")
             return
         }
-        confirmedByClient(id)
+        confirmedByClient(id, &output)
         output.confirmed = [id]
         output.timer = .stop(id)
     }

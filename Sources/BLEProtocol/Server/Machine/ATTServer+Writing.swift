@@ -93,7 +93,7 @@ extension ATTServer {
         switch attribute.content {
         case .dynamic: break
         case .constant, .databaseHash: throw Refusal(.writeNotPermitted, handle: attribute.handle)
-        case .clientFeatures: try setFeatures(value, at: attribute.handle)
+        case .clientFeatures: try setFeatures(value, at: attribute.handle, &output)
         case .clientConfiguration(let characteristic):
             try configure(characteristic, value, attribute, database, &output)
         case .stored(let current):

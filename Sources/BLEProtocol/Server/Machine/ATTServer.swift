@@ -181,7 +181,7 @@ extension ATTServer {
 extension ATTServer {
     /// Answers a request, or asks the program.
     private mutating func serve(_ request: Request, _ database: inout AttributeDatabase, _ output: inout Output) {
-        becomeAwareByAsking()
+        becomeAwareByAsking(&output)
         finish(request, &output) { server, output throws(Refusal) in
             try server.answer(request, &database, &output)
         }

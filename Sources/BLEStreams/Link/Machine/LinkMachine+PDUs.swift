@@ -218,6 +218,6 @@ extension ATTServer.Output {
     /// Whether it contains anything for the program, not only for the driver.
     fileprivate var concernsProgram: Bool {
         !reads.isEmpty || !writes.isEmpty || !lostWrites.isEmpty || !subscriptionChanges.isEmpty || !confirmed.isEmpty
-            || !unconfirmed.isEmpty || !cancelled.isEmpty || !room.isEmpty || lostPDUs > 0
+            || !unconfirmed.isEmpty || !cancelled.isEmpty || !room.isEmpty || lostPDUs > 0 || hasNewState
     }
 }
