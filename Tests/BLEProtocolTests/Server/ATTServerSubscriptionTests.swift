@@ -15,6 +15,17 @@ import Testing
         }
     }
 
+    @Test func `a change of a configuration is to be kept also where the subscription stays as it was`() {
+        var client = ServedClient.ofSample()
+        let steps = [
+            ("0000", false), ("0100", true), ("0100", false), ("0300", true), ("0200", true), ("0000", true),
+        ]
+        for (value, isNew) in steps {
+            #expect(client.sends("12 0d00 " + value) == ["13"])
+            #expect(client.output.hasNewState == isNew)
+        }
+    }
+
     @Test func `a configuration has exactly two octets`() {
         var client = ServedClient.ofSample()
         #expect(client.sends("12 0d00") == ["01120d000d"])

@@ -20,7 +20,7 @@ extension ATTServer {
         package var cancelled: [RequestToken] = []
         /// ATT_MTU has changed, by an exchange that the client requested.
         package var mtu: Int?
-        /// What is kept of a bonded client has changed, beside its subscriptions: its features, or whether it knows the
+        /// What is kept of a bonded client has changed: its configurations, its features, or whether it knows the
         /// database.
         package var hasNewState = false
         /// A timer to start or to stop.

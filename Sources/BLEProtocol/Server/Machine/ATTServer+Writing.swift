@@ -134,6 +134,7 @@ extension ATTServer {
         let bits = try configuration(value, of: characteristic, attribute, database)
         let isUntold = kept.handles.remove(characteristic) != nil
         let before = isUntold ? .none : client.subscription(of: characteristic)
+        if bits != client.configuration(of: characteristic) { output.hasNewState = true }
         client.configure(characteristic, bits)
         dropUnwanted(characteristic, bits, &output)
         let after = client.subscription(of: characteristic)
