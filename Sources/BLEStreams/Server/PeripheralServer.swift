@@ -21,8 +21,8 @@ extension [RadioActivity] {
 /// A running ``LocalPeripheral``: its connected centrals, their requests, and the values sent to them.
 public final class PeripheralServer: Sendable {
     private struct State {
-        /// The characteristics that are no longer offered, by value handle.
-        var former: [UInt16: DatabaseCharacteristic] = [:]
+        /// The characteristics that are no longer offered, as many as a central may still write to; the last one last.
+        var former: ArraySlice<DatabaseCharacteristic> = []
         /// The closures that answer for characteristics, by the characteristics' names.
         var closures: [String: ValueClosures] = [:]
         var centrals: [Int: ConnectedCentral] = [:]
@@ -33,6 +33,8 @@ public final class PeripheralServer: Sendable {
         var isStopped = false
         var failure: BLEError?
         var whenEmpty: (@Sendable () -> Void)?
+
+        func formerly(at handle: UInt16) -> DatabaseCharacteristic? { former.last { $0.valueHandle == handle } }
     }
 
     let database: SharedDatabase
@@ -231,13 +233,15 @@ public final class PeripheralServer: Sendable {
     public func replaceServices(_ services: [LocalService]) throws -> Bool {
         let all = try description.allServices(services, operation: "replace services")
         let (isDifferent, former) = database.withLock { database in
-            let former = database.characteristics
-            return (database.replaceServices(all.withoutClosures), former)
+            let before = database.characteristics
+            let isDifferent = database.replaceServices(all.withoutClosures)
+            return (isDifferent, before.filter { database.characteristic(at: $0.valueHandle) != $0 })
         }
         contents.withLock { $0.closures = all.closures }
         guard isDifferent else { return false }
         let centrals = contents.withLock { state in
-            for characteristic in former { state.former[characteristic.valueHandle] = characteristic }
+            state.former.append(contentsOf: former)
+            state.former = state.former.suffix(1024)
             return Array(state.centrals.values)
         }
         for central in centrals { central.bearer.synchronize() }
@@ -247,9 +251,9 @@ public final class PeripheralServer: Sendable {
     /// The name of a characteristic; its handle if it has no name.
     func characteristic(at handle: UInt16) -> String { declared(at: handle)?.id ?? handle.hexadecimal }
 
-    /// The characteristic with this value handle, also one that has been replaced; `nil` if there was never one.
+    /// The characteristic with this value handle, also one that has been replaced; `nil` if there was none.
     func declared(at handle: UInt16) -> DatabaseCharacteristic? {
-        database.withLock { $0.characteristic(at: handle) } ?? contents.withLock { $0.former[handle] }
+        database.withLock { $0.characteristic(at: handle) } ?? contents.withLock { $0.formerly(at: handle) }
     }
 
     /// Whether there is or was a characteristic with this value handle.
