@@ -201,6 +201,18 @@ extension ConnectedCentral {
                 remedy:
                     "Use another characteristic for such values, or send none of them while a message is being sent."
             )
+        case .narrowed:
+            BLEError(
+                .overflow,
+                operation: operation,
+                object: object,
+                cause:
+                    "the central has agreed on a smaller MTU since the beginning, so parts of it that waited may have "
+                    + "been cut",
+                remedy:
+                    "Drop the link with ConnectedCentral.disconnect(), and send it again from its beginning when the "
+                    + "central has subscribed again."
+            )
         case .insufficientSecurity:
             BLEError(
                 .permissionDenied,

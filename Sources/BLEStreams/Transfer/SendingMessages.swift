@@ -51,8 +51,9 @@ extension PeripheralServer {
     /// - Throws: ``BLEError/Code/invalidArgument``, before anything is sent, if the message can't be sent with this
     ///   mark: it contains the delimiter, it is too long for its length prefix, or data would look like the mark
     ///   however the message is cut, as with a message that consists only of a one-octet mark;
-    ///   ``BLEError/Code/overflow`` if the mark doesn't fit into a chunk of MTU − 3 octets, 512 at most, or if chunks
-    ///   are dropped for newer values of the characteristic, which `notify` with `BufferPolicy.newest` sends meanwhile;
+    ///   ``BLEError/Code/overflow`` if the mark doesn't fit into a chunk of MTU − 3 octets, 512 at most, if chunks are
+    ///   dropped for newer values of the characteristic, which `notify` with `BufferPolicy.newest` sends meanwhile, or
+    ///   if the central agrees on a smaller MTU meanwhile, which cuts chunks;
     ///   ``BLEError/Code/notSupported`` also if the central unsubscribes before the radio has the last chunk, even if
     ///   it subscribes again at once; ``BLEError/Code/busy`` if the services are replaced, and nothing tells the
     ///   central, which receives nothing until it notices; ``BLEError/Code/disconnected`` also if it is told and does
@@ -178,7 +179,7 @@ extension ConnectedCentral {
 
     /// Waits until the radio has taken every waiting notification of the characteristic, however many others wait.
     ///
-    /// - Throws: also if chunks of the message were dropped meanwhile, or wait without a time limit.
+    /// - Throws: also if chunks of the message were dropped or cut meanwhile, or wait without a time limit.
     fileprivate func waitUntilTaken(
         _ handle: UInt16,
         since before: ATTServer.Breaks,
@@ -200,6 +201,9 @@ extension ConnectedCentral {
                     breaks.isSameSubscription(as: before)
                     ? .displaced : isDeclared ? .brokenOff : .unknownCharacteristic
                 throw refused(refusal, operation: "send", object: object)
+            }
+            guard breaks.hasCutNothing(since: before) else {
+                throw refused(.narrowed, operation: "send", object: object)
             }
             if isEmpty { return }
             if isHeldBack { throw BLEError.restWaits(object) }

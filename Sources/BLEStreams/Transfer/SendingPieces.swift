@@ -8,7 +8,8 @@ extension PeripheralServer {
     /// beginning.
     ///
     /// - Throws: as ``notify(_:of:to:)-(Collection<UInt8>,_,_)``; ``BLEError/Code/overflow`` also if pieces are dropped
-    ///   for newer values of the characteristic. Pieces before the one that failed have been sent.
+    ///   for newer values of the characteristic, or may have been cut since the central has agreed on a smaller MTU.
+    ///   Pieces before the one that failed have been sent.
     package func notify(
         inPieces octets: some Collection<UInt8>,
         of key: some CharacteristicKey,

@@ -56,6 +56,24 @@ import Testing
         #expect(client.receives() == sent([4]))
     }
 
+    @Test func `what belongs together may be cut once the MTU is smaller, and what follows is refused`() throws {
+        var client = subscribed()
+        client.exchangesMTU(100)
+        let before = client.server.breaks(of: 12)
+        try client.server.notify(12, [0], .window(4), continuing: before, database: client.database)
+        client.exchangesMTU(100)
+        try client.server.notify(12, [1], .window(4), continuing: before, database: client.database)
+        client.exchangesMTU(50)
+        #expect(!client.server.breaks(of: 12).hasCutNothing(since: before))
+        #expect(throws: ATTServer.SendRefusal.narrowed) {
+            try client.server.notify(12, [2], .window(4), continuing: before, database: client.database)
+        }
+        // Those that begin now are made for it.
+        let now = client.server.breaks(of: 12)
+        client.exchangesMTU(200)
+        try client.server.notify(12, [3], .window(4), continuing: now, database: client.database)
+    }
+
     @Test func `of the oldest few what is too much is dropped`() throws {
         var client = subscribed()
         #expect(try offer(0..<5, .oldest(2), to: &client) == [0, 0, 1, 1, 1])

@@ -45,6 +45,38 @@ import Testing
         #expect(progress.all.map(\.completed) == [0] && progress.all.map(\.total) == [0])
     }
 
+    @Test func `a central that agrees on a smaller MTU in the middle, which cuts chunks, is an error for the sender`()
+        async throws
+    {
+        let errors = Recorder<BLEError>()
+        try await Bench.run(description: MessageBench.description) { server, _ in
+            for try await change in server.subscriptions(of: MessageBench.outbound) where change.isSubscribed {
+                let long = [UInt8](repeating: 7, count: 1 << 16)
+                let error = await bleError {
+                    try await server.send(long, of: MessageBench.outbound, to: change.central)
+                }
+                if let error { errors.add(error) }
+            }
+        } _: { bench in
+            let handle = try await bench.peripheral.withLink { link in
+                try #require(try await link.discover().characteristic(MessageBench.outbound)?.clientConfiguration)
+                    .handle
+            }
+            let configuration = [UInt8(truncatingIfNeeded: handle), UInt8(handle >> 8)]
+            try await RawCentral.connected(from: bench.centralAdapter, to: bench.peripheralAdapter.address) { central in
+                let answer = await central.ask([0x02, 0xF7, 0x00])
+                #expect(answer?.first == 0x03)
+                central.send([0x12] + configuration + [0x01, 0x00])
+                while let pdu = await central.next(), pdu.first != 0x1B {}
+                central.send([0x02, 0x32, 0x00])
+                try await bench.time.sleep(for: .seconds(60))
+            }
+        }
+        #expect(errors.all.map(\.code) == [.overflow])
+        #expect(errors.all.first?.cause.contains("a smaller MTU") == true)
+        #expect(errors.all.first?.isFinal == true)
+    }
+
     @Test func `a link that is lost in the middle is an error for the sender`() async throws {
         let errors = Recorder<BLEError>()
         try await Bench.run(description: MessageBench.description) { server, _ in

@@ -134,6 +134,9 @@ extension ATTServer {
         case brokenOff
         /// Some of several values that belong together were dropped for newer ones.
         case displaced
+        /// ATT_MTU has become smaller since the first of several values that belong together: those that waited, and
+        /// those that follow, are cut.
+        case narrowed
         /// The link is not protected as the characteristic requires.
         case insufficientSecurity
         /// The client doesn't know of a change of the database yet, has requested to get nothing until it does, and

@@ -24,7 +24,7 @@ extension ATTServer {
     ///
     /// - Parameter before: what had broken off the values before the first one.
     /// - Throws: also ``SendRefusal/brokenOff``: the client has subscribed anew since then, and hasn't got all of them;
-    ///   ``SendRefusal/displaced``.
+    ///   ``SendRefusal/displaced``, ``SendRefusal/narrowed``.
     package mutating func notify(
         _ handle: UInt16,
         _ value: [UInt8],
@@ -35,6 +35,7 @@ extension ATTServer {
         try check(handle, value, .notify, database)
         guard breaks(of: handle).isSameSubscription(as: before) else { throw .brokenOff }
         guard breaks(of: handle).hasDroppedNothing(since: before) else { throw .displaced }
+        guard breaks(of: handle).hasCutNothing(since: before) else { throw .narrowed }
         try notify(handle, value, bound, database: database)
     }
 

@@ -145,7 +145,9 @@ extension ATTServer {
 
     /// Sets ATT_MTU after an exchange that this device's client half requested.
     package mutating func setMTU(_ mtu: Int) {
+        let former = self.mtu
         self.mtu = min(max(mtu, ATTLimits.defaultMTU), maximumMTU)
+        if self.mtu < former { outbox.mtuBecameSmaller() }
     }
 
     /// Sets the link's current protection; each received PDU sets it too.

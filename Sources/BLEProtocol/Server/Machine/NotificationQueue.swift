@@ -57,6 +57,8 @@ struct NotificationQueue: Sendable {
     /// How often all waiting values of a characteristic were dropped, and how many values of it in all, by its value
     /// handle.
     private var breaks: [UInt16: ATTServer.Breaks] = [:]
+    /// How often ATT_MTU has become smaller.
+    private var narrowings = 0
     /// The waiting notifications, from `first` on; those before have been taken.
     private var notices: [Waiting?] = []
     private var first = 0
@@ -187,7 +189,13 @@ extension NotificationQueue {
     func contains(_ handle: UInt16) -> Bool { notices[first...].contains { ($0?.notice.count(of: handle) ?? 0) > 0 } }
 
     /// What has broken off the values of a characteristic so far.
-    func breaks(of handle: UInt16) -> ATTServer.Breaks { breaks[handle] ?? ATTServer.Breaks() }
+    func breaks(of handle: UInt16) -> ATTServer.Breaks {
+        var breaks = self.breaks[handle] ?? ATTServer.Breaks()
+        breaks.narrowings = narrowings
+        return breaks
+    }
+
+    mutating func mtuBecameSmaller() { narrowings += 1 }
 
     private mutating func drop(_ handle: UInt16, atMost most: Int) {
         var left = most
@@ -233,11 +241,12 @@ extension ATTServer {
         case oldest(Int)
     }
 
-    /// What has broken off the values of a characteristic: the ends of subscriptions to it, and values that made room
-    /// for newer ones.
+    /// What has broken off the values of a characteristic: the ends of subscriptions to it, values that made room for
+    /// newer ones, and an ATT_MTU that has become smaller.
     package struct Breaks: Hashable, Sendable {
         private var ends = 0
         private var dropped = 0
+        fileprivate var narrowings = 0
 
         fileprivate mutating func add(dropped: Int) {
             ends += 1
@@ -251,6 +260,9 @@ extension ATTServer {
 
         /// Whether no value that has waited since then was dropped.
         package func hasDroppedNothing(since before: Breaks) -> Bool { dropped == before.dropped }
+
+        /// Whether no value that has waited since then can have been cut, if it was not too long at first.
+        package func hasCutNothing(since before: Breaks) -> Bool { narrowings == before.narrowings }
     }
 
     /// The outcome of queueing a value.

@@ -197,6 +197,9 @@ extension ServerOutbox {
         hasMoved = true
     }
 
+    /// What waits may be cut, though it was not when it was queued.
+    mutating func mtuBecameSmaller() { notifications.mtuBecameSmaller() }
+
     /// Drops the waiting indications of a characteristic, and returns them.
     mutating func dropIndications(of handle: UInt16) -> [ATTServer.IndicationID] {
         let dropped = indications.filter { $0.value.handle == handle }.map(\.id)
