@@ -70,8 +70,9 @@ extension PeripheralServer {
     /// requests among them are refused with Insufficient Resources; other centrals are not affected.
     /// ``ConnectedCentral/droppedWrites`` counts a central's dropped writes, ``BLEStream/counters`` those dropped here,
     /// and ``BLEStream/withGaps()`` shows where; both also show writes without response that were ignored because the
-    /// value is too long, or because the central didn't know yet that the services were replaced, and what the kernel
-    /// had no room for, which may have been such writes.
+    /// value is too long, because the central didn't know yet that the services were replaced, or because they are
+    /// signed where the characteristic offers that, which this server can't verify; and what the kernel had no room
+    /// for, which may have been such writes.
     ///
     /// - Returns: a stream that ends when the server stops, and throws when the adapter fails.
     public func writes() -> BLEStream<PeripheralServer.WriteRequest> { writes(nil) }

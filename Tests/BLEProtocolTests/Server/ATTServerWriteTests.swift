@@ -75,4 +75,26 @@ import Testing
         var other = ServedClient(one.database)
         #expect(other.sends("0a 0700") == ["0b55"])
     }
+
+    @Test func `a signed write is lost, and told where the characteristic offers that`() {
+        var client = ServedClient([
+            LocalService(BluetoothUUID(0xA000)) {  // 1
+                LocalCharacteristic(  // 2, 3
+                    BluetoothUUID(0xA001),
+                    [.write, .authenticatedSignedWrites],
+                    value: .stored([1])
+                )
+                LocalCharacteristic(BluetoothUUID(0xA002), [.write], value: .stored([2]))  // 4, 5
+            }
+        ])
+        let signature = String(repeating: "00", count: 12)
+        #expect(client.sends("d2 0300 07" + signature) == [])
+        #expect(client.database.value(at: 3) == [1])
+        #expect(client.output.lostWrites.map(\.handle) == [3])
+        #expect(client.output.lostWrites.map(\.error) == [.requestNotSupported])
+        for other in ["d2 0500 07" + signature, "d2 0300 07", "d2 0200 07" + signature] {
+            #expect(client.sends(other) == [])
+            #expect(client.output.lostWrites.isEmpty)
+        }
+    }
 }

@@ -6,7 +6,7 @@ extension ATTServer {
         /// Values that a client has written, or wants to write.
         package var writes: [ServerWrite] = []
         /// Commands that were ignored though the client may write there: it doesn't know of a change of the database,
-        /// or the value is too long. It isn't told.
+        /// the value is too long, or the write is signed. It isn't told.
         package var lostWrites: [LostWrite] = []
         /// How many PDUs of the client the link has lost before the next one; each may have been anything.
         package var lostPDUs = 0

@@ -44,6 +44,7 @@ extension ATTServer {
     ) {
         guard opcode == .writeCommand else {
             output.notes.append("\(opcode) is not supported and was ignored")
+            if opcode == .signedWriteCommand { noteSigned(pdu, database, &output) }
             return
         }
         do {
@@ -67,6 +68,17 @@ extension ATTServer {
 
     /// Why a command of a client that may write there is ignored.
     private static let losses: Set<ATTError> = [.databaseOutOfSync, .invalidHandle, .invalidAttributeValueLength]
+
+    /// A signed write where the characteristic offers that is lost: nobody verifies the signature.
+    private func noteSigned(_ pdu: [UInt8], _ database: AttributeDatabase, _ output: inout Output) {
+        guard let write = try? ATTSignedWriteCommand(decoding: pdu),
+            let characteristic = database.characteristic(at: write.handle),
+            characteristic.properties.contains(.authenticatedSignedWrites),
+            let attribute = database.attribute(at: write.handle),
+            (try? checkWriting(attribute, security)) != nil
+        else { return }
+        output.lostWrites.append(LostWrite(handle: write.handle, error: .requestNotSupported))
+    }
 
     /// The attribute, if the client may write it and the value is not too long.
     private func writable(
