@@ -58,17 +58,30 @@ extension ConnectedCentral {
         }
     }
 
-    /// Whether its file has, or has had on this link, what it has configured.
-    var hasStoredState: Bool {
-        get { state.withLock { $0.hasStoredState } }
-        set { state.withLock { $0.hasStoredState = newValue } }
-    }
-
     /// Whether it has paired on this link, and the keys that it made last are not kept: it does not bond, or it may not
     /// be who it claims to be, and what it configures is not that of the bonded central.
     var isDisowned: Bool {
         get { state.withLock { $0.isDisowned } }
         set { state.withLock { $0.isDisowned = newValue } }
+    }
+
+    /// Whether what it had configured before is not known on this link, since its file could not be read.
+    var isUnread: Bool { state.withLock { $0.isUnread } }
+
+    /// Whether what it configures is kept only when its link has ended: what is added to a file that is not known stays
+    /// there, also if it switches it off again.
+    var isKeptLater: Bool { isUnread && bearer.end == nil }
+
+    /// Whether its file has, or has had on this link, a bond with it, and what it has configured.
+    var hadStored: (bond: Bool, state: Bool) { state.withLock { ($0.hasStoredBond, $0.hasStoredState) } }
+
+    /// Notes what the store knows of it, before its link is started.
+    func begin(with kept: ServedCentrals.Kept) {
+        state.withLock { state in
+            state.hasStoredBond = kept.hasStoredBond
+            state.hasStoredState = kept.record != nil
+            state.isUnread = kept.isUnread
+        }
     }
 
     /// What it has configured is to be stored.

@@ -52,6 +52,7 @@ public final class ConnectedCentral: Sendable {
         /// Whether what it has configured is known to have been in its file; how often that was to be stored.
         var hasStoredState = false
         var keepings = 0
+        var isUnread = false
     }
 
     /// The callers that wait for room in one queue.

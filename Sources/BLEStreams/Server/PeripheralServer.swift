@@ -282,7 +282,7 @@ public final class PeripheralServer: Sendable {
     func admit(_ link: any ATTLink, _ id: Int, _ kept: ServedCentrals.Kept) {
         let client = database.withLock { served.recall(kept.record, $0) }
         let central = ConnectedCentral(link: link, server: self, id: id, client: client, isBonded: kept.isBonded)
-        (central.hasStoredBond, central.hasStoredState) = (kept.hasStoredBond, kept.record != nil)
+        central.begin(with: kept)
         let isStopped = contents.withLock { state in
             if !state.isStopped {
                 central.retainUntilEnd()
@@ -315,15 +315,15 @@ public final class PeripheralServer: Sendable {
         let (client, isEncrypted) = central.served
         let identity = central.identity
         let newer = centrals.contains { $0.id > central.id && $0.identity == identity && $0.served.isEncrypted }
-        if newer || central.isDisowned { return }
-        let hadStored = (bond: central.hasStoredBond, state: central.hasStoredState)
+        if newer || central.isDisowned || central.isKeptLater { return }
         let isEmpty = database.withLock { database in
             served.keep(
                 client,
                 of: identity,
                 at: central.bearer.radioLink.local,
                 isBonded: isEncrypted,
-                hadStored: hadStored,
+                hadStored: central.hadStored,
+                isUnread: central.isUnread,
                 database
             )
         }

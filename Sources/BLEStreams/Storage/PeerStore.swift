@@ -89,7 +89,8 @@ public final class PeerStore: Sendable {
     /// Whether this code runs on one of a store's queues.
     static var isOnQueue: Bool { DispatchQueue.getSpecific(key: mark) == true }
 
-    private init(folder: PeerFolder?, warning: @escaping Warning) {
+    /// - Parameter folder: `nil`: everything is kept in memory only.
+    init(folder: PeerFolder?, warning: @escaping Warning) {
         self.folder = folder
         self.warning = warning
         for queue in [queue, reading] { queue.setSpecific(key: Self.mark, value: true) }
@@ -111,28 +112,6 @@ public final class PeerStore: Sendable {
     ///     error.
     public convenience init(folder: String, warning: @escaping Warning = PeerStore.printWarning) {
         self.init(folder: PeerFolder(path: folder), warning: warning)
-    }
-
-    /// The same, with another patience for programs that keep the files locked, and a closure that is called before
-    /// each change with how long it may wait for them.
-    convenience init(
-        folder: String,
-        patience: Duration,
-        warning: @escaping Warning,
-        onLock: @escaping @Sendable (Duration) -> Void
-    ) {
-        self.init(folder: PeerFolder(path: folder, patience: patience, onLock: onLock), warning: warning)
-    }
-
-    /// The same, with a closure that is called at each access to a file, on the thread that makes it.
-    convenience init(folder: String, onAccess: @escaping @Sendable () -> Void) {
-        self.init(folder: PeerFolder(path: folder, onAccess: onAccess), warning: PeerStore.printWarning)
-    }
-
-    /// The same, with another number of strangers whose services are kept.
-    convenience init(folder: String, strangers: Int, onAccess: @escaping @Sendable () -> Void) {
-        let folder = PeerFolder(path: folder, strangers: strangers, onAccess: onAccess)
-        self.init(folder: folder, warning: PeerStore.printWarning)
     }
 
     /// A store in memory only: for tests, and for programs that must leave no trace.
@@ -184,16 +163,20 @@ public final class PeerStore: Sendable {
     }
 
     /// The record of a peer; empty if there is none. Reads a file: not for the radio's thread.
-    func record(of peer: BluetoothAddress) -> PeerRecord {
-        guard folder != nil else { return state.withLock { $0.memory[peer] ?? PeerRecord() } }
+    func record(of peer: BluetoothAddress) -> PeerRecord { reading(of: peer).record }
+
+    /// The same, and whether its file could be read: otherwise the record has only what the file lacks.
+    func reading(of peer: BluetoothAddress) -> (record: PeerRecord, isWhole: Bool) {
+        guard folder != nil else { return (state.withLock { $0.memory[peer] ?? PeerRecord() }, true) }
         while true {
             let (changes, writes) = state.withLock { ($0.pending[peer] ?? [], $0.writes) }
-            var (record, failure) = read(peer)
-            if let failure { tell(failure) }
+            let found = read(peer)
+            if let told = found.told { tell(told) }
+            var record = found.record
             // A change written to disk meanwhile would apply twice, or not at all.
             guard state.withLock({ $0.writes == writes }) else { continue }
             for pending in changes { pending.change(&record) }
-            return record
+            return (record, found.isWhole)
         }
     }
 
@@ -286,13 +269,15 @@ public final class PeerStore: Sendable {
         if isNews { warning(failure) }
     }
 
-    /// The record in a peer's file, empty if there is none; and a notice about the file, if any.
-    private func read(_ peer: BluetoothAddress) -> (PeerRecord, BLEError?) {
-        guard let folder else { return (PeerRecord(), nil) }
+    /// The record in a peer's file, empty if there is none; what there is to tell of the file, if anything; and whether
+    /// it could be read.
+    private func read(_ peer: BluetoothAddress) -> (record: PeerRecord, told: BLEError?, isWhole: Bool) {
+        guard let folder else { return (PeerRecord(), nil, true) }
         do throws(BLEError) {
-            return try folder.read(peer)
+            let (record, notice) = try folder.read(peer)
+            return (record, notice, true)
         } catch {
-            return (PeerRecord(), error)
+            return (PeerRecord(), error, false)
         }
     }
 

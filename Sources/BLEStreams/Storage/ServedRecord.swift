@@ -20,6 +20,25 @@ struct ServedRecord: Codable, Equatable, Sendable {
     /// The adapter at which it has configured that: `C4:F2:17:1A:1D:BB/public`. Absent in older files, and where the
     /// radio doesn't report it.
     var adapter: String?
+
+    /// Whether there is nothing to keep.
+    var isEmpty: Bool { configurations.isEmpty && features == 0 }
+
+    /// The same with what the central has configured since then, on a link on which this was not known.
+    func extended(by newer: ServedRecord) -> ServedRecord {
+        var all = self
+        all.adapter = newer.adapter
+        if newer.databaseHash == databaseHash {
+            let anew = newer.configurations.map(\.valueHandle)
+            all.configurations = configurations.filter { !anew.contains($0.valueHandle) } + newer.configurations
+            all.configurations.sort { $0.valueHandle < $1.valueHandle }
+            all.features |= newer.features
+        } else if !newer.isEmpty {
+            // Of other services.
+            all = newer
+        }
+        return all
+    }
 }
 
 // Each adapter is another device to a central: it configures the attributes of each separately.
@@ -67,6 +86,8 @@ struct ServedCentrals: Sendable {
         var isBonded: Bool
         /// Whether the file has that bond; otherwise another program does.
         var hasStoredBond = false
+        /// Whether what it has configured is not known, since its file can't be read.
+        var isUnread = false
     }
 
     /// Reads the stored state of a central that has connected; calls back exactly once, immediately or later.
@@ -79,10 +100,17 @@ struct ServedCentrals: Sendable {
         _ answer: @escaping @Sendable (Kept) -> Void
     ) {
         store.perform(on: timeline) {
-            let record = store.record(of: central)
+            let (record, isWhole) = store.reading(of: central)
             let hasBond = record.bonds?.isEmpty == false
             let served = record.served(at: adapter)
-            answer(Kept(record: served, isBonded: served != nil || hasBond, hasStoredBond: hasBond))
+            answer(
+                Kept(
+                    record: served,
+                    isBonded: served != nil || hasBond,
+                    hasStoredBond: hasBond,
+                    isUnread: served == nil && !isWhole
+                )
+            )
         }
     }
 
@@ -107,6 +135,7 @@ struct ServedCentrals: Sendable {
     ///   - isBonded: whether the link is or was encrypted, with a key that both sides keep.
     ///   - hadStored: whether the file had the bond during the link: then nothing is kept without it; and whether it
     ///     had what the central had configured: then, without a bond, nothing is kept if that has gone.
+    ///   - isUnread: whether what the central had configured before was not known on the link: it holds on.
     /// - Returns: whether there is nothing to keep of it, so that the file lacks it from then on.
     func keep(
         _ client: ServerClient,
@@ -114,6 +143,7 @@ struct ServedCentrals: Sendable {
         at adapter: BluetoothAddress?,
         isBonded: Bool,
         hadStored: (bond: Bool, state: Bool),
+        isUnread: Bool = false,
         _ database: AttributeDatabase
     ) -> Bool {
         guard isBonded, central.subkind == .public || central.subkind == .randomStatic else { return false }
@@ -125,13 +155,15 @@ struct ServedCentrals: Sendable {
             features: client.features.rawValue,
             adapter: adapter?.descriptionWithKind
         )
-        let isEmpty = served.configurations.isEmpty && served.features == 0
+        let isEmpty = served.isEmpty
         // It won't write that again: where the disk is full, it is kept in memory for its next link.
         store.update(central, isLasting: true) { record in
             // The bond may have gone meanwhile. It is looked for here, since another program may have removed it.
             let mayBeForgotten = hadStored.bond || hadStored.state && record.served(at: adapter) == nil
             let isForgotten = mayBeForgotten && record.bonds?.isEmpty != false
-            record.setServed(isEmpty || isForgotten ? nil : served, at: adapter)
+            let former = isUnread ? record.served(at: adapter) : nil
+            let kept = former?.extended(by: served) ?? (isEmpty ? nil : served)
+            record.setServed(isForgotten ? nil : kept, at: adapter)
         }
         return isEmpty
     }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import BLEStreams
 
-/// Bonds that can't be read when a peripheral begins to be served.
+/// Files that can't be read when a peripheral begins to be served, or when their central connects.
 @Suite(.timeLimit(.minutes(10))) struct UnreadBondsServedTests {
     @Test func `the adapter gets the bonds of files that could not be read at first once they can be, each once`()
         async throws
@@ -71,6 +71,45 @@ import Testing
                     #expect(puppet.restorations == 2)
                     group.cancelAll()
                 }
+            }
+        }
+    }
+
+    @Test func `what a central has configured outlives a link at whose beginning its file can't be read`()
+        async throws
+    {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "served-\(UUID())").path
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        try await VirtualTime.run { time in
+            let air = SimulatedAir(time)
+            let (near, far) = (air.adapter(), air.adapter())
+            let encrypted = LinkSecurity(isEncrypted: true, isAuthenticated: false, keySize: 16)
+            air.setSecurity(encrypted, between: near, and: far)
+            let store = PeerStore(folder: folder) { _ in }
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    try await Bench.description.run(on: .radio(far), store: store, warning: { _ in }) { server in
+                        for try await _ in server.centralEvents {}
+                    }
+                }
+                for round in 0..<3 {
+                    try await RawCentral.connected(from: near, to: far.address) { central in
+                        if round == 0 {
+                            // Service Changed lies behind the Generic Access service: its configuration at 9.
+                            let answer = await central.ask([0x12, 0x09, 0x00, 0x02, 0x00])
+                            #expect(answer == [0x13])
+                        }
+                        let answer = await central.ask([0x0A, 0x09, 0x00])
+                        #expect(answer == [0x0B, round == 1 ? 0x00 : 0x02, 0x00])
+                    }
+                    try await time.sleep(for: .seconds(5))
+                    await store.flush()
+                    let names = try FileManager.default.contentsOfDirectory(atPath: folder)
+                    let file = try #require(names.filter { $0.hasSuffix(".json") }.first)
+                    // Others may write to it, so it is refused.
+                    try #require(chmod("\(folder)/\(file)", round == 0 ? 0o660 : 0o600) == 0)
+                }
+                group.cancelAll()
             }
         }
     }
