@@ -76,12 +76,56 @@ extension ConnectedCentral {
     var hadStored: (bond: Bool, state: Bool) { state.withLock { ($0.hasStoredBond, $0.hasStoredState) } }
 
     /// Notes what the store knows of it, before its link is started.
-    func begin(with kept: ServedCentrals.Kept) {
+    func begin(with kept: ServedCentrals.Kept, of server: PeripheralServer) {
+        note(kept)
+        if kept.isUnread { readAgain(server) }
+    }
+
+    private func note(_ kept: ServedCentrals.Kept) {
         state.withLock { state in
             state.hasStoredBond = kept.hasStoredBond
             state.hasStoredState = kept.record != nil
             state.isUnread = kept.isUnread
         }
+    }
+
+    /// How long to wait before a file that could not be read is read again.
+    private static let readingAgain = Duration.seconds(60)
+
+    /// Looks for what it had configured before until its file can be read: a shortage of descriptors passes, and the
+    /// link may last for weeks.
+    private func readAgain(_ server: PeripheralServer) {
+        let timer = bearer.timeline.schedule(after: Self.readingAgain) { [weak self, weak server] in
+            guard let self, let server else { return }
+            // Released outside the lock.
+            let over = self.state.withLock { state in
+                defer { state.resuming = [] }
+                return state.resuming
+            }
+            withExtendedLifetime(over) { self.readNow(server) }
+        }
+        let hasEnded = state.withLock { state in
+            if state.end == nil { state.resuming = [timer] }
+            return state.end != nil
+        }
+        if hasEnded { timer.cancel() }
+    }
+
+    private func readNow(_ server: PeripheralServer) {
+        let local = bearer.radioLink.local
+        server.served.read(identity, at: local, on: bearer.timeline) { [weak self, weak server] kept in
+            guard let self, let server, self.bearer.end == nil else { return }
+            if kept.isUnread { self.readAgain(server) } else { self.adopt(kept, server) }
+        }
+    }
+
+    /// Goes on with what it had configured before.
+    private func adopt(_ kept: ServedCentrals.Kept, _ server: PeripheralServer) {
+        bearer.serve { half, database in half.adopt(server.served.recall(kept.record, database)) }
+        // From now on all of it is known, and is kept as usual.
+        note(kept)
+        resume()
+        keepSoon(server)
     }
 
     /// What it has configured is to be stored.

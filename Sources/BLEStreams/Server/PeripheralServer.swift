@@ -282,7 +282,7 @@ public final class PeripheralServer: Sendable {
     func admit(_ link: any ATTLink, _ id: Int, _ kept: ServedCentrals.Kept) {
         let client = database.withLock { served.recall(kept.record, $0) }
         let central = ConnectedCentral(link: link, server: self, id: id, client: client, isBonded: kept.isBonded)
-        central.begin(with: kept)
+        central.begin(with: kept, of: self)
         let isStopped = contents.withLock { state in
             if !state.isStopped {
                 central.retainUntilEnd()

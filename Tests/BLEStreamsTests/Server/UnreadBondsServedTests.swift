@@ -75,42 +75,93 @@ import Testing
         }
     }
 
-    @Test func `what a central has configured outlives a link at whose beginning its file can't be read`()
-        async throws
-    {
+    /// A peripheral and a central whose link is encrypted.
+    private struct Scene: Sendable {
+        let time: VirtualTime
+        let near: SimulatedAdapter
+        let far: SimulatedAdapter
+        let folder: String
+        let store: PeerStore
+        let told = Recorder<Bool>()
+
+        init(_ time: VirtualTime, folder: String) {
+            let air = SimulatedAir(time)
+            (near, far) = (air.adapter(), air.adapter())
+            let encrypted = LinkSecurity(isEncrypted: true, isAuthenticated: false, keySize: 16)
+            air.setSecurity(encrypted, between: near, and: far)
+            self.time = time
+            self.folder = folder
+            store = PeerStore(folder: folder) { _ in }
+        }
+
+        /// Makes the central's file refused, since others may write to it, or good again.
+        func setRefused(_ isRefused: Bool) async throws {
+            await store.flush()
+            let names = try FileManager.default.contentsOfDirectory(atPath: folder)
+            let file = try #require(names.filter { $0.hasSuffix(".json") }.first)
+            try #require(chmod("\(folder)/\(file)", isRefused ? 0o660 : 0o600) == 0)
+        }
+
+        func connected(_ body: (RawCentral) async throws -> Void) async throws {
+            try await RawCentral.connected(from: near, to: far.address, body)
+            try await time.sleep(for: .seconds(5))
+        }
+
+        /// Expects what is configured of what notifies.
+        func expect(_ bits: UInt8, of central: RawCentral) async {
+            let answer = await central.ask([0x0A, 0x15, 0x00])
+            #expect(answer == [0x0B, bits, 0x00])
+        }
+    }
+
+    /// Serves a central that has subscribed on an earlier link, and whose file is refused then.
+    private static func serve(_ body: @escaping @Sendable (Scene) async throws -> Void) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "served-\(UUID())").path
         defer { try? FileManager.default.removeItem(atPath: folder) }
         try await VirtualTime.run { time in
-            let air = SimulatedAir(time)
-            let (near, far) = (air.adapter(), air.adapter())
-            let encrypted = LinkSecurity(isEncrypted: true, isAuthenticated: false, keySize: 16)
-            air.setSecurity(encrypted, between: near, and: far)
-            let store = PeerStore(folder: folder) { _ in }
+            let scene = Scene(time, folder: folder)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask {
-                    try await Bench.description.run(on: .radio(far), store: store, warning: { _ in }) { server in
-                        for try await _ in server.centralEvents {}
+                    let store = scene.store
+                    try await Bench.description.run(on: .radio(scene.far), store: store, warning: { _ in }) { server in
+                        for try await change in server.subscriptions() { scene.told.add(change.isSubscribed) }
                     }
                 }
-                for round in 0..<3 {
-                    try await RawCentral.connected(from: near, to: far.address) { central in
-                        if round == 0 {
-                            // Service Changed lies behind the Generic Access service: its configuration at 9.
-                            let answer = await central.ask([0x12, 0x09, 0x00, 0x02, 0x00])
-                            #expect(answer == [0x13])
-                        }
-                        let answer = await central.ask([0x0A, 0x09, 0x00])
-                        #expect(answer == [0x0B, round == 1 ? 0x00 : 0x02, 0x00])
-                    }
-                    try await time.sleep(for: .seconds(5))
-                    await store.flush()
-                    let names = try FileManager.default.contentsOfDirectory(atPath: folder)
-                    let file = try #require(names.filter { $0.hasSuffix(".json") }.first)
-                    // Others may write to it, so it is refused.
-                    try #require(chmod("\(folder)/\(file)", round == 0 ? 0o660 : 0o600) == 0)
+                try await scene.connected { central in
+                    let answer = await central.ask([0x12, 0x15, 0x00, 0x01, 0x00])
+                    #expect(answer == [0x13])
                 }
+                try await scene.setRefused(true)
+                try await body(scene)
                 group.cancelAll()
             }
+        }
+    }
+
+    @Test func `what a central has configured outlives a link at whose beginning its file can't be read`()
+        async throws
+    {
+        try await Self.serve { scene in
+            for bits: UInt8 in [0x00, 0x01] {
+                try await scene.connected { await scene.expect(bits, of: $0) }
+                try await scene.setRefused(false)
+            }
+        }
+    }
+
+    @Test func `what a central has configured holds again on its link once its file can be read`() async throws {
+        try await Self.serve { scene in
+            try await scene.connected { central in
+                try await scene.time.sleep(for: .seconds(600))
+                #expect(scene.told.all == [true, false])
+                try await scene.setRefused(false)
+                try await scene.time.sleep(for: .seconds(120))
+                #expect(scene.told.all == [true, false, true])
+                await scene.expect(0x01, of: central)
+            }
+            // It is kept from then on.
+            try await scene.connected { await scene.expect(0x01, of: $0) }
+            #expect(scene.told.all == [true, false, true, false, true, false])
         }
     }
 }

@@ -23,6 +23,21 @@ extension ATTServer {
         return output
     }
 
+    /// Takes over what was kept of the client, where that becomes known only now; what it has configured on this bearer
+    /// stays as it is. The subscriptions are told as usual.
+    package mutating func adopt(_ former: ServerClient) {
+        guard !hasEnded else { return }
+        for (handle, bits) in former.configurations where client.configuration(of: handle) == 0 {
+            client.configure(handle, bits)
+            kept.handles.insert(handle)
+        }
+        client.features.formUnion(former.features)
+        client.databaseVersion = client.databaseVersion ?? former.databaseVersion
+        guard !former.isChangeAware else { return }
+        client.isChangeAware = false
+        client.unconfirmedChange = former.unconfirmedChange
+    }
+
     /// Whether kept subscriptions are not told yet.
     package var hasKept: Bool { !kept.handles.isEmpty }
 
