@@ -19,6 +19,8 @@ extension PeripheralServer {
     }
 
     private func bondsNotRestored(_ bonds: [Bond], _ error: BLEError) {
+        // A shortage or a controller that is slow to answer passes.
+        if !error.isFinal { given.note([], areAll: false) }
         let local = radio.adapterInfo.address
         // A server can do without them: another program may have given the adapter its keys.
         guard bonds.contains(where: { local == nil || $0.adapter == local }) else { return }
@@ -48,14 +50,16 @@ extension PeripheralServer {
     /// How often bonds that can't be read are looked for again.
     private static let readingAgain = Duration.seconds(60)
 
-    /// Gives the adapter the bonds that could not be read when they were last loaded, at the start or later, once they
-    /// can be: a shortage of descriptors passes, and nobody tells of a file that has been mended. Until then their
-    /// centrals can't encrypt.
+    /// Gives the adapter the bonds that could not be read or loaded the last time, at the start or later, once they can
+    /// be: a shortage of descriptors passes, and nobody tells of a file that has been mended. Until then their centrals
+    /// can't encrypt.
     func restoreUnreadBonds() async {
         for await _ in given.bells {
             while true {
                 do { try await pause(for: Self.readingAgain, on: radio.timeline) } catch { return }
                 guard let peers = given.peers else { break }
+                // When it is on again, they are loaded in any case.
+                guard radio.adapterInfo.state == .poweredOn else { continue }
                 let now = await readBonds()
                 if now.areAll || !now.peers.isSubset(of: peers) { restoreBondsAgain() }
             }
@@ -74,10 +78,10 @@ extension PeripheralServer {
     }
 }
 
-/// The bonds that the adapter was last given, where others could not be read.
+/// The bonds that the adapter was last given, where others could not be read; none where it has refused them.
 final class GivenBonds: Sendable {
     private let given = Mutex<Set<BluetoothAddress>?>(nil)
-    /// Rings when bonds could not be read.
+    /// Rings when the adapter may lack bonds.
     let bells: AsyncStream<Void>
     private let bell: AsyncStream<Void>.Continuation
 

@@ -75,6 +75,21 @@ import Testing
         }
     }
 
+    @Test(arguments: [BLEError.Code.systemFailure, .securityFailed])
+    func `an adapter that takes no bonds for a reason that may pass gets them later`(code: BLEError.Code) async throws {
+        try await VirtualTime.run { time in
+            let puppet = PuppetRadio(SimulatedAir(time).adapter())
+            puppet.obstacleToBonds = BLEError(code, operation: "restore bonds", object: "of hci0", cause: "refused")
+            try await Bench.description.run(on: puppet, warning: { _ in }) { _ in
+                try await time.sleep(for: .seconds(30))
+                #expect(puppet.restorations == 1)
+                puppet.obstacleToBonds = nil
+                try await time.sleep(for: .seconds(600))
+                #expect(puppet.restorations == (code == .systemFailure ? 2 : 1))
+            }
+        }
+    }
+
     /// A peripheral and a central whose link is encrypted.
     private struct Scene: Sendable {
         let time: VirtualTime

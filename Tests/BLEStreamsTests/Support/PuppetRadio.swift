@@ -12,6 +12,7 @@ final class PuppetRadio: RelayingRadio {
         var receiving: (@Sendable (PairingReceptionEvent) -> Void)?
         var links: [any ATTLink] = []
         var restorations = 0
+        var obstacle: BLEError?
     }
 
     let radio: SimulatedAdapter
@@ -24,6 +25,12 @@ final class PuppetRadio: RelayingRadio {
 
     /// How often it was given the keys of bonds.
     var restorations: Int { state.withLock { $0.restorations } }
+
+    /// Why it takes no keys of bonds; `nil` if it does.
+    var obstacleToBonds: BLEError? {
+        get { state.withLock { $0.obstacle } }
+        set { state.withLock { $0.obstacle = newValue } }
+    }
 
     func tellListener(_ event: ListenEvent) { state.withLock { $0.listening }?(event) }
 
@@ -59,7 +66,11 @@ final class PuppetRadio: RelayingRadio {
         _ bonds: [Bond],
         result: @escaping @Sendable (Result<Void, BLEError>) -> Void
     ) -> RadioActivity {
-        state.withLock { $0.restorations += 1 }
-        return radio.restore(bonds, result: result)
+        let obstacle = state.withLock { state in
+            state.restorations += 1
+            return state.obstacle
+        }
+        guard let obstacle else { return radio.restore(bonds, result: result) }
+        return radio.timeline.schedule(after: .zero) { result(.failure(obstacle)) }
     }
 }
