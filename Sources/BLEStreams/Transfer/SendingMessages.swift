@@ -73,6 +73,10 @@ extension PeripheralServer {
         // Before anything is sent.
         let handle = try handle(of: key.reference.selector, 0, .notify, operation: "send")
         let before = central.bearer.serve { server, _ in server.breaks(of: handle) }
+        // It was larger when the message was cut.
+        guard central.maximumValueLength >= limit else {
+            throw central.refused(.narrowed, operation: "send", object: object)
+        }
         if let part = central.state.withLock({ $0.partsSent[handle] }), !beginsAnew, part.isSameSubscription(as: before)
         {
             central.disconnect()
