@@ -166,7 +166,9 @@ extension LinuxRadio: LinkEnvironment {
 
     func keyLevel(of peer: BluetoothAddress) -> LinkSecurity.Level? {
         let identity = security.identity(of: peer) ?? peer
-        return keys.level(of: identity) ?? (keys.isAuthenticated(identity) ? .authenticated : nil)
+        let least: LinkSecurity.Level? = keys.isAuthenticated(identity) ? .authenticated : nil
+        // Nor may another program's key of less stand in for an authenticated bond.
+        return keys.level(of: identity).map { max($0, least ?? $0) } ?? least
     }
 
     func hasForeignKey(of peer: BluetoothAddress) -> Bool {

@@ -7,6 +7,15 @@ extension KernelKeyList {
         return KernelKeyList(longTerm: longTerm.filter { !former.contains($0) }, identity: identity)
     }
 
+    /// The levels of the peers' keys here that differ from those of the bonds: a link is encrypted with these.
+    func levels(inPlaceOf bonds: [Bond]) -> [BluetoothAddress: LinkSecurity.Level] {
+        contested(by: KernelKeyList(bonds)).reduce(into: [:]) { levels, address in
+            guard let peer = address.lowEnergy else { return }
+            let keys = longTerm.filter { $0.address == address }
+            levels[peer] = keys.map { Bond.EncryptionKey($0).level }.min()
+        }
+    }
+
     /// The keys of bonds.
     init(_ bonds: [Bond]) {
         self.init(

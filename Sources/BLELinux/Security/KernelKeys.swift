@@ -25,8 +25,9 @@ final class KernelKeys: Sendable {
         var given: [BluetoothAddress: [Bond.EncryptionKey]] = [:]
         /// The levels of the keys that the kernel certainly has.
         var levels: [BluetoothAddress: LinkSecurity.Level] = [:]
-        /// The peers for which the kernel has keys that differ from this program's and were left there.
-        var contested: Set<BluetoothAddress> = []
+        /// The peers for which the kernel has keys that differ from this program's and were left there, with their
+        /// levels.
+        var contested: [BluetoothAddress: LinkSecurity.Level] = [:]
         /// What the kernel has reported, and a list that was read before may lack.
         var reported = ReportedKeys()
         /// Tells other programs that the list belongs to this one.
@@ -47,6 +48,15 @@ final class KernelKeys: Sendable {
                 (peers, given, isAlone) = (nil, [:], false)
             case .unknown: break
             }
+        }
+
+        /// The keys that the kernel has made since it was last given some for their peers, for any program.
+        var made: KernelKeyList {
+            let peers = Set(bonded.filter { given[$0] == nil }.map { ManagementAddress($0) })
+            return KernelKeyList(
+                longTerm: reported.after(0).longTerm.filter { peers.contains($0.address) },
+                identity: []
+            )
         }
 
         /// Bonds that were replaced since the last load, by this program or another one that shares the store, take the
@@ -132,7 +142,7 @@ final class KernelKeys: Sendable {
             state.given = [:]
             state.authenticated = []
             state.levels = [:]
-            state.contested = []
+            state.contested = [:]
             state.reported.removeAll()
             state.claim = nil
         }
@@ -144,7 +154,7 @@ final class KernelKeys: Sendable {
             state.bonded.insert(peer)
             state.given[peer] = nil
             state.levels[peer] = Bond.EncryptionKey(key).level
-            state.contested.remove(peer)
+            state.contested[peer] = nil
             if Bond.EncryptionKey(key).isAuthenticated {
                 state.authenticated.insert(peer)
             } else {
@@ -158,7 +168,7 @@ final class KernelKeys: Sendable {
     func isAuthenticated(_ peer: BluetoothAddress) -> Bool { state.withLock { $0.authenticated.contains(peer) } }
 
     /// Whether the kernel had other keys for a peer than this program when it was to be given this program's.
-    func isContested(_ peer: BluetoothAddress) -> Bool { state.withLock { $0.contested.contains(peer) } }
+    func isContested(_ peer: BluetoothAddress) -> Bool { state.withLock { $0.contested[peer] != nil } }
 
     /// Whether the kernel has a key of a bond with a peer, as far as this program has seen or given it.
     func isKnown(_ peer: BluetoothAddress) -> Bool {
@@ -169,13 +179,15 @@ final class KernelKeys: Sendable {
     func level(of peer: BluetoothAddress) -> LinkSecurity.Level? { state.withLock { $0.levels[peer] } }
 
     /// - Parameter count: the number of reports that the bonds take into account: one that was removed since isn't
-    ///   there.
+    ///   there, and one that was made since is another one.
     private func note(_ bonds: [Bond], areThere: Bool, after count: Int) {
         state.withLock { state in
-            let gone = state.reported.removed(after: count)
-            for bond in bonds where !gone.contains(ManagementAddress(bond.peer)) {
-                state.levels[bond.peer] = areThere ? bond.level : nil
-                state.given[bond.peer] = areThere ? bond.encryptionKeys : nil
+            let made = state.reported.after(count).longTerm.map(\.address)
+            let changed = state.reported.removed(after: count).union(made)
+            for bond in bonds where !changed.contains(ManagementAddress(bond.peer)) {
+                let foreign = state.contested[bond.peer]
+                state.levels[bond.peer] = areThere ? foreign ?? bond.level : nil
+                state.given[bond.peer] = areThere && foreign == nil ? bond.encryptionKeys : nil
             }
         }
     }
@@ -192,7 +204,7 @@ final class KernelKeys: Sendable {
             state.bonded.remove(peer)
             state.given[peer] = nil
             state.levels[peer] = nil
-            state.contested.remove(peer)
+            state.contested[peer] = nil
             // Whatever the kernel has: nobody has removed the bond, and Just Works must not replace it.
             if isCertain { state.authenticated.remove(peer) }
             let address = ManagementAddress(peer)
@@ -258,14 +270,15 @@ final class KernelKeys: Sendable {
         _ result: @escaping @Sendable (Result<Void, KeyObstacle>) -> Void
     ) {
         guard let management else { return result(.success(())) }
-        let (bonds, loaded, bonded, reported, gone) = state.withLock { state in
+        let (bonds, loaded, bonded, reported, gone, made) = state.withLock { state in
             // Removed since the store and the list were read: not to be given again.
             let gone = state.reported.removed(after: count)
             let stored = stored.filter { !gone.contains(ManagementAddress($0.peer)) }
             state.authenticated.formUnion(stored.filter(\.isAuthenticated).map(\.peer))
             // A list that can be read shows it by itself.
             if current == nil { state.found(bluetoothd) }
-            return (state.noticeReplaced(stored), state.peers, state.bonded, state.reported, gone)
+            let bonds = state.noticeReplaced(stored)
+            return (bonds, state.peers, state.bonded, state.reported, gone, state.made)
         }
         let peers = Set(bonds.map(\.peer))
         let current = current.map { list in
@@ -274,8 +287,6 @@ final class KernelKeys: Sendable {
         // What was loaded before bluetoothd started is gone, or may be.
         let lasting = bluetoothd == .absent || current != nil ? loaded : nil
         let areLoaded = peers.isSubset(of: bonded.union(lasting ?? [])) && (lasting != nil || !peers.isEmpty)
-        let contested = current.map { $0.contested(by: KernelKeyList(bonds)) } ?? []
-        state.withLock { $0.contested = Set(contested.compactMap(\.lowEnergy)) }
         var refusal: SystemError?
         let plan = Self.plan(for: bonds, current: current, areLoaded: areLoaded, bluetoothd: bluetoothd) {
             do throws(SystemError) {
@@ -287,6 +298,9 @@ final class KernelKeys: Sendable {
                 return nil
             }
         }
+        // A list that is loaded unseen takes the place of all that there is.
+        let kept = if case .load = plan, current == nil { KernelKeyList([]) } else { current ?? made }
+        state.withLock { $0.contested = kept.levels(inPlaceOf: bonds) }
         switch plan {
         case .nothing:
             note(bonds, areThere: true, after: reported.count)

@@ -32,6 +32,32 @@ import Testing
         #expect(kernel.with { $0.adapters[number]?.keyLists } == 1)
     }
 
+    /// For more than its key has, the kernel would pair.
+    @Test(
+        arguments: [
+            (2, 3, .secureConnections), (3, 1, .authenticated), (3, 2, .authenticated),
+        ] as [(UInt8, UInt8, LinkSecurity.Level)]
+    )
+    func `another program's key that stays is used at its own level, but for no less than an authenticated bond`(
+        _ kind: UInt8,
+        _ foreignKind: UInt8,
+        _ level: LinkSecurity.Level
+    ) async throws {
+        let (kernel, number, radio) = (run.kernel, run.kernel.central, try run.radio())
+        var bond = try bond(of: radio)
+        bond.encryptionKeys[0].kind = kind
+        let type = BluetoothAddress.example.kind == .public ? 0 : 1
+        let digits = String(repeating: "7", count: 32)
+        let key = "\(foreignKind & 1) \(foreignKind < 2 ? "0x01" : "0x03") 16 0000 0000000000000000 \(digits)"
+        kernel.with { state in
+            let file = "/sys/kernel/debug/bluetooth/hci\(number)/long_term_keys"
+            state.files[file] = Array("\(BluetoothAddress.example) (type \(type)) \(key)\n".utf8)
+        }
+        try await run.result("restoring") { [bond] in radio.restore([bond], result: $0) }
+        #expect(radio.hasForeignKey(of: .example) && radio.keyLevel(of: .example) == level)
+        #expect(kernel.with { $0.adapters[number]?.keyLists } == 0)
+    }
+
     /// One of its two files.
     @Test(arguments: 1...2)
     func `a list that can't be read for want of descriptors is not replaced by another one`(_ file: Int) async throws {

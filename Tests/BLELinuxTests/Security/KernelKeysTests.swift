@@ -122,6 +122,55 @@ import Testing
         #expect(keys.isKnown(Self.bond.peer))
     }
 
+    // MARK: - Keys of other programs
+
+    /// Another bond of the same adapter, with a key of this kind.
+    private static func made(with peer: BluetoothAddress = bond.peer, ofKind kind: UInt8, value: UInt8) throws -> Bond {
+        let value = try #require(SecretKey(octets: [UInt8](repeating: value, count: 16)))
+        let key = Bond.EncryptionKey(kind: kind, initiator: 0, size: 16, diversifier: 0, random: 0, value: value)
+        return Bond(peer: peer, adapter: bond.adapter, encryptionKeys: [key], identityKey: nil)
+    }
+
+    /// Loads a bond beside bluetoothd, where the kernel has a key of its peer already.
+    private func load(_ bond: Bond, current: KernelKeyList?) -> Events<Bool> {
+        Events { [kernel, keys] yield in
+            kernel.loop.enqueue {
+                keys.load([bond], on: "hci0", current: current, bluetoothd: .here) { outcome in
+                    if case .success = outcome { yield(true) } else { yield(false) }
+                }
+            }
+            return RadioActivity {}
+        }
+    }
+
+    /// To request the level of the bond would make the kernel pair, where that of its key is lower.
+    @Test(arguments: [(3, 2, .encrypted), (2, 3, .secureConnections)] as [(UInt8, UInt8, LinkSecurity.Level)])
+    func `the level of another program's key that stays in the kernel counts, not that of the bond`(
+        _ kind: UInt8,
+        _ foreignKind: UInt8,
+        _ level: LinkSecurity.Level
+    ) async throws {
+        let own = try Self.made(ofKind: kind, value: 5)
+        let foreign = try Self.made(ofKind: foreignKind, value: 6)
+        #expect(await load(own, current: KernelKeyList([foreign])).next() == true)
+        #expect(keys.isContested(own.peer) && keys.level(of: own.peer) == level)
+        // The two are the same again.
+        #expect(await load(foreign, current: KernelKeyList([foreign])).next() == true)
+        #expect(!keys.isContested(own.peer) && keys.level(of: own.peer) == level)
+    }
+
+    @Test func `so does that of a key that another program has made since, where the kernel's list can't be read`()
+        async throws
+    {
+        let own = try Self.made(with: .example, ofKind: 3, value: 5)
+        try kernel.tellKey(kind: 2)
+        try await settle()
+        for _ in 0..<2 {
+            #expect(await load(own, current: nil).next() == true)
+            #expect(keys.isContested(.example) && keys.level(of: .example) == .encrypted)
+        }
+    }
+
     @Test func `of the keys of one peer the newest counts, and one for each role of a legacy pairing`() throws {
         var reported = ReportedKeys()
         let secure = try #require(KernelKeyList([Self.bond]).longTerm.first)
