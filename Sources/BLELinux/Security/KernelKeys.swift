@@ -328,7 +328,9 @@ final class KernelKeys: Sendable {
         after count: Int,
         _ result: @escaping @Sendable (Result<Void, KeyObstacle>) -> Void
     ) {
-        guard keys.fits else { return result(.failure(.tooMany(keys.longTerm.count))) }
+        guard keys.fits else {
+            return result(.failure(.tooMany(longTerm: keys.longTerm.count, identity: keys.identity.count)))
+        }
         management.submit(ManagementLoadIdentityResolvingKeys(keys.identity)) { [self] answer in
             if case .failure(let failure) = answer { return result(.failure(.management(failure))) }
             management.submit(ManagementLoadLongTermKeys(keys.longTerm)) { [self] answer in

@@ -11,7 +11,7 @@ enum KeyObstacle: Error, Hashable, Sendable {
     /// The system didn't let this program claim the list, so that whose it is can't be known.
     case system(SystemError)
     /// The list has more keys than the kernel takes: bonds of years with ever new centrals.
-    case tooMany(Int)
+    case tooMany(longTerm: Int, identity: Int)
     /// The kernel refused the list.
     case management(ManagementFailure)
 
@@ -37,10 +37,13 @@ enum KeyObstacle: Error, Hashable, Sendable {
             remedy =
                 "Let the program see the system bus (in a container: mount /run/dbus, and install libdbus-1-3) or "
                 + "the machine's processes (docker run --pid=host; without ProtectProc in a service)."
-        case .tooMany(let count):
+        case .tooMany(let longTerm, let identity):
+            let most = ManagementLoadLongTermKeys.maximum
             cause =
-                "there are \(count) keys of bonds, and the kernel takes at most "
-                + "\(ManagementLoadLongTermKeys.maximum) in the one list that it has"
+                longTerm > most
+                ? "there are \(longTerm) keys of bonds, and the kernel takes at most \(most) in the one list that it has"
+                : "there are \(identity) identity keys of bonds, and the kernel takes at most "
+                    + "\(ManagementLoadIdentityResolvingKeys.maximum) in the one list that it has"
             remedy = "Remove the bonds that are not needed any more with Peripheral.unpair()."
         case .anotherProgram:
             cause =

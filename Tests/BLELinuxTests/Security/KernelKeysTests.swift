@@ -122,6 +122,29 @@ import Testing
         #expect(keys.isKnown(Self.bond.peer))
     }
 
+    /// Programs that have removed their bonds without the kernel's command leave such keys.
+    @Test func `where there are too many identity keys, the error counts these, not the keys of bonds`() async throws {
+        let value = try #require(SecretKey(octets: [UInt8](repeating: 7, count: 16)))
+        let identity = (0...ManagementLoadIdentityResolvingKeys.maximum).map { number in
+            let peer = BluetoothAddress(rawValue: 0xD000_0000_0000 + UInt64(number), kind: .random)
+            return ManagementIdentityResolvingKey(address: ManagementAddress(peer), value: value)
+        }
+        let current = KernelKeyList(longTerm: [], identity: identity)
+        let end = Events<KeyObstacle?> { [kernel, keys] yield in
+            kernel.loop.enqueue {
+                keys.load([Self.bond], on: "hci0", current: current, bluetoothd: .absent) { outcome in
+                    if case .failure(let obstacle) = outcome { yield(obstacle) } else { yield(nil) }
+                }
+            }
+            return RadioActivity {}
+        }
+        let told = await end.next()
+        let obstacle = try #require(told ?? nil)
+        #expect(obstacle == .tooMany(longTerm: 1, identity: 2850))
+        let error = obstacle.error(of: try LinuxAdapter("hci0", socket: nil, refusal: .accessDenied))
+        #expect(error.cause.contains("2850 identity keys") && error.cause.contains("at most 2849"), "\(error)")
+    }
+
     // MARK: - Keys of other programs
 
     /// Another bond of the same adapter, with a key of this kind.
