@@ -1,6 +1,7 @@
 import BLEProtocol
 import BLERadio
 import BLESimulator
+import RadioDoubles
 import Synchronization
 import Testing
 
@@ -123,6 +124,32 @@ import Testing
                 "\(error as Any)"
             )
             #expect(try central.bonds == [strong])
+        }
+    }
+
+    /// A bond of the central's adapter with the peripheral, with a key of this kind.
+    private static func bond(_ number: UInt8, ofKind kind: UInt8, in bench: Bench) -> Bond {
+        var bond = Bond.planted(number, with: bench.peripheralAdapter.address)
+        bond.adapter = bench.centralAdapter.address
+        for index in bond.encryptionKeys.indices { bond.encryptionKeys[index].kind = kind }
+        return bond
+    }
+
+    @Test func `the adapter has the keys of a bond again at once that a weaker one was to replace`() async throws {
+        try await SecurityOnDemandTests.withVault { bench in
+            let (store, radio) = (PeerStore.inMemory(), PuppetRadio(bench.centralAdapter))
+            let central = try await Central.open(.radio(radio), store: store)
+            let (peer, strong) = (bench.peripheralAdapter.address, Self.bond(9, ofKind: 3, in: bench))
+            let error = await bleError {
+                try await central.peripheral(peer).withLink { link in
+                    async let pairing: Void = link.pair()
+                    while !link.raiser.isRaising { try await bench.time.sleep(for: .milliseconds(1)) }
+                    store.remember(strong)
+                    try await pairing
+                }
+            }
+            #expect(error?.pairingFailure == .wouldWeakenBond, "\(error as Any)")
+            #expect(radio.restorations == 2, "before the pairing, and behind it")
         }
     }
 
