@@ -36,6 +36,21 @@ extension SocketLink {
         for result in requests { result(isEncrypted ? .success(()) : .failure(.encryptionFailed(peer))) }
     }
 
+    /// A pairing with the peer has failed: one that the peer has requested, or that the kernel has begun for an
+    /// encryption, since it has no key that suffices.
+    ///
+    /// A link that waits for that encryption is ended: the kernel makes its socket writable only once it is encrypted.
+    /// Source: kernel, `net/bluetooth/l2cap_core.c`, `l2cap_security_cfm`.
+    func securityFailed(_ error: BLEError) {
+        let (receiver, isAwaited) = state.withLock { state in
+            if !state.encryptions.isEmpty { state.hasFailedToEncrypt = true }
+            // A failure of a pairing that this side has begun is reported elsewhere.
+            return (state.isRaising ? nil : state.receiver, state.hasFailedToEncrypt)
+        }
+        if isAwaited { return loop.enqueueReceiving { self.dropPromptly($0) } }
+        receiver?.linkEncryptionFailed(error)
+    }
+
     private static func isEncrypted(_ socket: SharedDescriptor) -> Bool {
         ((try? socket.descriptor.security())?.level ?? 1) >= 2
     }

@@ -39,6 +39,8 @@ final class SocketLink: ATTLink {
         var hasFailedToSend = false
         /// The callers that wait for the link to be encrypted.
         var encryptions: [Encrypted] = []
+        /// Whether one of these has failed, so that the link must end.
+        var hasFailedToEncrypt = false
         /// Reports when an encryption that the peer requested fails.
         var securityWatch: RadioActivity?
         /// The limit up to which the kernel's report of the link's security is trusted: after a failed pairing for
@@ -117,10 +119,7 @@ extension SocketLink {
 
     /// On the loop's thread, so that no failure is missed, nor reported after the end.
     private func watchSecurity() {
-        let watch = environment.watchSecurity(of: kernelPeer) { [weak self] error in
-            // A failure of a pairing that this side has begun is reported elsewhere.
-            self?.state.withLock { $0.isRaising ? nil : $0.receiver }?.linkEncryptionFailed(error)
-        }
+        let watch = environment.watchSecurity(of: kernelPeer) { [weak self] in self?.securityFailed($0) }
         state.withLock { state in
             if state.receiver != nil { state.securityWatch = watch }
         }
@@ -331,12 +330,13 @@ extension SocketLink {
     }
 
     private func reasonForEnd(_ error: SystemError?) -> DisconnectReason {
-        let (isOurs, hasReceived, errorOfSending) = state.withLock { state in
+        let (isOurs, hasReceived, errorOfSending, isNotEncrypted) = state.withLock { state in
             let isOurs = if case .closing = state.phase { true } else { false }
-            return (isOurs, state.hasReceived, state.errorOfSending)
+            return (isOurs, state.hasReceived, state.errorOfSending, state.hasFailedToEncrypt)
         }
         let error = error ?? errorOfSending
         if isOurs { return DisconnectReason(.closedLocally, systemError: error?.rawValue) }
+        if isNotEncrypted, error == nil { return DisconnectReason(.authenticationFailed) }
         return DisconnectReason(
             endOfSocket: error,
             hasReceived: hasReceived,

@@ -193,6 +193,19 @@ import Testing
         #expect(capabilities() == before + [1, 3])
     }
 
+    /// The kernel has no key that suffices, and pairs by itself; its socket would never be writable again.
+    @Test func `a link whose encryption fails since its peer refuses to pair ends at once, and says so`() async throws {
+        run.kernel.with { $0.peers[.example]?.pairing = .refuses }
+        let end = FakeRun.End(try await run.connect(run.radio(), to: .example))
+        await run.kernel.idle()
+        let outcome = try await run.answer("encrypting") { end.link.encrypt($0) }
+        let failure = outcome.failure
+        #expect(failure?.code == .securityFailed && failure?.reason?.kind == .authenticationFailed)
+        #expect(failure?.remedy.contains("unpair") == true, "\(failure as Any)")
+        #expect(try await end.end(in: run).kind == .authenticationFailed)
+        #expect(end.link.send([0x0A, 3, 0]) == .ended)
+    }
+
     @Test func `a link whose peer refuses better keys stays as it is, and says who refused`() async throws {
         run.kernel.with { $0.peers[.example]?.pairing = .refuses }
         let radio = try run.radio()
