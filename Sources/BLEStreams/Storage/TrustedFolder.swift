@@ -282,6 +282,10 @@ extension BLEError {
             case ENOENT, ENOTDIR: "Check that the path is correct."
             case EROFS: remedyOfReadOnly
             case EMFILE, ENFILE: "Close files that the program doesn't need, or raise its limit (LimitNOFILE=)."
+            // From `flock`: on NFS the server's lock service is asked.
+            case ENOLCK, ENOSYS, EOPNOTSUPP:
+                "Choose a folder on a disk of this machine; or make locks work there: on NFS, start rpc.statd, or mount "
+                    + "it with local_lock=flock if only this machine uses it."
             default: "Check that this user may read and write there, and that the disk has room."
             }
         let cause = number == ELOOP ? "it is a symbolic link" : String(cString: strerror(number))

@@ -93,6 +93,13 @@ import Testing
         #expect(BLEError.noFolder("/state", errno: ENOSPC).remedy.contains("the disk has room"))
     }
 
+    @Test func `what a file system without locks needs, such as NFS without their service, is not room`() {
+        for number in [ENOLCK, EOPNOTSUPP] {
+            let error = BLEError.store("lock", "/state/.lock", errno: number)
+            #expect(error.remedy.contains("local_lock=flock") && !error.remedy.contains("room"), "\(error)")
+        }
+    }
+
     @Test(arguments: [
         (["STATE_DIRECTORY": "/var/lib/gateway", "XDG_STATE_HOME": "/x"], "/var/lib/gateway/blestreams"),
         (["STATE_DIRECTORY": "/var/lib/a:/var/lib/b"], "/var/lib/a/blestreams"),
