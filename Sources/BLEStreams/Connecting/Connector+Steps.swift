@@ -179,12 +179,14 @@ extension Connector {
             for address in addresses {
                 let identity = core.identity(of: address)
                 let record = core.store.record(of: identity)
-                if address != identity { identities[address] = identity }
                 (records[address], records[identity]) = (record, record)
                 let bonds = record.bonds(with: identity)
                 if !bonds.isEmpty { isBonded = true }
                 // The link goes by the identity, whichever address it is named by.
-                for bond in bonds { core.identities.add(bond) }
+                for bond in bonds where core.mayReveal(bond) {
+                    if address != identity { identities[address] = identity }
+                    core.identities.add(bond)
+                }
             }
             let hasLink = core.radio.hasLink(to: entry.peripheral.address)
             self.state.withLock { [records] in $0.entries[number]?.records = records }

@@ -78,10 +78,19 @@ final class KnownIdentities: Sendable {
 }
 
 extension CentralCore {
+    /// Whether the adapter may know a bond's peer behind its private addresses: it gets no keys of another adapter's
+    /// bonds, so it reaches such a peer only by the address on air. Until its own address is known, each may be its own.
+    func mayReveal(_ bond: Bond) -> Bool {
+        let local = radio.adapterInfo.address
+        // An adapter may yet be joined.
+        return joined != nil || local == nil || bond.adapter == local
+    }
+
     /// Reads the bonds on a queue that may read files, then continues.
     func renewIdentities(then proceed: @escaping @Sendable () -> Void) {
         store.perform(on: timeline) {
-            let (bonds, obstacle) = self.store.knownBonds()
+            let (all, obstacle) = self.store.knownBonds()
+            let bonds = all.filter(self.mayReveal)
             // Scans and links that are up go by identities that a folder or file which can't be read now has revealed
             // before.
             if obstacle == nil { self.identities.renew(bonds) } else { for bond in bonds { self.identities.add(bond) } }

@@ -105,7 +105,7 @@ extension CentralCore {
     }
 
     func remember(_ bond: Bond) {
-        identities.add(bond)
+        if mayReveal(bond) { identities.add(bond) }
         store.remember(bond)
     }
 

@@ -99,6 +99,26 @@ import Testing
         }
     }
 
+    /// Whose keys that one doesn't get: by its identity, it would wait in vain.
+    @Test func `another adapter than that of its bond finds it by its present address, and connects to that`()
+        async throws
+    {
+        try await Self.run { bench, found, known in
+            let (other, store) = (bench.air.adapter(), bench.central.core.store)
+            let central = try await Central.open(.radio(other), store: store)
+            let onAir = bench.peripheralAdapter.addressOnAir
+            let heard = try await central.scan(for: .address(onAir)).timeout(.seconds(20)).first()
+            #expect(heard.peripheral.address == onAir)
+            try await heard.peripheral.withLink { try await $0.pair() }
+            #expect(try Set(central.bonds.map(\.adapter)) == [bench.centralAdapter.address, other.address])
+            #expect(try Set(central.bonds.map(\.peer)) == [known.address])
+            // It has a bond of its own since.
+            bench.peripheralAdapter.renewPrivateAddress()
+            try await central.peripheral(known.address).withLink { #expect($0.security.isEncrypted) }
+            try await found.withLink { #expect($0.security.isEncrypted) }
+        }
+    }
+
     @Test func `a scan for it goes on when it pairs, and when it has another address`() async throws {
         try await Self.run(isPaired: false) { bench, found, known in
             let seen = Recorder<Peripheral>()
