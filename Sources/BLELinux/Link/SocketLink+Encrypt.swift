@@ -36,19 +36,48 @@ extension SocketLink {
         for result in requests { result(isEncrypted ? .success(()) : .failure(.encryptionFailed(peer))) }
     }
 
+    /// On the loop's thread, so that no failure is missed, nor reported after the end.
+    func watchSecurity() {
+        let watch = environment.watchSecurity(of: kernelPeer) { [weak self] in self?.securityFailed($0) }
+        let keyWatch = environment.observeKeys(of: kernelPeer) { [weak self] in self?.keysMade() }
+        let both = RadioActivity {
+            watch.cancel()
+            keyWatch.cancel()
+        }
+        state.withLock { state in
+            if state.receiver != nil { state.securityWatch = both }
+        }
+    }
+
     /// A pairing with the peer has failed: one that the peer has requested, or that the kernel has begun for an
     /// encryption, since it has no key that suffices.
     ///
     /// A link that waits for that encryption is ended: the kernel makes its socket writable only once it is encrypted.
     /// Source: kernel, `net/bluetooth/l2cap_core.c`, `l2cap_security_cfm`.
-    func securityFailed(_ error: BLEError) {
+    ///
+    /// Otherwise the level that the peer has requested in vain would be reported once it has the present keys put into
+    /// force again, which it may request at any time: ``State/securityCeiling``. Source: kernel, `net/bluetooth/smp.c`,
+    /// `smp_cmd_security_req`.
+    private func securityFailed(_ error: BLEError) {
+        let now = security
         let (receiver, isAwaited) = state.withLock { state in
             if !state.encryptions.isEmpty { state.hasFailedToEncrypt = true }
+            if now.isEncrypted, state.securityCeiling == nil { state.securityCeiling = now }
             // A failure of a pairing that this side has begun is reported elsewhere.
             return (state.isRaising ? nil : state.receiver, state.hasFailedToEncrypt)
         }
         if isAwaited { return loop.enqueueReceiving { self.dropPromptly($0) } }
         receiver?.linkEncryptionFailed(error)
+    }
+
+    /// A key of the peer's was made, or may have been: the link is believed to have the level of the key that there is.
+    private func keysMade() {
+        guard let level = environment.keyLevel(of: kernelPeer) else { return }
+        let size = UInt8(clamping: security.keySize)
+        state.withLock { state in
+            guard !state.isRaising, state.securityCeiling != nil else { return }
+            state.securityCeiling = LinkSecurity(level: level.kernelLevel, keySize: size)
+        }
     }
 
     private static func isEncrypted(_ socket: SharedDescriptor) -> Bool {

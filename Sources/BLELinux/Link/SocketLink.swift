@@ -41,11 +41,11 @@ final class SocketLink: ATTLink {
         var encryptions: [Encrypted] = []
         /// Whether one of these has failed, so that the link must end.
         var hasFailedToEncrypt = false
-        /// Reports when an encryption that the peer requested fails.
+        /// Reports when an encryption that the peer requested fails, and new keys.
         var securityWatch: RadioActivity?
         /// The limit up to which the kernel's report of the link's security is trusted: after a failed pairing for
-        /// better keys, it reports the requested level once the peer has put the old keys into force again
-        /// (`hci_key_refresh_complete_evt`, which takes over `pending_sec_level`).
+        /// better keys, of either side, it reports the requested level once the peer has put the old keys into force
+        /// again (`hci_key_refresh_complete_evt`, which takes over `pending_sec_level`).
         var securityCeiling: LinkSecurity?
         /// Whether this side is pairing for better keys.
         var isRaising = false
@@ -114,14 +114,6 @@ extension SocketLink {
             loop.enqueue { receiver.linkEnded(endedAlready) }
         } else {
             loop.enqueueReceiving { self.beginReceiving($0) }
-        }
-    }
-
-    /// On the loop's thread, so that no failure is missed, nor reported after the end.
-    private func watchSecurity() {
-        let watch = environment.watchSecurity(of: kernelPeer) { [weak self] in self?.securityFailed($0) }
-        state.withLock { state in
-            if state.receiver != nil { state.securityWatch = watch }
         }
     }
 

@@ -91,6 +91,29 @@ import Testing
         _ = await recorder.untilEnd()
     }
 
+    /// It requests a pairing for that, lets it fail, and then requests that the present keys be put into force again.
+    @Test func `a peer can't have its link taken for a better one by a pairing that has failed`() async throws {
+        let loop = try EventLoop(name: "test", on: kernel.kernel)
+        let environment = FakeEnvironment()
+        let link = SocketLink(testing: try connectedSocket(), loop: loop, environment: environment)
+        let recorder = LinkRecorder()
+        link.start(recorder)
+        secure(false, level: 2)
+        await kernel.idle()
+        let failed = try #require(environment.watched[.example])
+        failed(BLEError(.securityFailed, operation: "test", cause: "refused"))
+        secure(false, level: 3)
+        await kernel.idle()
+        #expect(link.security.level == .encrypted)
+        environment.tellKey(of: .encrypted)
+        #expect(link.security.level == .encrypted)
+        // One that has succeeded counts.
+        environment.tellKey(of: .authenticated)
+        #expect(link.security.level == .authenticated)
+        link.disconnect()
+        _ = await recorder.untilEnd()
+    }
+
     @Test func `one that can't be encrypted says so at once, and stays open`() throws {
         let loop = try EventLoop(name: "test")
         let (near, far) = try SocketPair.numbers()

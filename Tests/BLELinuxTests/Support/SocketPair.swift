@@ -34,6 +34,9 @@ final class FakeEnvironment: EnvironmentWithoutController {
     private let raising = Mutex<(@Sendable (Result<Bond?, BLEError>) -> Void)?>(nil)
     private let securityWatchers = Mutex<[BluetoothAddress: @Sendable (BLEError) -> Void]>([:])
 
+    private let keyLevels = Mutex<LinkSecurity.Level?>(nil)
+    private let keyWatchers = Mutex<[@Sendable () -> Void]>([])
+
     init(isAdapterUp: Bool = true, _ timeline: any Timeline = PatientTimeline()) {
         (self.isAdapterUp, self.timeline) = (isAdapterUp, timeline)
     }
@@ -64,6 +67,19 @@ final class FakeEnvironment: EnvironmentWithoutController {
     ) -> RadioActivity {
         raising.withLock { $0 = result }
         return RadioActivity {}
+    }
+
+    func keyLevel(of peer: BluetoothAddress) -> LinkSecurity.Level? { keyLevels.withLock { $0 } }
+
+    func observeKeys(of peer: BluetoothAddress, _ made: @escaping @Sendable () -> Void) -> RadioActivity {
+        keyWatchers.withLock { $0.append(made) }
+        return RadioActivity {}
+    }
+
+    /// A key of this level was made.
+    func tellKey(of level: LinkSecurity.Level) {
+        keyLevels.withLock { $0 = level }
+        for made in keyWatchers.withLock({ $0 }) { made() }
     }
 
     /// Ends the pairing for better keys that was begun last.
