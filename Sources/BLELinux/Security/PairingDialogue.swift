@@ -103,6 +103,9 @@ final class PairingDialogue: Sendable {
         }
     }
 
+    /// Whether the kernel has asked, and this side has agreed.
+    var hasKernelAgreement: Bool { hasAgreed && state.withLock { $0.consent.wasAsked } }
+
     /// When the program was asked last; `nil` if it was not.
     var lastQuestion: Duration? { state.withLock { $0.asked } }
 

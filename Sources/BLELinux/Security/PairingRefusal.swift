@@ -138,6 +138,18 @@ extension BLEError {
         return error
     }
 
+    /// bluetoothd was not there when the pairing began, and so knows no agent of this program's.
+    static func refusedByNewBluetoothd(_ peer: BluetoothAddress) -> BLEError {
+        pairingEnded(
+            "with \(peer)",
+            cause: "bluetoothd, which decides about every pairing, was started during this one and refused, since it "
+                + "has no agent yet; or the peripheral refused",
+            remedy: "Pair again: then bluetoothd asks this program.",
+            failure: .refusedByBluetoothd,
+            isFinal: false
+        )
+    }
+
     /// A new pairing on an encrypted link uses the capability that the adapter had when the link was made, which
     /// bluetoothd sets.
     static func capabilityIsBluetoothds(_ peer: BluetoothAddress) -> BLEError {

@@ -1,0 +1,81 @@
+import BLEProtocol
+import BLERadio
+import RadioContract
+import Testing
+
+@testable import BLELinux
+
+/// A pairing during which a bluetoothd is started, on a bus that is made by hand.
+@Suite(.timeLimit(.minutes(10)), .needsLibDBus) struct LateBluetoothdTests {
+    private typealias Outcome = Result<Bond?, BLEError>
+
+    private let kernel: KernelDouble
+    private let name = FakeBus.newName()
+
+    init() throws { kernel = try KernelDouble() }
+
+    /// A pairing that the kernel has begun; there is no bus yet.
+    private func begun() async throws -> Events<Outcome> {
+        let outcomes = Events<Outcome> { [kernel, name] yield in
+            var surroundings = kernel.pairingSurroundings()
+            surroundings.bus = FakeBus.place(of: name)
+            let pairing = Pairing(
+                with: .example,
+                in: surroundings,
+                asking: .justWorks,
+                failure: { BLEError(.systemFailure, operation: "test", cause: "\($0)") },
+                sink: EventSink(yield)
+            )
+            kernel.loop.enqueue { pairing.begin() }
+            return RadioActivity { pairing.cancel() }
+        }
+        let information = KernelDouble.information([.powered, .bondable, .secureConnections])
+        #expect(try await kernel.answer(with: information)?.opcode == .readInformation)
+        #expect(await kernel.next()?.opcode == .pairDevice)
+        return outcomes
+    }
+
+    /// The pairing looks for bluetoothd.
+    private func look(on bus: FakeBus, isThere: Bool) async throws {
+        bus.send(.reply(to: try await bus.next("Hello").serial, ":1.9"))
+        let owner = try await bus.next("GetNameOwner")
+        if isThere {
+            bus.send(.reply(to: owner.serial, ":1.7"))
+        } else {
+            bus.send(.failure(of: owner.serial, "org.freedesktop.DBus.Error.NameHasNoOwner"))
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func `one that has succeeded outlasts a bluetoothd that was started meanwhile`(_ isThere: Bool) async throws {
+        let outcomes = try await begun()
+        let bus = try FakeBus(on: EventLoop(name: "late-bus"), as: name)
+        try kernel.tellKey(kind: 2)
+        try kernel.answer(to: .pairDevice, .success, with: [UInt8](repeating: 0, count: 7))
+        try await look(on: bus, isThere: isThere)
+        if isThere {
+            let pause = Duration.milliseconds(3500)
+            while !kernel.timeline.delays.contains(pause) { await Task.yield() }
+            #expect(outcomes.count == 0)
+            kernel.timeline.fire(pause)
+        }
+        #expect(try #require(await outcomes.next()).get()?.peer == .example)
+    }
+
+    @Test(arguments: [true, false])
+    func `one that is refused may be so by a bluetoothd that was started meanwhile`(_ isThere: Bool) async throws {
+        let outcomes = try await begun()
+        let bus = try FakeBus(on: EventLoop(name: "late-bus"), as: name)
+        try kernel.tellOfPeer(0x0F, [1, 0, 0, 0, 0])
+        #expect(await kernel.next()?.opcode == .userConfirmationReply)
+        try kernel.answer(to: .pairDevice, .authenticationFailed, with: [UInt8](repeating: 0, count: 7))
+        try await look(on: bus, isThere: isThere)
+        let outcome = try #require(await outcomes.next())
+        guard case .failure(let error) = outcome else {
+            Issue.record("it has paired")
+            return
+        }
+        #expect(error.pairingFailure == (isThere ? .refusedByBluetoothd : .refusedByPeripheral))
+        #expect(error.isFinal == !isThere && !error.remedy.isEmpty)
+    }
+}
