@@ -155,7 +155,11 @@ extension LinuxRadio: LinkEnvironment {
         of peer: BluetoothAddress,
         _ failed: @escaping @Sendable (BLEError) -> Void
     ) -> RadioActivity {
-        security.watch(peer, failed)
+        let (failures, questions) = (security.watch(peer, failed), unasked.attend(peer))
+        return RadioActivity {
+            failures.cancel()
+            questions.cancel()
+        }
     }
 
     func observeKeys(of peer: BluetoothAddress, _ made: @escaping @Sendable () -> Void) -> RadioActivity {

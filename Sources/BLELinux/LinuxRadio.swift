@@ -31,6 +31,7 @@ public final class LinuxRadio: Radio {
     /// Absent if the system gives no management socket.
     let pairingSettings: PairingSettings?
     let security: SecurityWatch
+    let unasked: UnaskedPairings
     let monitor: LinkMonitor
     let forgotten: ForgottenLinks
     let symptoms: SymptomWatch
@@ -109,6 +110,7 @@ public final class LinuxRadio: Radio {
             PairingSettings(management: management, leftovers: leftovers, timeline: timeline) { adapter.facts }
         }
         security = SecurityWatch(management: management)
+        unasked = UnaskedPairings(management: management, bus: bus, loop: loop, timeline: timeline)
         monitor = LinkMonitor(adapter, loop: loop, timeline: timeline)
         forgotten = ForgottenLinks(
             adapter,

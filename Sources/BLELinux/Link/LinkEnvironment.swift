@@ -33,7 +33,8 @@ protocol LinkEnvironment: Sendable {
         _ result: @escaping @Sendable (Result<Void, BLEError>) -> Void
     )
 
-    /// Reports each failure of a pairing or encryption that the peer requested, until the activity is cancelled.
+    /// Reports each failure of a pairing or encryption that the peer requested, until the activity is cancelled. Until
+    /// then a pairing is made to fail that nobody answers, and that would end the link.
     func watchSecurity(
         of peer: BluetoothAddress,
         _ failed: @escaping @Sendable (BLEError) -> Void

@@ -9,14 +9,18 @@ final class PairingEngagement: Sendable {
         var observation: RadioActivity?
         var holdsSettings = false
         var isWithdrawn = false
+        /// Takes back that this program pairs with the peer.
+        var disengage: (@Sendable () -> Void)?
     }
 
     let dialogue: PairingDialogue
+    private let peer: BluetoothAddress
     private let surroundings: PairingSurroundings
     private let state = Mutex(State())
 
     init(with peer: BluetoothAddress, in surroundings: PairingSurroundings, asking interview: PairingInterview) {
         self.surroundings = surroundings
+        self.peer = peer
         dialogue = PairingDialogue(
             with: peer,
             on: surroundings.adapter,
@@ -49,11 +53,15 @@ final class PairingEngagement: Sendable {
         } lost: { _ in
             lost()
         }
+        let disengage = surroundings.unasked?.engage(peer)
         let mayBegin = state.withLock { state in
-            if !state.isWithdrawn { state.observation = observation }
+            if !state.isWithdrawn { (state.observation, state.disengage) = (observation, disengage) }
             return !state.isWithdrawn
         }
-        guard mayBegin else { return observation.cancel() }
+        guard mayBegin else {
+            disengage?()
+            return observation.cancel()
+        }
         surroundings.settings.hold { [self] failure in
             guard !isWithdrawn else { return }
             if let failure { return ready(failure) }
@@ -83,11 +91,12 @@ final class PairingEngagement: Sendable {
     /// - Parameter device: the device that bluetoothd must forget.
     func end(forgetting device: BluetoothAddress? = nil) {
         withdraw()
-        let observation = state.withLock { state in
-            defer { state.observation = nil }
-            return state.observation
+        let (observation, disengage) = state.withLock { state in
+            defer { (state.observation, state.disengage) = (nil, nil) }
+            return (state.observation, state.disengage)
         }
         observation?.cancel()
+        disengage?()
         dialogue.end(forgetting: device)
     }
 }

@@ -13,6 +13,8 @@ struct PairingSurroundings: Sendable {
     /// The peers of the links on which the adapter is the peripheral, in any kind of address; empty if the kernel
     /// doesn't say.
     var centrals: @Sendable () -> [BluetoothAddress] = { [] }
+    /// Learns which pairings are this program's own.
+    var unasked: UnaskedPairings?
     var leftovers: Leftovers
     /// The bus on which bluetoothd is reached.
     var bus: SystemBus
@@ -37,6 +39,7 @@ extension LinuxRadio {
             adapter: adapter.name,
             facts: { [adapter] in adapter.facts },
             centrals: { [adapter] in adapter.peers(asCentral: false) },
+            unasked: unasked,
             leftovers: leftovers,
             bus: bus,
             bluetoothd: Bluetoothd.presenceByProcesses(on: adapter.kernel),

@@ -1,0 +1,96 @@
+import BLEProtocol
+import BLERadio
+import RadioContract
+import Testing
+
+@testable import BLELinux
+
+/// Pairings that a peripheral has requested, and that no program has begun.
+@Suite(.timeLimit(.minutes(10))) struct UnaskedPairingsTests {
+    private let kernel: KernelDouble
+    private let unasked: UnaskedPairings
+    private let link: RadioActivity
+
+    init() throws {
+        kernel = try KernelDouble()
+        unasked = UnaskedPairings(
+            management: kernel.management,
+            bus: SystemBus(address: "unix:path=/nowhere/bus"),
+            loop: kernel.loop,
+            timeline: kernel.timeline
+        )
+        link = unasked.attend(.example)
+    }
+
+    private var isWaiting: Bool { kernel.timeline.delays.contains(UnaskedPairings.patience) }
+
+    /// Tells of a link with the example peer.
+    private func connect(asCentral: Bool = true) throws {
+        try kernel.tellOfPeer(0x0B, [asCentral ? 8 : 0, 0, 0, 0, 0, 0])
+    }
+
+    /// Waits until all that the kernel has told is processed.
+    private func settle() async throws {
+        let answered = Events<Void> { [kernel] yield in
+            kernel.loop.enqueue { kernel.management.submit(ManagementReadInformation()) { _ in yield(()) } }
+            return RadioActivity {}
+        }
+        #expect(try await kernel.answer(with: KernelDouble.information([.powered]))?.opcode == .readInformation)
+        _ = await answered.next()
+    }
+
+    @Test(arguments: [(0x0F, [1, 0, 0, 0, 0]), (0x10, [])] as [(UInt8, [UInt8])])
+    func `one that no program answers is refused before the kernel ends the link for it`(
+        _ event: UInt8,
+        _ rest: [UInt8]
+    ) async throws {
+        try connect()
+        try kernel.tellOfPeer(event, rest)
+        try await settle()
+        #expect(isWaiting)
+        kernel.timeline.fire(UnaskedPairings.patience)
+        #expect(try await kernel.answer()?.opcode == .userConfirmationNegativeReply)
+    }
+
+    /// Its end, by a failure, a key, or the end of the link.
+    @Test(arguments: [(0x11, [5]), (0x0C, [1]), (0x0A, [])] as [(UInt8, [UInt8])])
+    func `one that has ended is not refused`(_ event: UInt8, _ rest: [UInt8]) async throws {
+        try connect()
+        try kernel.tellOfPeer(0x0F, [1, 0, 0, 0, 0])
+        if event == 0x0A { try kernel.tellKey(kind: 2) } else { try kernel.tellOfPeer(event, rest) }
+        try await settle()
+        #expect(!isWaiting)
+    }
+
+    @Test func `what comes on a link of another program is left to that`() async throws {
+        link.cancel()
+        try connect()
+        try kernel.tellOfPeer(0x0F, [1, 0, 0, 0, 0])
+        try await settle()
+        #expect(!isWaiting)
+    }
+
+    @Test func `a pairing of this program, and that of a central, are answered elsewhere`() async throws {
+        try connect()
+        let end = unasked.engage(.example)
+        try kernel.tellOfPeer(0x0F, [1, 0, 0, 0, 0])
+        try await settle()
+        #expect(!isWaiting)
+        end()
+        try connect(asCentral: false)
+        try kernel.tellOfPeer(0x0F, [1, 0, 0, 0, 0])
+        try await settle()
+        #expect(!isWaiting)
+    }
+
+    @Test func `what is answered by a pairing of this program that has come meanwhile is not refused`() async throws {
+        try connect()
+        try kernel.tellOfPeer(0x0F, [1, 0, 0, 0, 0])
+        try await settle()
+        let end = unasked.engage(.example)
+        kernel.timeline.fire(UnaskedPairings.patience)
+        // The next command that comes is this test's.
+        try await settle()
+        end()
+    }
+}
