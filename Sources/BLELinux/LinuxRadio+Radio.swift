@@ -162,6 +162,10 @@ extension LinuxRadio: LinkEnvironment {
         }
     }
 
+    func watchBonds(of peer: BluetoothAddress, _ made: @escaping @Sendable (Bond) -> Void) -> RadioActivity {
+        unasked.watchBonds(of: peer, made)
+    }
+
     func observeKeys(of peer: BluetoothAddress, _ made: @escaping @Sendable () -> Void) -> RadioActivity {
         security.watchKeys(of: peer, made)
     }

@@ -110,7 +110,7 @@ public final class LinuxRadio: Radio {
             PairingSettings(management: management, leftovers: leftovers, timeline: timeline) { adapter.facts }
         }
         security = SecurityWatch(management: management)
-        unasked = UnaskedPairings(management: management, bus: bus, loop: loop, timeline: timeline)
+        unasked = UnaskedPairings(management: management, bus: bus, loop: loop, timeline: timeline) { adapter.facts }
         monitor = LinkMonitor(adapter, loop: loop, timeline: timeline)
         forgotten = ForgottenLinks(
             adapter,

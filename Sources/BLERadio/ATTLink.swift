@@ -100,6 +100,9 @@ public protocol ATTLinkReceiver: AnyObject, Sendable {
     /// The peer asked for encryption or pairing and it failed; the link's protection is unchanged.
     func linkEncryptionFailed(_ error: BLEError)
 
+    /// The peer has had this side pair, without a request of the program's, and there are keys to keep.
+    func linkPaired(_ bond: Bond)
+
     /// The link has ended. This is the last call.
     func linkEnded(_ reason: DisconnectReason)
 }
@@ -107,4 +110,7 @@ public protocol ATTLinkReceiver: AnyObject, Sendable {
 extension ATTLinkReceiver {
     /// Does nothing.
     public func linkEncryptionFailed(_ error: BLEError) {}
+
+    /// Does nothing.
+    public func linkPaired(_ bond: Bond) {}
 }

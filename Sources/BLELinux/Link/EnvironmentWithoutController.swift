@@ -33,6 +33,10 @@ extension EnvironmentWithoutController {
         RadioActivity {}
     }
 
+    func watchBonds(of peer: BluetoothAddress, _ made: @escaping @Sendable (Bond) -> Void) -> RadioActivity {
+        RadioActivity {}
+    }
+
     // MARK: - What only a controller can do
 
     func request(

@@ -40,6 +40,10 @@ protocol LinkEnvironment: Sendable {
         _ failed: @escaping @Sendable (BLEError) -> Void
     ) -> RadioActivity
 
+    /// Reports the bonds that the kernel makes with the peer though no program has begun to pair, until the activity is
+    /// cancelled.
+    func watchBonds(of peer: BluetoothAddress, _ made: @escaping @Sendable (Bond) -> Void) -> RadioActivity
+
     /// Reports when any program has made keys with the peer, or may have, until the activity is cancelled.
     func observeKeys(of peer: BluetoothAddress, _ made: @escaping @Sendable () -> Void) -> RadioActivity
 

@@ -40,12 +40,14 @@ extension SocketLink {
     func watchSecurity() {
         let watch = environment.watchSecurity(of: kernelPeer) { [weak self] in self?.securityFailed($0) }
         let keyWatch = environment.observeKeys(of: kernelPeer) { [weak self] in self?.keysMade() }
-        let both = RadioActivity {
-            watch.cancel()
-            keyWatch.cancel()
+        let bondWatch = environment.watchBonds(of: kernelPeer) { [weak self] bond in
+            self?.state.withLock { $0.receiver }?.linkPaired(bond)
+        }
+        let all = RadioActivity {
+            for one in [watch, keyWatch, bondWatch] { one.cancel() }
         }
         state.withLock { state in
-            if state.receiver != nil { state.securityWatch = both }
+            if state.receiver != nil { state.securityWatch = all }
         }
     }
 

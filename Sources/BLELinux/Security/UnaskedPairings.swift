@@ -8,7 +8,18 @@ internal import Synchronization
 /// The kernel asks every program then, and what none answers ends the link with the Security Manager's limit of 30 s.
 /// So it is refused before that, and the link stays. Source: kernel, `net/bluetooth/smp.c`, `smp_cmd_security_req`,
 /// `smp_timeout`.
+///
+/// Before Linux 6.12 it doesn't ask about Just Works. The bond that it makes then is told, to be kept: otherwise this
+/// machine would lose it at its next start, and the peripheral would not. bluetoothd keeps it by itself.
 final class UnaskedPairings: Sendable {
+    /// A link of this radio, and what a pairing on it has made so far.
+    private struct Watcher {
+        var keys: GatheredKeys
+        let sink: EventSink<Bond>
+        /// Waits for a second key, if there may be one.
+        var patience: RadioActivity?
+    }
+
     private struct State {
         /// The peers with which this program pairs by itself, and how often: these pairings answer and tell.
         var engaged: [BluetoothAddress: Int] = [:]
@@ -18,6 +29,9 @@ final class UnaskedPairings: Sendable {
         var peripherals: Set<BluetoothAddress> = []
         /// The limits of the questions that nobody has answered yet.
         var questions: [BluetoothAddress: RadioActivity] = [:]
+        /// Who is told of bonds, by number.
+        var watchers: [Int: Watcher] = [:]
+        var lastWatcher = 0
         var observation: RadioActivity?
     }
 
@@ -28,11 +42,20 @@ final class UnaskedPairings: Sendable {
     private let bus: SystemBus
     private let loop: EventLoop
     private let timeline: any Timeline
+    /// The adapter; `nil` while it is absent.
+    private let facts: @Sendable () -> AdapterFacts?
     private let state = Mutex(State())
 
     /// - Parameter bus: the bus on which bluetoothd is reached.
-    init(management: ManagementSocket?, bus: SystemBus, loop: EventLoop, timeline: any Timeline) {
+    init(
+        management: ManagementSocket?,
+        bus: SystemBus,
+        loop: EventLoop,
+        timeline: any Timeline,
+        facts: @escaping @Sendable () -> AdapterFacts?
+    ) {
         (self.management, self.bus, self.loop, self.timeline) = (management, bus, loop, timeline)
+        self.facts = facts
         let observation = management?.observe { [weak self] events in
             for event in events { self?.received(event.event) }
         }
@@ -51,7 +74,22 @@ final class UnaskedPairings: Sendable {
         return RadioActivity { [weak self] in self?.state.withLock { $0.linked.takeAway(peer) } }
     }
 
-    // MARK: - On the loop's thread
+    /// Tells the bonds that the kernel makes with the peer of a link by itself, until the activity is cancelled.
+    func watchBonds(of peer: BluetoothAddress, _ made: @escaping @Sendable (Bond) -> Void) -> RadioActivity {
+        let sink = EventSink(made)
+        let number = state.withLock { state in
+            state.lastWatcher += 1
+            state.watchers[state.lastWatcher] = Watcher(keys: GatheredKeys(of: peer), sink: sink)
+            return state.lastWatcher
+        }
+        return RadioActivity { [weak self] in
+            sink.close()
+            let watcher = self?.state.withLock { $0.watchers.removeValue(forKey: number) }
+            watcher?.patience?.cancel()
+        }
+    }
+
+    // MARK: - Questions, on the loop's thread
 
     private func received(_ event: ManagementEvent) {
         switch event {
@@ -59,15 +97,25 @@ final class UnaskedPairings: Sendable {
             guard let peer = connected.address.lowEnergy else { return }
             let isPeripheral = connected.flags.contains(.initiatedHere)
             state.withLock { state in
-                if isPeripheral { state.peripherals.insert(peer) } else { state.peripherals.remove(peer) }
+                state.peripherals.remove(peer)
+                if isPeripheral { state.peripherals.insert(peer) }
             }
         case .deviceDisconnected(let address, _):
             ended(address)
-            if let peer = address.lowEnergy { state.withLock { _ = $0.peripherals.remove(peer) } }
+            guard let peer = address.lowEnergy else { return }
+            let numbers = state.withLock { state in
+                state.peripherals.remove(peer)
+                return state.watchers.filter { $0.value.keys.isOwn(peer) }.map(\.key)
+            }
+            // The second key will not come any more.
+            for number in numbers { tell(number) }
         case .userConfirmationRequest(let request): asked(request.address)
         case .userPasskeyRequest(let address): asked(address)
         case .authenticationFailed(let address, _): ended(address)
-        case .newLongTermKey(let new): ended(new.key.address)
+        case .newIdentityResolvingKey: gather(event)
+        case .newLongTermKey(let new):
+            ended(new.key.address)
+            gather(event)
         default: break
         }
     }
@@ -108,6 +156,55 @@ final class UnaskedPairings: Sendable {
     private func whenAlone(_ proceed: @escaping @Sendable () -> Void) {
         guard bus.isThere else { return proceed() }
         Bluetoothd.findOnBus(bus, loop: loop, timeline: timeline) { if $0 != .here { proceed() } }
+    }
+}
+
+// MARK: - Bonds, on the loop's thread
+
+extension UnaskedPairings {
+    private func gather(_ event: ManagementEvent) {
+        let (whole, first): ([Int], [Int]) = state.withLock { state in
+            var (whole, first): ([Int], [Int]) = ([], [])
+            for (number, var watcher) in state.watchers {
+                if watcher.keys.take(event) {
+                    let keys = watcher.keys
+                    if keys.isEmpty || state.engaged.keys.contains(where: keys.isOwn) {
+                        // For this link only, or told by the pairing that has asked for it.
+                        watcher.keys.startAgain()
+                    } else if keys.isWhole {
+                        whole.append(number)
+                    } else {
+                        first.append(number)
+                    }
+                }
+                state.watchers[number] = watcher
+            }
+            return (whole, first)
+        }
+        for number in whole { tell(number) }
+        for number in first { waitForSecondKey(number) }
+    }
+
+    private func waitForSecondKey(_ number: Int) {
+        let patience = timeline.schedule(after: PairingReceiver.patience) { [weak self, loop] in
+            loop.enqueue { [weak self] in self?.tell(number) }
+        }
+        state.withLock { $0.watchers[number]?.patience = patience }
+    }
+
+    private func tell(_ number: Int) {
+        let adapter = facts()?.address
+        let (sink, bond, patience) = state.withLock { state -> (EventSink<Bond>?, Bond?, RadioActivity?) in
+            guard var watcher = state.watchers[number] else { return (nil, nil, nil) }
+            let (keys, patience) = (watcher.keys, watcher.patience)
+            watcher.keys.startAgain()
+            watcher.patience = nil
+            state.watchers[number] = watcher
+            return (watcher.sink, adapter.flatMap { keys.bond(of: $0) }, patience)
+        }
+        patience?.cancel()
+        guard let sink, let bond else { return }
+        whenAlone { sink.send(bond) }
     }
 }
 

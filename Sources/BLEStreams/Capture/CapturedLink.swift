@@ -119,6 +119,8 @@ final class CapturedLink: ATTLink {
 
         func linkEncryptionFailed(_ error: BLEError) { receiver.linkEncryptionFailed(error) }
 
+        func linkPaired(_ bond: Bond) { receiver.linkPaired(bond) }
+
         func linkEnded(_ reason: DisconnectReason) {
             link.ended(reason)
             receiver.linkEnded(reason)

@@ -79,6 +79,7 @@ final class JoinedLink: ATTLink {
         func linkDropped(_ count: Int) { receiver.linkDropped(count) }
         func linkBecameWritable() { receiver.linkBecameWritable() }
         func linkEncryptionFailed(_ error: BLEError) { receiver.linkEncryptionFailed(error) }
+        func linkPaired(_ bond: Bond) { receiver.linkPaired(bond) }
 
         func linkEnded(_ reason: DisconnectReason) {
             // Before anyone connects again.

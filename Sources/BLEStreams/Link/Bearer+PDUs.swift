@@ -128,6 +128,8 @@ extension Bearer: ATTLinkReceiver {
 
     func linkEncryptionFailed(_ error: BLEError) { surroundings.securityFailed(error) }
 
+    func linkPaired(_ bond: Bond) { surroundings.paired(bond) }
+
     func linkEnded(_ reason: DisconnectReason) {
         // The link may have been encrypted after the peer's last PDU. Where it was not, there is nothing more to ask.
         if radioLink.security.isEncrypted { refreshSecurity() }

@@ -17,6 +17,8 @@ final class Bearer: Sendable {
         var served: @Sendable (ATTServer.Output) -> Void = { _ in }
         /// The peer wanted the link encrypted, and that failed.
         var securityFailed: @Sendable (BLEError) -> Void = { _ in }
+        /// The peer has had the radio make a bond.
+        var paired: @Sendable (Bond) -> Void = { _ in }
         /// What to store about the peer for later links.
         var remember: @Sendable (DatabaseTracker.Memory) -> Void = { _ in }
         /// The subscriptions that a bonded peer keeps for the next link.

@@ -73,6 +73,7 @@ public final class Link: Sendable {
             tellsLater: keptBonds.contains { $0.adapter == radioLink.local },
             Bearer.Surroundings(
                 securityFailed: { [store = peripheral.core.store] error in store.warn(error) },
+                paired: { bond in peripheral.core.keep(bond, of: peripheral) },
                 remember: { memory.take($0) },
                 // A peer without a bond keeps nothing, so no file is opened for it. If it has paired on this link, its
                 // values will reveal what it keeps.

@@ -109,6 +109,35 @@ extension CentralCore {
         store.remember(bond)
     }
 
+    /// Stores a bond that a peripheral has had the radio make, without a call of the program's. One that may not take
+    /// the place of a former bond is removed instead, and the program warned.
+    func keep(_ bond: Bond, of peripheral: Peripheral) {
+        store.perform(on: timeline) { [self] in
+            guard let objection = store.objection(to: bond, "with \(peripheral), which requested it") else {
+                return remember(bond)
+            }
+            store.warn(objection)
+            disown(bond) {}
+        }
+    }
+
+    /// Removes a new bond from the adapter, which has its keys in place of those of the former bond, and gets these
+    /// again at once: the peer may come as a central before this side makes another link.
+    ///
+    /// - Parameter removed: called once the new keys are removed, or could not be.
+    func disown(_ bond: Bond, _ removed: @escaping @Sendable () -> Void) {
+        unattended(
+            { self.radio.unpair(bond.peer, result: $0) },
+            answer: { [self] _ in
+                unattended(
+                    { RadioActivity(onCancel: restoreAllBonds($0)) },
+                    answer: { (_: BLEError?) in }
+                )
+                removed()
+            }
+        )
+    }
+
     /// Loads the keys of all bonds into the radio; calls back later, with the error if there was one, unless it is
     /// undone before.
     ///

@@ -143,20 +143,8 @@ final class SecurityRaise: Sendable {
         }
     }
 
-    /// The adapter has the new keys in place of those of the former bond, which it gets again at once: the peer may come
-    /// as a central before this side makes another link.
     private func refuse(_ bond: Bond, _ failure: BLEError) {
-        let core = core
-        unattended(
-            { core.radio.unpair(bond.peer, result: $0) },
-            answer: { [self] _ in
-                unattended(
-                    { RadioActivity(onCancel: core.restoreAllBonds($0)) },
-                    answer: { (_: BLEError?) in }
-                )
-                finish(.failure(failure))
-            }
-        )
+        core.disown(bond) { [self] in finish(.failure(failure)) }
     }
 
     /// The radio may have paired without encrypting, if it had the keys before: of another program, or of a bond that

@@ -17,7 +17,8 @@ import Testing
             management: kernel.management,
             bus: SystemBus(address: "unix:path=/nowhere/bus"),
             loop: kernel.loop,
-            timeline: kernel.timeline
+            timeline: kernel.timeline,
+            facts: { KernelDouble.adapter }
         )
         link = unasked.attend(.example)
     }
@@ -81,6 +82,48 @@ import Testing
         try kernel.tellOfPeer(0x0F, [1, 0, 0, 0, 0])
         try await settle()
         #expect(!isWaiting)
+    }
+
+    // MARK: - Bonds
+
+    @Test(arguments: [false, true])
+    func `the bond of one that nobody was asked about is told, unless it is a pairing of this program`(
+        _ isOwn: Bool
+    ) async throws {
+        let bonds = Events<Bond> { [unasked] yield in unasked.watchBonds(of: .example, yield) }
+        let end = isOwn ? unasked.engage(.example) : nil
+        try connect()
+        try kernel.tellKey(kind: 2)
+        try await settle()
+        #expect(bonds.count == (isOwn ? 0 : 1))
+        end?()
+        // One for this link only.
+        try kernel.tellKey(kind: 2, isKept: false)
+        try await settle()
+        #expect(bonds.count == (isOwn ? 0 : 1))
+        try kernel.tellKey(kind: 3)
+        try await settle()
+        #expect(bonds.count == (isOwn ? 1 : 2))
+        let bond = await bonds.next()
+        #expect(bond?.peer == .example && bond?.adapter == KernelDouble.adapter.address)
+    }
+
+    /// The second one comes, or the link ends, or time passes.
+    @Test(arguments: [2, 1, 0])
+    func `a legacy pairing is told with both of its keys, or with the one that there is`(_ way: Int) async throws {
+        let bonds = Events<Bond> { [unasked] yield in unasked.watchBonds(of: .example, yield) }
+        try connect()
+        try kernel.tellKey(kind: 0, initiator: 1)
+        try await settle()
+        #expect(bonds.count == 0)
+        switch way {
+        case 2: try kernel.tellKey(kind: 0)
+        case 1: try kernel.tellOfPeer(0x0C, [1])
+        default: kernel.timeline.fire(PairingReceiver.patience)
+        }
+        try await settle()
+        #expect(bonds.count == 1)
+        #expect(await bonds.next()?.encryptionKeys.count == (way == 2 ? 2 : 1))
     }
 
     @Test func `what is answered by a pairing of this program that has come meanwhile is not refused`() async throws {

@@ -135,6 +135,26 @@ import Testing
         return bond
     }
 
+    @Test func `a bond that the peripheral has had the radio make is kept, and none that is weaker in its place`()
+        async throws
+    {
+        try await SecurityOnDemandTests.withVault { bench in
+            let (store, radio) = (PeerStore.inMemory(), PuppetRadio(bench.centralAdapter))
+            let central = try await Central.open(.radio(radio), store: store)
+            let peer = bench.peripheralAdapter.address
+            let (better, worse) = (Self.bond(4, ofKind: 3, in: bench), Self.bond(5, ofKind: 2, in: bench))
+            // A radio that had the worse keys would drop the link with them.
+            try? await central.peripheral(peer).withLink { link in
+                link.bearer.linkPaired(better)
+                #expect(store.bonds(with: peer) == [better])
+                link.bearer.linkPaired(worse)
+                try await bench.time.sleep(for: .seconds(1))
+            }
+            #expect(store.bonds(with: peer) == [better])
+            #expect(radio.restorations == 1, "the adapter has the former keys again")
+        }
+    }
+
     @Test func `the adapter has the keys of a bond again at once that a weaker one was to replace`() async throws {
         try await SecurityOnDemandTests.withVault { bench in
             let (store, radio) = (PeerStore.inMemory(), PuppetRadio(bench.centralAdapter))
