@@ -50,6 +50,9 @@ extension Link {
 
     /// Encrypts the link if there is a bond with the peripheral; calls back exactly once, immediately or later.
     ///
+    /// A link may be waited for for days, and its bond may have been removed meanwhile. A radio that is then asked to
+    /// encrypt may pair by itself.
+    ///
     /// - Parameter keysNotRestored: why the keys could not be loaded into the adapter, if they could not.
     func protect(
         keysNotRestored: BLEError?,
@@ -59,6 +62,23 @@ extension Link {
             let local = bearer.radioLink.local,
             keptBonds.contains(where: { $0.adapter == local })
         else { return result(.success(())) }
+        let (store, address) = (peripheral.core.store, peripheral.address)
+        store.perform(on: timeline) { [self] in
+            let identity = store.identity(of: address)
+            let isKept = store.bonds(with: identity).contains { $0.adapter == local }
+            // What can't be read now may still have it.
+            guard !isKept, store.obstacle(to: identity) == nil else {
+                return encrypt(keysNotRestored: keysNotRestored, result)
+            }
+            raiser.bondIsGone()
+            result(.success(()))
+        }
+    }
+
+    private func encrypt(
+        keysNotRestored: BLEError?,
+        _ result: @escaping @Sendable (Result<Void, BLEError>) -> Void
+    ) {
         let object = "to \(peripheral)"
         let failure: @Sendable (BLEError?) -> BLEError = { error in
             // Only the side that still has its key learns that the peer has lost its own.

@@ -45,6 +45,8 @@ final class SecurityRaiser: Sendable {
         var answering: Task<Void, Never>?
         var watchers = Observers<@Sendable () -> Void>()
         var bearer: Bearer?
+        /// The stored bonds with the peripheral when the link was made.
+        var keptBonds: [Bond] = []
 
         /// A caller's result; `nil` if the link has ended.
         func outcome(_ outcome: RaiseMachine.Outcome) -> Outcome? {
@@ -57,16 +59,18 @@ final class SecurityRaiser: Sendable {
     }
 
     private let peripheral: Peripheral
-    private let keptBonds: [Bond]
-    private let state = Mutex(State())
+    private let state: Mutex<State>
 
     private var timeline: any Timeline { peripheral.core.timeline }
 
     /// - Parameter keptBonds: the stored bonds with the peripheral when the link was made.
     init(_ peripheral: Peripheral, keptBonds: [Bond]) {
         self.peripheral = peripheral
-        self.keptBonds = keptBonds
+        state = Mutex(State(keptBonds: keptBonds))
     }
+
+    /// The bond was removed since.
+    func bondIsGone() { state.withLock { $0.keptBonds = [] } }
 
     /// Called once, before anything else; retains the bearer until it ends.
     func begin(on bearer: Bearer) { state.withLock { $0.bearer = bearer } }
@@ -150,9 +154,10 @@ final class SecurityRaiser: Sendable {
     }
 
     private func start(_ begin: RaiseMachine.Begin) {
-        let (answers, bearer, number) = state.withLock { state in
+        let (answers, bearer, number, keptBonds) = state.withLock { state in
             state.tries += 1
-            return (state.askers[begin.token]?.answers ?? PairingAnswers(), state.bearer, state.tries)
+            let answers = state.askers[begin.token]?.answers ?? PairingAnswers()
+            return (answers, state.bearer, state.tries, state.keptBonds)
         }
         guard let link = bearer?.radioLink else { return ended(number, .failure(linkEndedError)) }
         let (questions, timeline) = (PairingMailbox(), timeline)

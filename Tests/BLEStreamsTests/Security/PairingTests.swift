@@ -163,6 +163,26 @@ struct PairingTests {
         }
     }
 
+    @Test func `a link that is waited for while its bond is removed is one without a bond`() async throws {
+        try await withBench { bench in
+            let peripheral = bench.peripheral
+            try await peripheral.withLink { try await $0.pair() }
+            let (near, far) = (bench.centralAdapter, bench.peripheralAdapter)
+            bench.air.setSignal(.outOfRange, between: near, and: far)
+            async let wasEncrypted = peripheral.withLink(timeout: .seconds(60)) { link in
+                let wasEncrypted = link.security.isEncrypted
+                try await link.pair()
+                #expect(link.security.isEncrypted)
+                return wasEncrypted
+            }
+            try await bench.time.sleep(for: .seconds(5))
+            try await peripheral.unpair()
+            bench.air.setSignal(.dBm(-60), between: near, and: far)
+            #expect(try await wasEncrypted == false)
+            #expect(peripheral.isBonded)
+        }
+    }
+
     @Test func `a peripheral that was paired with anew since has other keys, and is told as such`() async throws {
         try await withBench { bench in
             let (old, new) = (PeerStore.inMemory(), PeerStore.inMemory())
