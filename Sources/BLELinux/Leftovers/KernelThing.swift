@@ -10,6 +10,8 @@ struct KernelThing: Hashable {
         case secureConnections
         /// The pairing capability that this machine claims.
         case capability
+        /// The out-of-band data of a peer, which the kernel uses in each pairing with it.
+        case outOfBandData
         /// The adapter is off briefly: it was on, and must be switched on again.
         case off
     }

@@ -138,6 +138,8 @@ extension Leftovers {
         case .secureConnections: PairingSwitch.secureConnections.set(false, management, answered)
         case .capability:
             management.submit(ManagementSetIOCapability(.noInputNoOutput)) { answered($0.failure) }
+        case .outOfBandData:
+            management.submit(ManagementRemoveAllRemoteOutOfBandData()) { answered($0.failure) }
         case .off:
             management.submit(ManagementSetLowEnergy(true)) { _ in
                 management.submit(ManagementSetPowered(true)) { answered($0.failure) }
@@ -149,7 +151,7 @@ extension Leftovers {
 extension KernelThing.Kind {
     fileprivate var isSetting: Bool {
         switch self {
-        case .advertisement, .monitor: false
+        case .advertisement, .monitor, .outOfBandData: false
         case .bondable, .secureConnections, .capability, .off: true
         }
     }

@@ -36,6 +36,8 @@ final class Pairing: Sendable {
         var deadline: RadioActivity?
         /// Why the link has ended, which the kernel reports before the pairing's end.
         var linkEnd: ManagementDisconnectReason?
+        /// The note of the out-of-band data that the kernel has.
+        var dataNote: LeftoverNote?
         /// Waits until bluetoothd has inspected the bond, or for what the kernel reports after a failure.
         var pause: RadioActivity?
     }
@@ -122,6 +124,8 @@ final class Pairing: Sendable {
         }
         guard mayBegin else { return }
         guard let data = interview.outOfBand else { return pairDevice() }
+        let note = surroundings.noteOutOfBandData()
+        state.withLock { $0.dataNote = note }
         // The kernel finds the data when the pairing begins, by the address of the link.
         management.submit(ManagementAddRemoteOutOfBandData(ManagementAddress(peer), data: data)) { [self] answer in
             if case .failure(let failure) = answer { return fail(failure) }
@@ -274,6 +278,9 @@ final class Pairing: Sendable {
 
     private func forgetOutOfBandData() {
         guard interview.outOfBand != nil else { return }
-        management.submit(ManagementAddRemoteOutOfBandData(ManagementAddress(peer), data: nil)) { _ in }
+        let note = state.withLock { $0.dataNote.take() }
+        management.submit(ManagementAddRemoteOutOfBandData(ManagementAddress(peer), data: nil)) { answer in
+            note?.forget(unless: answer.failure)
+        }
     }
 }

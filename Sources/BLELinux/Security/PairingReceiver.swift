@@ -42,8 +42,9 @@ final class PairingReceiver: Sendable {
         /// Whether the adapter's settings are held.
         var holdsSettings = false
         var hasSetCapability = false
-        /// The note of the capability, which the kernel keeps.
+        /// The notes of the capability and of out-of-band data, which the kernel keeps.
         var note: LeftoverNote?
+        var dataNote: LeftoverNote?
         /// The set-up of bluetoothd and the kernel; a bluetoothd that starts meanwhile must be set up too.
         var gettingReady = OneAtATime()
         /// The question to the kernel who is connected, at the beginning and after a loss of events.
@@ -199,7 +200,16 @@ final class PairingReceiver: Sendable {
     private func tellOutOfBandData(_ isOn: Bool, _ answered: @escaping @Sendable (ManagementFailure?) -> Void) {
         guard let data = reception.outOfBand, let central = data.address else { return answered(nil) }
         let address = ManagementAddress(central)
-        management.submit(ManagementAddRemoteOutOfBandData(address, data: isOn ? data : nil)) { answered($0.failure) }
+        let isNoted = state.withLock { $0.dataNote != nil }
+        let new = isOn && !isNoted ? surroundings.noteOutOfBandData() : nil
+        let former = state.withLock { state -> LeftoverNote? in
+            if isOn { state.dataNote = new ?? state.dataNote }
+            return isOn ? nil : state.dataNote.take()
+        }
+        management.submit(ManagementAddRemoteOutOfBandData(address, data: isOn ? data : nil)) { answer in
+            former?.forget(unless: answer.failure)
+            answered(answer.failure)
+        }
     }
 
     private func fail(_ failure: ManagementFailure) {

@@ -22,6 +22,12 @@ struct PairingSurroundings: Sendable {
     var bluetoothd: Bluetoothd.Presence
     var loop: EventLoop
     var timeline: any Timeline
+
+    /// Notes that the kernel is given a peer's out-of-band data, in case this program is killed: it would use them in
+    /// each later pairing with the peer, in vain. `nil` if another pairing has noted its own.
+    func noteOutOfBandData() -> LeftoverNote? {
+        facts().flatMap { leftovers.note(KernelThing(.outOfBandData, 0, of: $0)) }
+    }
 }
 
 extension LinuxRadio {

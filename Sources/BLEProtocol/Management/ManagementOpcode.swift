@@ -26,6 +26,7 @@ package struct ManagementOpcode: RawRepresentable, Hashable, Sendable {
     package static let userPasskeyReply = Self(rawValue: 0x001E)
     package static let userPasskeyNegativeReply = Self(rawValue: 0x001F)
     package static let addRemoteOutOfBandData = Self(rawValue: 0x0021)
+    package static let removeRemoteOutOfBandData = Self(rawValue: 0x0022)
     package static let startDiscovery = Self(rawValue: 0x0023)
     package static let stopDiscovery = Self(rawValue: 0x0024)
     package static let setClassic = Self(rawValue: 0x002A)

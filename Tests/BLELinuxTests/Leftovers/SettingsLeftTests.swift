@@ -142,6 +142,48 @@ import Testing
         #expect(left.isEmpty)
     }
 
+    /// The kernel would use it in each later pairing with that peer.
+    @Test(arguments: [ManagementStatus.success, .failed])
+    func `a peer's out-of-band data that is not removed stays noted, and is before the next pairing`(
+        _ status: ManagementStatus
+    ) async throws {
+        let data = try #require(OutOfBandData(octets: [17, 0x22] + (0..<16) + [17, 0x23] + (0..<16)))
+        let address = [UInt8](repeating: 0, count: 7)
+        var surroundings = kernel.pairingSurroundings()
+        surroundings.leftovers = leftovers
+        surroundings.facts = { [facts] in facts }
+        let outcomes = Events<Result<Bond?, BLEError>> { [kernel, surroundings] yield in
+            let pairing = Pairing(
+                with: .example,
+                in: surroundings,
+                asking: PairingInterview(.noInputNoOutput, outOfBand: data) { _, _ in },
+                failure: { BLEError(.systemFailure, operation: "test", cause: "\($0)") },
+                sink: EventSink(yield)
+            )
+            kernel.loop.enqueue { pairing.begin() }
+            return RadioActivity { pairing.cancel() }
+        }
+        try await answerInformation([.powered, .bondable, .secureConnections])
+        #expect(try await kernel.answer(with: address)?.opcode == .addRemoteOutOfBandData)
+        #expect(await kernel.next()?.opcode == .pairDevice)
+        #expect(leftovers.held(on: facts).map(\.kind) == [.outOfBandData])
+        try kernel.answer(to: .pairDevice, .authenticationFailed, with: address)
+        #expect(try await kernel.answer(status, with: address)?.opcode == .addRemoteOutOfBandData)
+        _ = await outcomes.next()
+        try await settle()
+        #expect(left == (status == .success ? [] : [.outOfBandData]))
+
+        let held = hold(makeSettings())
+        if status != .success {
+            let removal = try await kernel.answer(with: address)
+            #expect(removal?.opcode == .removeRemoteOutOfBandData && removal?.parameters == address)
+        }
+        try await answerInformation([.powered, .bondable, .secureConnections])
+        #expect(await held.next() == true)
+        try await settle()
+        #expect(left.isEmpty)
+    }
+
     /// Begins to make out-of-band data; tells whether there is some.
     private func beginData(beside settings: PairingSettings) -> Events<Bool> {
         let exchange = OutOfBandExchange(

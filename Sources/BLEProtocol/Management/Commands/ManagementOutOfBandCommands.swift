@@ -49,3 +49,14 @@ package struct ManagementAddRemoteOutOfBandData: ManagementCommand {
         writer.append(data?.random.octets ?? zeros)
     }
 }
+
+/// Removes the out-of-band data of all devices, of any program: that of one Low Energy device can't be named. Source:
+/// kernel, `net/bluetooth/mgmt.c`, `remove_remote_oob_data`.
+package struct ManagementRemoveAllRemoteOutOfBandData: ManagementCommand {
+    package typealias Response = ManagementAddressResponse
+    package static let opcode = ManagementOpcode.removeRemoteOutOfBandData
+
+    package init() {}
+
+    package func encodeParameters(into writer: inout ByteWriter) { writer.managementAddress(.any) }
+}
