@@ -51,8 +51,11 @@ struct MonitorMachine {
 
     /// How long after a second loss, or while the kernel is busy, it is added again.
     static let pause = Duration.seconds(1)
-    /// The number of losses, or of busy answers, in a row after which it gives up.
+    /// The number of losses in a row after which it gives up.
     static let patience = 8
+    /// The number of busy answers in a row after which it gives up: another program's command may wait until a peer is
+    /// connected, for which Linux 6.12 takes 20 s if nobody has set another time.
+    static let busyPatience = 30
     /// How long it must stay before earlier losses are forgotten; after how long it is checked if its removal may have
     /// been missed.
     static let calm = Duration.seconds(30)
@@ -133,7 +136,7 @@ struct MonitorMachine {
         case .success(let handle):
             state = .absent
             return Output(command: .remove(handle))
-        case .failure(.status(.busy, _)) where refusals < Self.patience: return addLater()
+        case .failure(.status(.busy, _)) where refusals < Self.busyPatience: return addLater()
         case .failure(let failure): return unavailable(failure)
         }
     }

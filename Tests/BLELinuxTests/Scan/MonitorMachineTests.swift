@@ -108,7 +108,7 @@ import Testing
     @Test func `where the kernel is busy with another program's, it is added a moment later`() throws {
         var machine = MonitorMachine()
         _ = machine.want()
-        for _ in 0..<MonitorMachine.patience {
+        for _ in 0..<MonitorMachine.busyPatience {
             _ = machine.featuresRead(.success(try Self.features()))
             #expect(machine.added(.failure(Self.busy)) == Self.later)
             #expect(machine.handle == nil)
