@@ -122,6 +122,7 @@ extension ManagementScan {
             case .newSettings(let settings) where !settings.contains(.powered):
                 ending = .status(.notPowered, .startDiscovery)
             case .indexRemoved, .extendedIndexRemoved:
+                monitor?.adapterIsGone()
                 ending = .status(.invalidIndex, .startDiscovery)
             default:
                 break

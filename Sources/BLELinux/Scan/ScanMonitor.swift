@@ -7,6 +7,8 @@ final class ScanMonitor: Sendable {
     private struct State: ~Copyable {
         var machine = MonitorMachine()
         var timer: RadioActivity?
+        /// The adapter that has the monitor, or will have it, until the kernel reports that it was removed.
+        var index: ManagementIndex?
     }
 
     private let management: ManagementSocket
@@ -39,6 +41,9 @@ final class ScanMonitor: Sendable {
     /// Another program has removed a monitor.
     func removed(_ handle: UInt16) { perform { $0.removed(handle) } }
 
+    /// The kernel has reported that the adapter was removed, and the monitor with it.
+    func adapterIsGone() { state.withLock { $0.index = nil } }
+
     /// Some of the kernel's events were lost.
     func missedEvents() { perform { $0.missedEvents() } }
 
@@ -67,6 +72,8 @@ final class ScanMonitor: Sendable {
     }
 
     private func add(expecting expected: UInt16) {
+        let index = place.adapter().map { ManagementIndex(rawValue: $0.number) }
+        state.withLock { $0.index = index }
         hold(expected)
         // The answer is awaited even after the scan was cancelled: a monitor that it reports is removed.
         management.submit(ManagementAddPatternsMonitor([Self.pattern])) { [self] answer in
@@ -82,7 +89,9 @@ final class ScanMonitor: Sendable {
     }
 
     private func remove(_ handle: UInt16) {
-        management.undo(ManagementRemoveMonitor(handle: handle)) { [self] in leave(handle) }
+        // A query that fails at this moment is no reason to leave the monitor where it is.
+        let index = state.withLock { $0.index }
+        management.undo(ManagementRemoveMonitor(handle: handle), index: index) { [self] in leave(handle) }
         // Not when the answer comes: the program may have ended by then, and the number may belong to another program
         // later.
         note.forget()

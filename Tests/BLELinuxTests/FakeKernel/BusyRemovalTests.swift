@@ -1,11 +1,12 @@
 import BLEProtocol
 import BLERadio
+import Glibc
 import Testing
 
 @testable import BLELinux
 
 /// What the kernel doesn't remove at the end of an activity, since it is busy with another program's command, or the
-/// controller doesn't answer.
+/// controller doesn't answer; and what it does remove, although a query fails.
 @Suite(.timeLimit(.minutes(10))) struct BusyRemovalTests {
     private let run = FakeRun(kernel: FakeKernel())
 
@@ -39,6 +40,19 @@ import Testing
         second.cancel()
         await kernel.idle()
         #expect(monitors == 0)
+        withExtendedLifetime(radio) {}
+    }
+
+    @Test func `a monitor is removed though a query says at this moment that its adapter is absent`() async throws {
+        let radio = try run.radio()
+        let scan = await scan(radio)
+        #expect(monitors == 1)
+        kernel.with { $0.fail(.adapterInfo, .keepsFailing(ENODEV)) }
+        #expect(radio.adapter.facts == nil)
+        scan.cancel()
+        await kernel.idle()
+        #expect(monitors == 0)
+        kernel.with { $0.fault = nil }
         withExtendedLifetime(radio) {}
     }
 
