@@ -58,17 +58,25 @@ final class CentralCore: Sendable {
         joined?.began(attemptTo: peer) ?? recovery.began(attempt, to: peer)
     }
 
-    /// Whether the cause of an error of this radio is that the adapter can't be used, and it may return.
+    /// Whether the cause why there is no link to a peripheral is that the adapter can't be used, and it may return. Of
+    /// several that are joined, only those count that may connect to it.
     ///
     /// The error must not be one that a program's closure has thrown: that may be about another radio's adapter.
-    func isOfAdapter(_ error: BLEError) -> Bool {
+    func isOfAdapter(_ error: BLEError, connectingTo peer: BluetoothAddress) -> Bool {
         // The end of a link is final for that link only.
         if error.reason?.kind == .adapterOff { return true }
         guard !error.isFinal else { return false }
         switch error.code {
         case .adapterPoweredOff, .adapterBlocked, .adapterNotFound: return true
-        default: return radio.adapterInfo.state != .poweredOn
+        default: return joined?.lacksCandidates(for: peer) ?? (radio.adapterInfo.state != .poweredOn)
         }
+    }
+
+    /// Calls the closure, once or more often, when an adapter that may connect to a peripheral can be used, until the
+    /// activity is cancelled.
+    func whenAdapterIsOn(for peer: BluetoothAddress, _ tell: @escaping @Sendable () -> Void) -> RadioActivity {
+        if let joined { return joined.whenCandidateIsOn(for: peer, tell) }
+        return radio.observeAdapter { if $0.state == .poweredOn { tell() } }
     }
 
     var timeline: any Timeline { radio.timeline }

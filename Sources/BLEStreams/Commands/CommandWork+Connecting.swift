@@ -150,12 +150,13 @@ extension CommandWork {
             if let refusal = peripheral.core.sessionLinks.refusal(address) { throw refusal }
         }
         let patience = limit.map { ConnectMachine.Patience.upTo($0) } ?? .withinLimit
+        let core = peripheral.core
         do {
-            return try await peripheral.core.connector.connect(
+            return try await core.connector.connect(
                 to: peripheral,
                 Connector.Wish(timeout: timeout, patience: patience)
             )
-        } catch let error as BLEError where limit != nil && peripheral.core.isOfAdapter(error) {
+        } catch let error as BLEError where limit != nil && core.isOfAdapter(error, connectingTo: peripheral.address) {
             throw AdapterStaysAway(error: error)
         }
     }

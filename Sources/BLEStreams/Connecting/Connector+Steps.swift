@@ -157,8 +157,7 @@ extension Connector {
             update(number) { $0.undo = undo }
         case .pause(let duration), .rest(let duration): setLimit(duration, id, number)
         case .waitForAdapter:
-            let activity = core.radio.observeAdapter { [timeline] info in
-                guard info.state == .poweredOn else { return }
+            let activity = core.whenAdapterIsOn(for: entry.peripheral.address) { [timeline] in
                 self.change(number) { $0.adapterReturned(id, now: timeline.now, &$1) }
             }
             update(number) { $0.undo = { activity.cancel() } }
@@ -279,6 +278,7 @@ extension Connector {
 
     /// - Parameter link: the link that has ended, if there was one.
     private func failed(_ error: BLEError, _ id: Int, _ number: Int, _ core: CentralCore, _ link: Link? = nil) {
+        guard let peer = state.withLock({ $0.entries[number]?.peripheral.address }) else { return }
         let pace = ConnectPace.Failure(
             error,
             wasHeard: link?.bearer.hasReceived ?? false,
@@ -287,7 +287,7 @@ extension Connector {
         let failure = ConnectMachine.Failure(
             pace: pace,
             isBusy: error.code == .busy,
-            isOfAdapter: core.isOfAdapter(error),
+            isOfAdapter: core.isOfAdapter(error, connectingTo: peer),
             reason: error.reason
         )
         let (random, now) = (timeline.randomBits(), timeline.now)

@@ -29,7 +29,8 @@ extension AdapterChoice {
     /// Scans, sessions, fleets and all else work as with one adapter. These rules decide which adapter does what:
     ///
     /// - **A connection** is made through an adapter that is on. If the peripheral has a bond with any of them, only
-    ///   adapters that hold its keys are candidates. The first candidate in the following order is used; each rule
+    ///   adapters that hold its keys are candidates; if none of them is on, that is why there is no link, and whoever
+    ///   waits for an adapter waits for one of them. The first candidate in the following order is used; each rule
     ///   breaks the ties of those before it:
     ///   1. Adapters with a free connection slot come before those without. Controllers don't report their number of
     ///      slots: when one refuses a connection (Connection Limit Exceeded, Limited Resources, Memory Capacity

@@ -201,6 +201,8 @@ extension JoinedRadio: Radio {
             let isVain = failures.count == outcomes.count
             if let failure = decisive ?? (isVain ? failures.first : nil) { return result(.failure(failure)) }
             self?.choose { chooser, _ in chooser.unpaired(peer) }
+            // Any adapter may connect to it from now on.
+            self?.tellMemberWatchers()
             result(.success(hadKey))
         }
     }

@@ -27,6 +27,8 @@ final class JoinedRadio: Sendable {
         var chooser = AdapterChooser()
         var observers = Observers<SerialSink<News>>()
         var changes = 0
+        /// Called after each change of a member, also where the common adapter stays as it is.
+        var memberWatchers = Observers<@Sendable () -> Void>()
         var symptomObservers = Observers<(sink: SerialSink<AdapterInfo.Symptom>, activities: [RadioActivity])>()
         var scan: JoinedScan?
         /// The attempts to connect, by the octets of the peers' addresses.
@@ -119,13 +121,17 @@ final class JoinedRadio: Sendable {
         if !bonds.isEmpty { unattended({ radio.restore(bonds, result: $0) }, answer: { _ in }) }
     }
 
-    /// Counts a change of the common adapter, if there was one; the returned closure tells the observers of it.
+    /// Counts a change of the common adapter, if there was one; the returned closure tells the observers of it, and the
+    /// watchers of members.
     private static func teller(_ state: inout State, since before: AdapterInfo) -> @Sendable () -> Void {
-        let now = merged(state)
-        guard now != before else { return {} }
+        let (now, watchers) = (merged(state), state.memberWatchers.all)
+        guard now != before else { return { for changed in watchers { changed() } } }
         state.changes += 1
         let (news, observers) = (News(number: state.changes, info: now), state.observers.all)
-        return { for observer in observers { observer.send(news) } }
+        return {
+            for observer in observers { observer.send(news) }
+            for changed in watchers { changed() }
+        }
     }
 
     // MARK: - The common adapter
@@ -193,6 +199,14 @@ final class JoinedRadio: Sendable {
             _ = self?.state.withLock { $0.observers.removeAll { $0 === sink } }
         }
     }
+
+    /// Calls the closure after each change of a member, or of what it may do, until the returned closure is called.
+    func watchMembers(_ changed: @escaping @Sendable () -> Void) -> @Sendable () -> Void {
+        let id = state.withLock { $0.memberWatchers.add(changed) }
+        return { [weak self] in _ = self?.state.withLock { $0.memberWatchers.remove(id) } }
+    }
+
+    func tellMemberWatchers() { for changed in state.withLock({ $0.memberWatchers.all }) { changed() } }
 
     func observeSymptoms(_ events: @escaping @Sendable (AdapterInfo.Symptom) -> Void) -> RadioActivity {
         let sink = SerialSink(events)

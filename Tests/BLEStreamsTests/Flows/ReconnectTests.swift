@@ -81,9 +81,9 @@ import Testing
     @Test func `the end of a link with its adapter is the adapter's, though it is final for the link`() async throws {
         try await Bench.run { bench in
             let off = BLEError.linkEnded(DisconnectReason(.adapterOff), operation: "connect", object: "it")
-            #expect(off.isFinal && bench.central.core.isOfAdapter(off))
+            #expect(off.isFinal && bench.central.core.isOfAdapter(off, connectingTo: bench.peripheral.address))
             let lost = BLEError.linkEnded(DisconnectReason(.supervisionTimeout), operation: "connect", object: "it")
-            #expect(lost.isFinal && !bench.central.core.isOfAdapter(lost))
+            #expect(lost.isFinal && !bench.central.core.isOfAdapter(lost, connectingTo: bench.peripheral.address))
         }
     }
 }

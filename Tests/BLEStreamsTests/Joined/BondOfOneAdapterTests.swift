@@ -49,4 +49,60 @@ import Testing
             }
         }
     }
+
+    /// A bonded sensor that both adapters receive, while the one that has the bond is off, or unplugged.
+    private static func withoutHolder(
+        isUnplugged: Bool,
+        _ body: @escaping @Sendable (JoinedSite, Peripheral) async throws -> Void
+    ) async throws {
+        try await JoinedSite.run { site in
+            site.move(0, near: .outOfRange, far: .dBm(-50))
+            try await site.peripherals[0].withLink { try await $0.pair() }
+            site.adapters[1].setState(isUnplugged ? .absent : .poweredOff)
+            site.move(0, near: .dBm(-50), far: .dBm(-50))
+            try await body(site, site.peripherals[0])
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func `whoever waits for an adapter waits for that one while another is on`(_ isUnplugged: Bool) async throws {
+        try await Self.withoutHolder(isUnplugged: isUnplugged) { site, peripheral in
+            let begin = site.time.now
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    try await site.time.sleep(for: .seconds(10))
+                    site.adapters[1].powerOn()
+                }
+                try await peripheral.withQueue { queue in
+                    let value = try await queue.connecting(then: .stay).run(.read(JoinedSite.fixed))
+                    #expect(Array(value) == [0] && site.loads == [0, 1])
+                }
+                try await group.waitForAll()
+            }
+            #expect(site.time.now - begin >= .seconds(10))
+        }
+    }
+
+    @Test func `whoever waits for that one in vain is told so, and a bond that is removed is not waited for`()
+        async throws
+    {
+        try await Self.withoutHolder(isUnplugged: true) { site, peripheral in
+            let begin = site.time.now
+            try await peripheral.withQueue { plain in
+                let queue = plain.connecting(timeout: .seconds(20), then: .stay)
+                let error = await bleError { try await queue.run(.read(JoinedSite.fixed)) }
+                #expect(error?.cause.contains("the bond with it belongs to far") == true, "\(error as Any)")
+                #expect(site.time.now - begin >= .seconds(20))
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    group.addTask {
+                        try await site.time.sleep(for: .seconds(5))
+                        try await peripheral.unpair()
+                    }
+                    let value = try await queue.run(.read(JoinedSite.fixed))
+                    #expect(Array(value) == [0] && site.loads == [1, 0])
+                    try await group.waitForAll()
+                }
+            }
+        }
+    }
 }
