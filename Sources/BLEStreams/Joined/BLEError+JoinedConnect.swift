@@ -26,8 +26,9 @@ extension BLEError {
             operation: "connect",
             object: "\(peer)",
             cause: "the bond with it belongs to \(adapters.joined(separator: " and ")), which can't be used now",
-            remedy: "Switch that adapter on or plug it in, or pair again through another one: Peripheral.unpair(), "
-                + "then Link.pair()."
+            // An adapter that is off keeps its keys, and removes none.
+            remedy: "Switch that adapter on, or plug it in. To do without it, unplug it and pair again through another "
+                + "one: Peripheral.unpair(), then Link.pair()."
         )
     }
 }

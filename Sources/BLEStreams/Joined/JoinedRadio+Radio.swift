@@ -185,8 +185,8 @@ extension JoinedRadio: Radio {
         }
     }
 
-    /// Removes the peer from all of them. A failure is reported if that member has a bond with it, or if all of them
-    /// fail.
+    /// Removes the peer from all of them. A failure is reported if that member has a bond with it and is present, or if
+    /// all of them fail: the kernel has forgotten the keys of an adapter that is absent.
     func unpair(
         _ peer: BluetoothAddress,
         result: @escaping @Sendable (Result<Bool, BLEError>) -> Void
@@ -196,7 +196,10 @@ extension JoinedRadio: Radio {
             member.radio.unpair(peer, result: answer)
         } result: { [weak self] outcomes in
             let failures = outcomes.compactMap(\.failure)
-            let decisive = zip(outcomes, members).lazy.compactMap { holders.contains($1.id) ? $0.failure : nil }.first
+            let decisive = zip(outcomes, members).lazy.compactMap { outcome, member -> BLEError? in
+                let hasKeys = holders.contains(member.id) && member.radio.adapterInfo.state != .absent
+                return hasKeys ? outcome.failure : nil
+            }.first
             let hadKey = outcomes.contains { (try? $0.get()) == true }
             let isVain = failures.count == outcomes.count
             if let failure = decisive ?? (isVain ? failures.first : nil) { return result(.failure(failure)) }
