@@ -88,29 +88,48 @@ extension CommandWork {
         if isConnected { try await authorize() }
     }
 
-    /// Runs the authorizations that are due on this link, or in this attempt.
+    /// Runs the authorizations that are due on this link, or in this attempt; also again those that were done before one
+    /// which has made another link.
     func authorize() async throws {
         let number = connection.number
-        let (due, attempt) = state.withLock { state in
-            guard !state.isAuthorizing else { return ([Authorization](), 0) }
-            let due = state.preparations.compactMap { entry -> Authorization? in
-                guard case .authorization(let authorization) = entry.preparation else { return nil }
-                guard authorization.isDone(on: number) else { return authorization }
-                let isOfThisAttempt = state.authorized[ObjectIdentifier(authorization)] == state.attempt
-                return authorization.rule == .beforeEachCommand && !isOfThisAttempt ? authorization : nil
-            }
-            state.isAuthorizing = !due.isEmpty
-            return (due, state.attempt)
+        let (first, attempt) = state.withLock { state in
+            let first = state.isAuthorizing ? nil : state.due(on: number, after: [:])
+            if first != nil { state.isAuthorizing = true }
+            return (first, state.attempt)
         }
-        guard !due.isEmpty else { return }
+        guard first != nil else { return }
         defer { state.withLock { $0.isAuthorizing = false } }
-        for authorization in due {
+        var due = first
+        var runs: [ObjectIdentifier: Int] = [:]
+        while let authorization = due {
             try await authorization.run(in: self)
-            state.withLock { state in
+            runs[ObjectIdentifier(authorization), default: 0] += 1
+            let (number, ran) = (connection.number, runs)
+            due = state.withLock { state in
                 state.authorized[ObjectIdentifier(authorization)] = attempt
                 // Attempts of the exchange don't count as the command's.
                 state.attempt = attempt
+                return state.due(on: number, after: ran)
             }
         }
+    }
+}
+
+extension CommandWork.State {
+    /// How often an authorization runs at most: of several that make links, each would make the others due for ever.
+    private static let mostRuns = 2
+
+    /// The first authorization that is due on the link with this number, or in this attempt.
+    ///
+    /// - Parameter runs: how often each has run so far.
+    fileprivate func due(on link: Int, after runs: [ObjectIdentifier: Int]) -> Authorization? {
+        for entry in preparations {
+            guard case .authorization(let authorization) = entry.preparation else { continue }
+            let id = ObjectIdentifier(authorization)
+            guard runs[id, default: 0] < Self.mostRuns else { continue }
+            if !authorization.isDone(on: link) { return authorization }
+            if authorization.rule == .beforeEachCommand, authorized[id] != attempt { return authorization }
+        }
+        return nil
     }
 }

@@ -104,6 +104,46 @@ import Testing
         }
     }
 
+    /// Ends the link, and makes another one.
+    private static let renew = CommandBlock<Void>("renew") { context in
+        try await context.disconnect()
+        try await context.connect(timeout: .seconds(30))
+    }
+
+    @Test func `an authorization is done again on a link that the next one makes`() async throws {
+        try await Bench.run(serve: Self.guarded) { bench in
+            try await bench.peripheral.withQueue { plain in
+                let queue =
+                    plain.connecting(then: .stay)
+                    .authorizing { try await $0.write(Self.key, to: Bench.dynamic) }
+                    .authorizing(with: Self.renew)
+                for _ in 0..<2 {
+                    let value = try await queue.run(.read(Bench.dynamic))
+                    #expect(Array(value) == [42] && Self.writes(bench) == 2)
+                }
+            }
+        }
+    }
+
+    @Test func `two authorizations that make links have an end`() async throws {
+        try await Bench.run { bench in
+            let runs = Recorder<Int>()
+            try await bench.peripheral.withQueue { plain in
+                let queue = (0..<2).reduce(plain.connecting(then: .stay)) { queue, number in
+                    queue.authorizing(
+                        with: CommandBlock<Void>("renew") { context in
+                            runs.add(number)
+                            try await context.disconnect()
+                            try await context.connect(timeout: .seconds(30))
+                        }
+                    )
+                }
+                let value = try await queue.run(.read(Bench.readable))
+                #expect(Array(value) == [1, 2, 3] && runs.all == [0, 1, 0, 1])
+            }
+        }
+    }
+
     @Test func `an idle link is ended after a while, and not before`() async throws {
         try await Bench.run { bench in
             try await bench.peripheral.withQueue { queue in
