@@ -306,6 +306,7 @@ final class LinuxAdapter: Sendable {
         let now = info.state
         let isBack = now == .poweredOn || now.isPassing
         switch isBack ? told ?? now : now {
+        case .absent where isBack: return .adapterWasRemoved(name, operation: operation, object: object)
         case .absent:
             let others = ((try? table?.adapters()) ?? []).map { "hci\($0.number)" }
             let address = place.withLock { $0.address }

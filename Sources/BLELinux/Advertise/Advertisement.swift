@@ -117,7 +117,7 @@ final class Advertisement: Sendable {
             finish(adapter.whyUnusable(for: "advertise", object: adapter.name, told: .poweredOff))
         case .indexRemoved, .extendedIndexRemoved:
             state.withLock { $0.index = nil }
-            finish(adapter.whyUnusable(for: "advertise", object: adapter.name))
+            finish(adapter.whyUnusable(for: "advertise", object: adapter.name, told: .absent))
         case .deviceConnected(let connected) where !connected.flags.contains(.initiatedHere):
             // A link of Bluetooth Classic doesn't affect an advertisement.
             if let central = connected.address.lowEnergy { perform { $0.centralCame(central) } }
@@ -256,8 +256,9 @@ extension Advertisement {
     }
 
     private func remove(_ instance: UInt8) {
-        // A query that fails at this moment is no reason to leave the instance where it is.
-        let index = state.withLock { $0.index }
+        // A query that fails at this moment is no reason to leave the instance where it is. An adapter that is there
+        // again may have another program's under this number.
+        guard let index = state.withLock({ $0.index }) else { return }
         management?.undo(ManagementRemoveAdvertising(instance: instance), index: index) { [self] in
             if let facts = adapter.facts { note.leave(KernelThing(.advertisement, UInt16(instance), of: facts)) }
         }

@@ -99,6 +99,17 @@ extension BLEError {
         )
     }
 
+    /// An adapter that is there again by the time that this is said.
+    static func adapterWasRemoved(_ name: String, operation: String, object: String) -> BLEError {
+        BLEError(
+            .adapterNotFound,
+            operation: operation,
+            object: object,
+            cause: "\(name) was unplugged or reset, and is there again",
+            remedy: "Try again once it is on."
+        )
+    }
+
     static func adapterLacksLowEnergy(_ name: String, operation: String, object: String) -> BLEError {
         BLEError(
             .notSupported,

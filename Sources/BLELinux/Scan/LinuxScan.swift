@@ -47,7 +47,7 @@ final class LinuxScan: Sendable {
     }
 
     private func managementFailed(_ failure: ScanFailure) {
-        guard case .management(let failure) = failure else { return }
+        guard case .management(let failure) = failure else { return finish(wasRemoved) }
         let error = failure.error(operation: "scan", object: radio.adapter.name, adapter: radio.adapter)
         switch failure.status {
         case .permissionDenied: scanByHCI(otherwise: error)
@@ -144,9 +144,15 @@ final class LinuxScan: Sendable {
         case .system(let error) where error.isShortage:
             let call = "scanning by a raw HCI socket"
             finish(.system(error, call: call, operation: "scan", object: radio.adapter.name))
+        case .removed: finish(wasRemoved)
         case .system, .management:
             finish(otherwise)
         }
+    }
+
+    /// The adapter was removed; by the time that this is read, it may be there again, and on.
+    private var wasRemoved: BLEError {
+        radio.adapter.whyUnusable(for: "scan", object: radio.adapter.name, told: .absent)
     }
 
     private var missingCapability: BLEError {

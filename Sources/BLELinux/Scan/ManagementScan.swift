@@ -110,7 +110,7 @@ extension ManagementScan {
 extension ManagementScan {
     private func received(_ events: [ManagementSocket.Event]) {
         var reports: [AdvertisingReport] = []
-        var ending: ManagementFailure?
+        var ending: ScanFailure?
         for event in events {
             switch event.event {
             case .deviceFound(let found), .monitorDeviceFound(_, let found):
@@ -120,10 +120,10 @@ extension ManagementScan {
             case .monitorRemoved(let handle):
                 monitor?.removed(handle)
             case .newSettings(let settings) where !settings.contains(.powered):
-                ending = .status(.notPowered, .startDiscovery)
+                ending = .management(.status(.notPowered, .startDiscovery))
             case .indexRemoved, .extendedIndexRemoved:
                 monitor?.adapterIsGone()
-                ending = .status(.invalidIndex, .startDiscovery)
+                ending = .removed
             default:
                 break
             }
@@ -133,7 +133,7 @@ extension ManagementScan {
             announce()
             sink.send(.reports(reports))
         }
-        if let ending { fail(ending) }
+        if let ending { end(ending) }
     }
 
     /// Nearly all events of the socket are advertisements: those that the kernel had no room for are reported as such.
@@ -217,9 +217,11 @@ extension ManagementScan {
         if isFirst { sink.send(.started) }
     }
 
-    private func fail(_ failure: ManagementFailure) {
+    private func fail(_ failure: ManagementFailure) { end(.management(failure)) }
+
+    private func end(_ failure: ScanFailure) {
         cancel()
-        failed(.management(failure))
+        failed(failure)
     }
 }
 

@@ -7,8 +7,10 @@ final class ScanMonitor: Sendable {
     private struct State: ~Copyable {
         var machine = MonitorMachine()
         var timer: RadioActivity?
-        /// The adapter that has the monitor, or will have it, until the kernel reports that it was removed.
+        /// The adapter that has the monitor, or will have it.
         var index: ManagementIndex?
+        /// Whether the kernel has reported that it was removed.
+        var isGone = false
     }
 
     private let management: ManagementSocket
@@ -42,7 +44,7 @@ final class ScanMonitor: Sendable {
     func removed(_ handle: UInt16) { perform { $0.removed(handle) } }
 
     /// The kernel has reported that the adapter was removed, and the monitor with it.
-    func adapterIsGone() { state.withLock { $0.index = nil } }
+    func adapterIsGone() { state.withLock { $0.isGone = true } }
 
     /// Some of the kernel's events were lost.
     func missedEvents() { perform { $0.missedEvents() } }
@@ -73,7 +75,7 @@ final class ScanMonitor: Sendable {
 
     private func add(expecting expected: UInt16) {
         let index = place.adapter().map { ManagementIndex(rawValue: $0.number) }
-        state.withLock { $0.index = index }
+        state.withLock { ($0.index, $0.isGone) = (index, false) }
         hold(expected)
         // The answer is awaited even after the scan was cancelled: a monitor that it reports is removed.
         management.submit(ManagementAddPatternsMonitor([Self.pattern])) { [self] answer in
@@ -89,9 +91,12 @@ final class ScanMonitor: Sendable {
     }
 
     private func remove(_ handle: UInt16) {
-        // A query that fails at this moment is no reason to leave the monitor where it is.
-        let index = state.withLock { $0.index }
-        management.undo(ManagementRemoveMonitor(handle: handle), index: index) { [self] in leave(handle) }
+        // A query that fails at this moment is no reason to leave the monitor where it is. An adapter that is there
+        // again may have another program's under this number.
+        let (index, isGone) = state.withLock { ($0.index, $0.isGone) }
+        if !isGone {
+            management.undo(ManagementRemoveMonitor(handle: handle), index: index) { [self] in leave(handle) }
+        }
         // Not when the answer comes: the program may have ended by then, and the number may belong to another program
         // later.
         note.forget()

@@ -19,6 +19,8 @@ enum ScanFailure: Error, Hashable {
     case controller(UInt8)
     /// The controller did not answer the HCI command with this opcode.
     case silent(UInt16)
+    /// The adapter was removed; it may be there again.
+    case removed
 }
 
 /// The adapter that a scan uses, and whether another program shares it.

@@ -219,9 +219,8 @@ extension HCIScan {
             }
             tell(reports)
         }
-        // The adapter was removed: the socket reports that once.
         if case .ended(let error) = outcome {
-            fail(.system(error ?? .noDevice))
+            fail(ScanFailure(endOfSocket: error))
             return true
         }
         let isEmpty = SocketDrain.isEmpty(socket.descriptor, behind: last)
@@ -292,6 +291,17 @@ extension HCIScan {
         // What came since the last flush waits for the next one, even if nothing else comes.
         if isMore { flushLater() }
         tell(reports)
+    }
+}
+
+extension ScanFailure {
+    /// The socket reports once that the adapter was removed. Source: kernel, `net/bluetooth/hci_sock.c`,
+    /// `hci_sock_dev_event`.
+    fileprivate init(endOfSocket error: SystemError?) {
+        switch error {
+        case nil, .brokenPipe?, .noDevice?: self = .removed
+        case let error?: self = .system(error)
+        }
     }
 }
 

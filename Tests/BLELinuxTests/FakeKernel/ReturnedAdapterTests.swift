@@ -1,0 +1,75 @@
+import BLEProtocol
+import BLERadio
+import Glibc
+import Testing
+
+@testable import BLELinux
+
+/// An adapter that was removed, and is there again and on before the program has read that, on a kernel in memory.
+@Suite(.timeLimit(.minutes(10))) struct ReturnedAdapterTests {
+    private let run = FakeRun(kernel: FakeKernel())
+
+    private var kernel: FakeKernel { run.kernel }
+
+    /// The number that it gets.
+    private var next: UInt16 { kernel.central + 1000 }
+
+    /// Unplugs the adapter, and plugs it in under another number, where another program's monitor is at once.
+    private func replug() {
+        kernel.with { [number = kernel.central, next] state in
+            guard let address = state.adapters[number]?.address else { return }
+            state.switchOff(number, by: nil)
+            state.adapters[number] = nil
+            state.tell(number, 0x05, [])
+            state.adapters[next] = FakeAdapter(number: next, address: address)
+            state.adapters[next]?.monitors = [1]
+            state.tell(next, 0x04, [])
+        }
+    }
+
+    private func failures(_ events: FakeRun.Collector<ScanEvent>) -> [BLEError] {
+        events.all.compactMap { if case .failed(let error) = $0 { error } else { nil } }
+    }
+
+    @Test(arguments: [true, false], [true, false])
+    func `a scan doesn't take that for another program's, and the next one is on it`(
+        _ isActive: Bool,
+        _ reportsDuplicates: Bool
+    ) async throws {
+        let radio = try run.radio()
+        let events = FakeRun.Collector<ScanEvent>()
+        let request = ScanRequest(isActive: isActive, reportsDuplicates: reportsDuplicates)
+        let scan = radio.scan(request) { events.add($0) }
+        await kernel.idle()
+        replug()
+        await kernel.idle()
+        let codes = failures(events).map(\.code)
+        #expect(codes == [.adapterNotFound] || !isActive && codes == [.adapterPoweredOff], "\(failures(events))")
+        kernel.with { $0.peers[.example] = FakePeer(address: .example) }
+        try await run.hear(radio, request)
+        #expect(kernel.with { [next] in $0.adapters[next]?.monitors } == [1])
+        scan.cancel()
+        withExtendedLifetime(radio) {}
+    }
+
+    @Test(arguments: [EPIPE, ENODEV])
+    func `a scan by HCI doesn't ask for a permission then`(_ error: Int32) async throws {
+        kernel.with { $0.isAdministrator = false }
+        let radio = try run.radio()
+        let events = FakeRun.Collector<ScanEvent>()
+        let scan = radio.scan(ScanRequest()) { events.add($0) }
+        await kernel.idle()
+        kernel.with { state in
+            for (descriptor, object) in state.objects where object.hci?.hearsScans == true {
+                state.objects[descriptor]?.error = error
+                state.objects[descriptor]?.isHungUp = true
+            }
+        }
+        await kernel.idle()
+        let failure = failures(events).first
+        #expect(failure?.code == .adapterNotFound && failure?.isFinal == false, "\(String(describing: failure))")
+        #expect(failure?.cause.contains("is there again") == true && failure?.remedy.isEmpty == false)
+        scan.cancel()
+        withExtendedLifetime(radio) {}
+    }
+}
