@@ -20,6 +20,16 @@ extension BLEError {
         }
     }
 
+    /// Whether the adapter connects to no peer, though it is on: Low Energy is off there, another one has its address,
+    /// the program may not use it, or another program has it for itself, so that the kernel has no adapter for a link.
+    var isOfUnfitAdapter: Bool {
+        switch code {
+        case .notSupported, .permissionDenied, .unsupportedSystem: true
+        case .busy: systemError == EHOSTUNREACH
+        default: false
+        }
+    }
+
     static func bondIsElsewhere(_ peer: BluetoothAddress, _ adapters: [String]) -> BLEError {
         BLEError(
             .connectionFailed,

@@ -220,10 +220,10 @@ final class JoinedConnect: Sendable {
                 state.failure = error
             }
             next()
-        } else if error.isAboutAdapter {
+        } else if error.isAboutAdapter || error.isOfUnfitAdapter {
             state.withLock { state in
                 state.excluded.insert(adapter)
-                state.off.insert(adapter)
+                if error.isAboutAdapter { state.off.insert(adapter) }
                 state.failure = state.failure ?? error
             }
             next()
