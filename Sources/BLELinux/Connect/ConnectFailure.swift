@@ -80,8 +80,18 @@ struct ConnectFailure {
             ("it advertises but did not answer the connection request", "Move closer to it, then try again.")
         case .notImplemented:
             ("the connection was lost before it was established", "Try again; move closer to it if this happens often.")
+        // Of the HCI statuses that the kernel turns into this, a controller gives an attempt only that for a lack of
+        // resources. Source: kernel, `net/bluetooth/lib.c`, `bt_to_errno`.
+        case .connectionRefused where adapter.isLinked:
+            (
+                "the controller of \(adapter.name) refused one more link: it may manage no more than it has",
+                "Close another link, or join a second adapter: AdapterChoice.joined(_:)."
+            )
         case .connectionRefused:
-            ("the connection was refused", "Check that it is not connected to another device, or try again later.")
+            (
+                "the controller of \(adapter.name) refused to make a link",
+                "Try again; if it happens each time, switch the adapter off and on: `Central.powerCycle()`."
+            )
         case .tooManyLinks, .noMemory:
             (
                 "\(adapter.name) has no free connection slot: its controller manages no more connections",

@@ -105,6 +105,27 @@ import Testing
         attempt.cancel()
     }
 
+    @Test func `a controller that refuses one more link is not taken for a peer that refuses`() async throws {
+        let radio = try run.radio()
+        let link = try await run.connect(radio, to: .example)
+        let outcome = FakeRun.Collector<Result<any ATTLink, BLEError>>()
+        let other = BluetoothAddress(rawValue: 0xC400_0000_0001, kind: .random)
+        let attempt = radio.connect(to: other) { outcome.add($0) }
+        // What may pass is tried again, and fails again.
+        for _ in 0..<4 {
+            await run.kernel.idle()
+            run.kernel.fail(attemptsOf: run.kernel.central, ECONNREFUSED)
+        }
+        await run.kernel.idle()
+        guard case .failure(let failure)? = outcome.all.first else {
+            Issue.record("no failure: \(outcome.all)")
+            return
+        }
+        #expect(failure.cause.contains("one more link") && failure.remedy.contains("AdapterChoice.joined"))
+        link.disconnect()
+        attempt.cancel()
+    }
+
     @Test func `who finds the controller busy with another program's connection tries again`() async throws {
         run.kernel.with { $0.peers[.example]?.isHere = false }
         let radio = try run.radio()
