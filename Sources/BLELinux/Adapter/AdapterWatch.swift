@@ -6,11 +6,14 @@ internal import Synchronization
 ///
 /// The kernel's events say that something may have changed; the current state is queried each time, so an event that
 /// comes early, late or twice does no harm. Only a brief power-off is taken from an event: it ended the links and
-/// advertisements, and the adapter may be on again by the time it is queried.
+/// advertisements, and the adapter may be on again by the time it is queried. So may one that was unplugged or reset,
+/// which has lost its keys and settings, too: the query itself shows that it is another one.
 final class AdapterWatch: Sendable {
     private struct State {
         var observers = Observers<EventSink<AdapterInfo>>()
         var last: AdapterInfo?
+        /// How often it had been removed then.
+        var removals = 0
         var managementEvents: RadioActivity?
         /// Report every change of a radio switch; `nil` if the system has none or shows none.
         var switches: (file: SharedDescriptor, registration: EventLoop.Registration)?
@@ -99,6 +102,7 @@ final class AdapterWatch: Sendable {
     func look(wentOff: Bool = false) {
         let lacksSwitches = state.withLock { $0.lacksSwitches } && watchSwitches()
         let now = adapter.info
+        let removals = adapter.seenRemovals
         let next = now.state.isPassing || lacksSwitches ? lookLater() : nil
         let (sinks, news, isBack, former) = state.withLock { state in
             let isBack = now.state == .poweredOn && (wentOff || state.last?.state != .poweredOn)
@@ -106,11 +110,14 @@ final class AdapterWatch: Sendable {
             state.nextLook = next
             state.lacksSwitches = lacksSwitches
             var news: [AdapterInfo] = []
-            if wentOff, state.last?.state == .poweredOn, now.state == .poweredOn || now.state.isPassing {
+            let wasThere = state.last.map { $0.state != .absent } ?? false
+            if wasThere, removals != state.removals, now.state != .absent {
+                news.append(AdapterInfo(name: now.name, address: now.address, state: .absent))
+            } else if wentOff, state.last?.state == .poweredOn, now.state == .poweredOn || now.state.isPassing {
                 news.append(AdapterInfo(name: now.name, address: now.address, state: .poweredOff))
             }
             if (news.last ?? state.last) != now { news.append(now) }
-            state.last = now
+            (state.last, state.removals) = (now, removals)
             return (state.observers.all, news, isBack, former)
         }
         former?.cancel()

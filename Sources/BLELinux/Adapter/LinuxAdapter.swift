@@ -142,6 +142,9 @@ final class LinuxAdapter: Sendable {
         return place.withLock { $0.removals }
     }
 
+    /// The same, as far as was seen.
+    var seenRemovals: Int { place.withLock { $0.removals } }
+
     /// What the kernel reports about it now; `nil` while it is absent.
     private func latest() throws(SystemError) -> AdapterFacts? {
         guard let table else { throw refusal ?? .notPermitted }

@@ -58,6 +58,26 @@ import Testing
         #expect(states == [.poweredOn, .poweredOff, .poweredOn])
     }
 
+    /// Under the same number, and under another one.
+    @Test(arguments: [0, 1] as [UInt16])
+    func `that it was unplugged is told, also where it is there again by the time it is asked`(
+        _ number: UInt16
+    ) async throws {
+        let states = await told(3) {
+            table.unplug(0)
+            table.plug(number, 0x00AA_0101_0001)
+            kernel.loop.enqueue { [table, watch] in
+                watch.look()
+                // Something follows in any case.
+                for isOn in [false, true] {
+                    table.power(number, isOn)
+                    watch.look()
+                }
+            }
+        }
+        #expect(states == [.poweredOn, .absent, .poweredOn])
+    }
+
     @Test(arguments: [AdapterInfo.State.poweredOff, .blocked])
     func `an error names what was told of it, though it is on again`(_ state: AdapterInfo.State) throws {
         let adapter = try LinuxAdapter("hci0", socket: nil, refusal: nil, table: table)
