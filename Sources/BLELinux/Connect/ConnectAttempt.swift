@@ -137,6 +137,10 @@ final class ConnectAttempt: Sendable {
         } catch {
             throw ConnectFailure(adapter: adapter, peer: peer).error(atOnce: error)
         }
+        if facts.hasNoPublicAddress, let other = adapter.substitute(for: facts, on: socket) {
+            giveBack()
+            throw .adapterIsPassedOver(adapter.name, other, operation: "connect", object: peer.description)
+        }
         if isConnected {
             // If the kernel has kept an earlier connection, it is up immediately.
             if hadConnection == true, endFormer() { return }
@@ -270,6 +274,20 @@ final class ConnectAttempt: Sendable {
         presence?.cancel()
         result?(outcome)
         return result != nil
+    }
+}
+
+extension LinuxAdapter {
+    /// The name of the adapter through which the kernel connects in place of this one, which has no public address to
+    /// be found by; `nil` if it is this one, or can't be known.
+    ///
+    /// - Parameter socket: which was told to connect, and has the address of its adapter then.
+    fileprivate func substitute(for facts: AdapterFacts, on socket: SharedDescriptor) -> String? {
+        guard let taken = (try? socket.descriptor.localAddress())?.device, taken.rawValue != 0,
+            let all = try? FileDescriptor.hciSocket(of: kernel).adapters()
+        else { return nil }
+        let other = all.first { $0.number != facts.number && $0.address.rawValue == taken.rawValue }
+        return other.map { "hci\($0.number)" }
     }
 }
 

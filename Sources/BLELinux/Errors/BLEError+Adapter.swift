@@ -136,6 +136,16 @@ extension BLEError {
         )
     }
 
+    static func adapterIsPassedOver(_ name: String, _ other: String, operation: String, object: String) -> BLEError {
+        BLEError(
+            .notSupported,
+            operation: operation,
+            object: object,
+            cause: "\(name) has no public address for Linux to choose it by, and Linux would connect through \(other)",
+            remedy: "Switch \(other) off, unplug it, or use it in place of \(name)."
+        )
+    }
+
     static func adapterNotReady(_ name: String, operation: String, object: String) -> BLEError {
         BLEError(
             .adapterNotReady,
