@@ -8,18 +8,40 @@ extension JoinedRadio {
         choose { chooser, _ in !chooser.hasCandidates(for: peer) }
     }
 
-    /// Calls the closure, once or more often, when one of them is on, until the activity is cancelled.
-    func whenCandidateIsOn(for peer: BluetoothAddress, _ body: @escaping @Sendable () -> Void) -> RadioActivity {
-        let look: @Sendable () -> Void = { [weak self] in
-            guard let self, !lacksCandidates(for: peer) else { return }
-            body()
-        }
-        let leave = watchMembers(look)
-        // Not in this call.
-        let first = timeline.schedule(after: .zero, look)
+    /// The state of the one that is nearest to being on.
+    ///
+    /// - Parameter peer: the peripheral; `nil` if it isn't known.
+    func adapterState(for peer: BluetoothAddress?) -> AdapterInfo.State {
+        let holders = peer.map { peer in choose { chooser, _ in chooser.holders(of: peer) } } ?? []
+        return AdapterInfo.State.nearest(of: holders.compactMap { info(of: $0)?.state }) ?? adapterInfo.state
+    }
+
+    /// Calls the closure once, not in this call, and then after each change of any adapter, until the activity is
+    /// cancelled.
+    func observeMembers(_ changed: @escaping @Sendable () -> Void) -> RadioActivity {
+        let leave = watchMembers(changed)
+        let first = timeline.schedule(after: .zero, changed)
         return RadioActivity {
             first.cancel()
             leave()
         }
+    }
+
+    /// Calls the closure, once or more often, when one of them is on, until the activity is cancelled.
+    func whenCandidateIsOn(for peer: BluetoothAddress, _ body: @escaping @Sendable () -> Void) -> RadioActivity {
+        observeMembers { [weak self] in
+            guard let self, !lacksCandidates(for: peer) else { return }
+            body()
+        }
+    }
+}
+
+extension AdapterInfo.State {
+    /// Of several, the one that is nearest to being on; `nil` if there is none.
+    static func nearest(of states: [AdapterInfo.State]) -> AdapterInfo.State? {
+        let order: [AdapterInfo.State] = [
+            .poweredOn, .resetting, .unknown, .poweredOff, .blocked, .absent, .unauthorized, .unsupported,
+        ]
+        return order.first(where: states.contains)
     }
 }

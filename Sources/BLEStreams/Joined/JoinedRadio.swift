@@ -140,18 +140,18 @@ final class JoinedRadio: Sendable {
 
     func member(_ id: AdapterChooser.AdapterID) -> Member { state.withLock { $0.members[id] } }
 
+    /// What a member's adapter is now, as far as it has told.
+    func info(of id: AdapterChooser.AdapterID) -> AdapterInfo? { state.withLock { $0.infos[id] } }
+
     /// The name of a member's adapter now.
-    func name(of id: AdapterChooser.AdapterID) -> String { state.withLock { $0.infos[id]?.name ?? "" } }
+    func name(of id: AdapterChooser.AdapterID) -> String { info(of: id)?.name ?? "" }
 
     var adapterInfo: AdapterInfo { state.withLock { Self.merged($0) } }
 
     /// It is on if one of them is; otherwise it has the state that is nearest to that.
     private static func merged(_ state: State) -> AdapterInfo {
         let infos = state.members.compactMap { state.infos[$0.id] }
-        let nearest: [AdapterInfo.State] = [
-            .poweredOn, .resetting, .unknown, .poweredOff, .blocked, .absent, .unauthorized, .unsupported,
-        ]
-        let merged = nearest.first { state in infos.contains { $0.state == state } }
+        let merged = AdapterInfo.State.nearest(of: infos.map(\.state))
         let name = infos.isEmpty ? "no adapter" : infos.map(\.name).joined(separator: "+")
         return AdapterInfo(name: name, address: nil, state: merged ?? .absent)
     }

@@ -22,10 +22,7 @@ final class SessionDriver: Sendable {
 
     /// Drives until the task is cancelled; work in progress is then left as it is.
     func drive() async {
-        let adapter = core.radio.observeAdapter { [weak self] info in
-            self?.news.withLock { $0.adapter = info.state }
-            self?.waker.wake()
-        }
+        let adapter = observeAdapter()
         session.channels.whenWished(wake)
         do {
             while true { try await step() }
@@ -34,6 +31,22 @@ final class SessionDriver: Sendable {
         }
         session.channels.whenWished(nil)
         adapter.cancel()
+    }
+
+    private func observeAdapter() -> RadioActivity {
+        if let joined = core.joined { return joined.observeMembers { [weak self] in self?.lookAtAdapters() } }
+        return core.radio.observeAdapter { [weak self] info in
+            self?.news.withLock { $0.adapter = info.state }
+            self?.waker.wake()
+        }
+    }
+
+    /// Of several adapters that are joined, those count that may connect to the peripheral.
+    private func lookAtAdapters() {
+        guard let joined = core.joined else { return }
+        // Each adapter tells of itself on its own thread, and the last one to look counts.
+        news.withLock { $0.adapter = joined.adapterState(for: session.peripheral?.address) }
+        waker.wake()
     }
 
     private func step() async throws {
@@ -146,6 +159,8 @@ final class SessionDriver: Sendable {
             }
             handle(.linkEstablished(mtu: link.mtu))
         } catch let error as BLEError {
+            // Which adapters those are may have become known only by the attempt.
+            lookAtAdapters()
             handle(latest.trigger(for: error, or: .connectFailed(error)))
         }
     }

@@ -105,4 +105,30 @@ import Testing
             }
         }
     }
+
+    @Test(arguments: [true, false])
+    func `a session waits for that one, which counts as no failure, and goes on at once`(_ isUnplugged: Bool)
+        async throws
+    {
+        try await Self.withoutHolder(isUnplugged: isUnplugged) { site, peripheral in
+            var plan = Session.Plan(peripheral.address)
+            plan.reconnecting = .constant(.seconds(1), attempts: 2)
+            try await site.central.withSession(plan) { session in
+                try await site.time.sleep(for: .seconds(60))
+                #expect(session.state.kind == .waitingToReconnect, "\(session.state)")
+                site.adapters[1].powerOn()
+                let transitions = try await session.states.take(until: { $0.state.isReady || $0.state.kind == .failed })
+                    .collect()
+                #expect(transitions.last?.state.isReady == true && site.loads == [0, 1], "\(transitions)")
+                // The link is lost with it, and made again with it.
+                site.adapters[1].setState(isUnplugged ? .absent : .poweredOff)
+                try await site.time.sleep(for: .seconds(60))
+                #expect(session.state.kind == .waitingToReconnect, "\(session.state)")
+                let begin = site.time.now
+                site.adapters[1].powerOn()
+                _ = try await session.states.first { $0.state.isReady }
+                #expect(site.time.now - begin < .seconds(10))
+            }
+        }
+    }
 }
