@@ -25,6 +25,8 @@ final class JoinedRadio: Sendable {
         /// The last known information on the members.
         var infos: [AdapterChooser.AdapterID: AdapterInfo] = [:]
         var chooser = AdapterChooser()
+        /// The members that have none of the keys that were loaded before they came, or were absent.
+        var keyless: Set<AdapterChooser.AdapterID> = []
         var observers = Observers<SerialSink<News>>()
         var changes = 0
         /// Called after each change of a member, also where the common adapter stays as it is.
@@ -66,14 +68,16 @@ final class JoinedRadio: Sendable {
 
     /// Adds a radio after the others.
     private func add(_ radio: any Radio) {
-        giveKeys(to: radio)
+        let info = radio.adapterInfo
+        if info.state.takesKeys { giveKeys(to: radio) }
         // Either the plan is there already, or whoever brings it finds the member.
         let (member, recovery, tell) = state.withLock { state in
             let before = Self.merged(state)
             let member = Member(id: state.members.count, radio: radio, scans: ScanBroker(radio: radio))
             state.members.append(member)
-            state.infos[member.id] = radio.adapterInfo
-            state.chooser.isNow(radio.adapterInfo, member.id)
+            state.infos[member.id] = info
+            state.chooser.isNow(info, member.id)
+            if !info.state.takesKeys { state.keyless.insert(member.id) }
             return (member, state.recovery, Self.teller(&state, since: before))
         }
         let adapter = radio.observeAdapter { [weak self] in self?.member(member, isNow: $0) }
@@ -100,8 +104,11 @@ final class JoinedRadio: Sendable {
 
     private func member(_ member: Member, isNow info: AdapterInfo) {
         // Before it can be chosen.
-        let wasAbsent = state.withLock { $0.infos[member.id]?.state == .absent }
-        if wasAbsent, info.state != .absent { giveKeys(to: member.radio) }
+        let lacksKeys = state.withLock { state in
+            if info.state == .absent { state.keyless.insert(member.id) }
+            return info.state.takesKeys && state.keyless.remove(member.id) != nil
+        }
+        if lacksKeys { giveKeys(to: member.radio) }
         let (scan, tell) = state.withLock { state in
             let before = Self.merged(state)
             let wasOn = state.infos[member.id]?.state == .poweredOn
@@ -112,13 +119,6 @@ final class JoinedRadio: Sendable {
         }
         tell()
         scan?.begin(on: member)
-    }
-
-    /// Loads the keys of all bonds into a radio that has come while others are in use, or has come back: it loses them
-    /// where it is unplugged or reset, and an attempt to connect that is under way goes on through it.
-    private func giveKeys(to radio: any Radio) {
-        let bonds = state.withLock { $0.chooser.allBonds }
-        if !bonds.isEmpty { unattended({ radio.restore(bonds, result: $0) }, answer: { _ in }) }
     }
 
     /// Counts a change of the common adapter, if there was one; the returned closure tells the observers of it, and the
