@@ -48,6 +48,9 @@ struct AdvertisementMachine {
     static let pause = Duration.seconds(1)
     /// The number of losses or failures in a row after which it gives up.
     static let patience = 8
+    /// The same, where the kernel is busy: another program's command may wait until a peer is connected, for which
+    /// Linux 6.12 takes 20 s if nobody has set another time.
+    static let busyPatience = 30
     /// How long it must be on air before earlier losses are forgotten, unless a central comes sooner.
     static let calm = Duration.seconds(30)
 
@@ -330,7 +333,8 @@ extension AdvertisementMachine {
 
     private mutating func failed(_ failure: ManagementFailure, mayPass: Bool = false) -> Output {
         failures += 1
-        guard mayPass || failure.mayPass, failures <= Self.patience else { return over(.management(failure)) }
+        let patience = failure.status == .busy ? Self.busyPatience : Self.patience
+        guard mayPass || failure.mayPass, failures <= patience else { return over(.management(failure)) }
         state = .waiting
         return Output(timer: .start(Self.pause), change: settled())
     }

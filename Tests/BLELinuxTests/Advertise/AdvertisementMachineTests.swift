@@ -279,8 +279,20 @@ import Testing
         #expect(machine.timerFired() == Output(command: .add(5, payload)))
     }
 
+    /// As long as Linux 6.12 tries to connect to a peer, behind which another program's command waits.
+    @Test func `where the kernel is busy for as long as it may be, it is put up after that`() throws {
+        var machine = choosing()
+        for _ in 1...20 {
+            try claim(&machine)
+            #expect(machine.added(Self.busy) == Output(timer: .start(Machine.pause)))
+            #expect(machine.timerFired() == Output(command: .readFeatures))
+        }
+        try claim(&machine)
+        #expect(machine.added(nil) == Output(timer: .start(Machine.calm), report: .started))
+    }
+
     @Test func `what doesn't pass is told`() throws {
-        for count in [1, Machine.patience + 1] {
+        for count in [1, Machine.busyPatience + 1] {
             var machine = choosing()
             let failure = count == 1 ? Self.refused : Self.busy
             for number in 1...count {
