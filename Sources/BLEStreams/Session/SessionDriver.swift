@@ -41,11 +41,13 @@ final class SessionDriver: Sendable {
         }
     }
 
-    /// Of several adapters that are joined, those count that may connect to the peripheral.
+    /// Of several adapters that are joined, those count that may connect to the peripheral. A session that would not
+    /// wait for them fails with the attempt's error, which names them.
     private func lookAtAdapters() {
         guard let joined = core.joined else { return }
+        let waits = plan.reconnecting != nil
         // Each adapter tells of itself on its own thread, and the last one to look counts.
-        news.withLock { $0.adapter = joined.adapterState(for: session.peripheral?.address) }
+        news.withLock { $0.adapter = joined.adapterState(for: waits ? session.peripheral?.address : nil) }
         waker.wake()
     }
 

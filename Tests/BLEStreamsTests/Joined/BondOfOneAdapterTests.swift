@@ -131,4 +131,16 @@ import Testing
             }
         }
     }
+
+    @Test func `a session that waits for nothing fails with the name of that one`() async throws {
+        try await Self.withoutHolder(isUnplugged: false) { site, peripheral in
+            var plan = Session.Plan(peripheral.address)
+            plan.reconnecting = nil
+            try await site.central.withSession(plan) { session in
+                let last = try await session.states.first { $0.state.kind == .failed }
+                guard case .failed(let error) = last.state else { return }
+                #expect(error.cause.contains("the bond with it belongs to far"), "\(error)")
+            }
+        }
+    }
 }
