@@ -143,7 +143,7 @@ final class Advertisement: Sendable {
         // With the instance, the kernel has forgotten keys and settings, which only another start brings back.
         guard adapter.removals == removals else {
             state.withLock { $0.index = nil }
-            return finish(adapter.whyUnusable(for: "advertise", object: adapter.name, told: .poweredOff))
+            return finish(adapter.whyUnusable(for: "advertise", object: adapter.name, told: .absent))
         }
         let isLinked = adapter.isLinked
         perform { $0.missedEvents(isLinked: isLinked) }

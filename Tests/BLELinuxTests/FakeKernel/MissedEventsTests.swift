@@ -97,7 +97,7 @@ import Testing
         }
         await kernel.idle()
         let failures = events.all.compactMap { if case .failed(let error) = $0 { error.code } else { nil } }
-        #expect(failures == [.adapterPoweredOff])
+        #expect(failures == [.adapterNotFound])
         advertisement.cancel()
         await kernel.idle()
         withExtendedLifetime(radio) {}
