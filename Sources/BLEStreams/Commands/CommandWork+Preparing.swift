@@ -88,8 +88,8 @@ extension CommandWork {
         if isConnected { try await authorize() }
     }
 
-    /// Runs the authorizations that are due on this link, or in this attempt; also again those that were done before one
-    /// which has made another link.
+    /// Runs the authorizations that are due on this link, or in this attempt; those that were done before one which has
+    /// made another link run again.
     func authorize() async throws {
         let number = connection.number
         let (first, attempt) = state.withLock { state in

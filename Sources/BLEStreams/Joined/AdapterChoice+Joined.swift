@@ -45,9 +45,10 @@ extension AdapterChoice {
     /// - If there are several candidates and none has received the peripheral recently, all of them listen for it
     ///   first: from the moment when all of them listen, for which it waits up to 5 s, until half a second after one
     ///   has received it, or for 2.5 s.
-    /// - If an adapter refuses because its slots are taken, is switched off or unplugged, or can't connect to anybody (it
-    ///   has the address of another one, for example), the attempt moves to the next one. Any other failure fails the attempt; the next attempt begins elsewhere, by rule 2. An adapter that
-    ///   waits for the peripheral for 5 s, later 12 s, without an answer passes its turn to the next one.
+    /// - If an adapter refuses because its slots are taken, is switched off or unplugged, or can't connect to anybody
+    ///   (it has the address of another one, for example), the attempt moves to the next one. Any other failure fails
+    ///   the attempt; the next attempt begins elsewhere, by rule 2. An adapter that waits for the peripheral for 5 s,
+    ///   later 12 s, without an answer passes its turn to the next one.
     /// - **A link** stays on its adapter. If the peripheral moves out of range, or the adapter is unplugged, the link
     ///   ends with the reason, and the next one, which a session makes automatically, is made by these rules.
     /// - **A scan** runs on all of them, and continues while it runs on at least one. Each adapter's reports have its
