@@ -3,7 +3,7 @@ import BLERadio
 import Synchronization
 
 /// A scan on all joined adapters: the reports of each have its name. An adapter that can't scan is left out until it is
-/// on again, or for ``pause``; the scan fails when none is left.
+/// on again, or for ``pause`` at most; the scan fails when none is left.
 final class JoinedScan: Sendable {
     private struct State {
         /// The running scans, by adapter.
@@ -11,6 +11,8 @@ final class JoinedScan: Sendable {
         /// The errors of the others.
         var failures: [AdapterChooser.AdapterID: BLEError] = [:]
         var retries: [AdapterChooser.AdapterID: RadioActivity] = [:]
+        /// When the adapters were last on again at once.
+        var blips: [AdapterChooser.AdapterID: Duration] = [:]
         var hasStarted = false
         var isOver = false
     }
@@ -99,7 +101,18 @@ final class JoinedScan: Sendable {
             finish()
             sink.finish(.failed(end))
         } else if !error.isFinal {
-            tryAgain(on: member)
+            tryAgain(on: member, after: pause(after: error, on: member))
+        }
+    }
+
+    /// An adapter that was off or away for a moment has told that it is on before its scan failed, and tells it no more.
+    /// One that fails again is left out for longer.
+    private func pause(after error: BLEError, on member: JoinedRadio.Member) -> Duration {
+        guard error.isAboutAdapter, member.radio.adapterInfo.state == .poweredOn else { return Self.pause }
+        let now = radio.timeline.now
+        return state.withLock { state in
+            if let last = state.blips.updateValue(now, forKey: member.id), now - last < Self.pause { return Self.pause }
+            return ConnectMachine.adapterRest
         }
     }
 
@@ -109,8 +122,8 @@ final class JoinedScan: Sendable {
         return ordered.first { $0.code != .adapterNotFound } ?? ordered.first
     }
 
-    private func tryAgain(on member: JoinedRadio.Member) {
-        let timer = radio.timeline.schedule(after: Self.pause) { [weak self] in
+    private func tryAgain(on member: JoinedRadio.Member, after pause: Duration) {
+        let timer = radio.timeline.schedule(after: pause) { [weak self] in
             guard let self else { return }
             state.withLock { _ = $0.retries.removeValue(forKey: member.id) }
             // An adapter that is off reports when it is on.
