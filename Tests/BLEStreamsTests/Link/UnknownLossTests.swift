@@ -102,7 +102,8 @@ import Testing
             case .buffered: UnknownLossTests.lines(values.buffered(.newest(100)))
             case .merge: UnknownLossTests.lines(values.merge(with: BLEStream([] as [CharacteristicValue])))
             case .gaps: UnknownLossTests.lines(values.withGaps().compactMap { $0.value })
-            case .batched: UnknownLossTests.lines(values.batched().map { batch -> [UInt8] in batch.flatMap { Array($0) } })
+            case .batched:
+                UnknownLossTests.lines(values.batched().map { batch -> [UInt8] in batch.flatMap { Array($0) } })
             case .zip: UnknownLossTests.lines(values.zip(with: BLEStream<Int>(0..<100)).map { Array($0.0) })
             case .sharedMessages: UnknownLossTests.lines(values).share()
             case .bufferedMessages: UnknownLossTests.lines(values).buffered(.unbounded)
