@@ -1,4 +1,5 @@
 internal import BLEProtocol
+internal import BLERadio
 internal import Synchronization
 
 /// One of the machine's adapters, whether or not it is plugged in.

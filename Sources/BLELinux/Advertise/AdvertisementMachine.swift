@@ -1,4 +1,5 @@
 internal import BLEProtocol
+internal import BLERadio
 
 /// Keeps an advertising instance on air while other programs add and remove theirs.
 ///

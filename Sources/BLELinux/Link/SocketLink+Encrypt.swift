@@ -1,4 +1,5 @@
 internal import BLEProtocol
+internal import BLERadio
 internal import Synchronization
 
 extension SocketLink {

@@ -1,3 +1,4 @@
+internal import BLEProtocol
 internal import BLERadio
 
 /// One of the ways in which the kernel lets a program scan.

@@ -1,3 +1,4 @@
+import BLEProtocol
 import Synchronization
 
 /// What each attempt of a command begins with, wherever the retry stands.

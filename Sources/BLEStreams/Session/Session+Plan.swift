@@ -1,4 +1,5 @@
 public import BLEProtocol
+import BLERadio
 
 extension Session {
     /// What a session does: which peripheral it finds, what it requires of it, and how long it tries.

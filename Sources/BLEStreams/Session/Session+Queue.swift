@@ -1,4 +1,5 @@
 import BLEProtocol
+import BLERadio
 import Synchronization
 
 extension Session {
