@@ -60,7 +60,14 @@ struct Commands {
             switch lanes.admit(received, to: lane) {
             case .waits: break
             case .isRefused: answer(received, lane.isOfUpdates ? isBeingUpdated(lane.peripheral) : Self.tooMany)
-            case .runs: if case .terminated = beginning.yield(received) { answer(received, Self.ended) }
+            case .runs:
+                guard case .terminated = beginning.yield(received) else { break }
+                // It is not carried out, so nothing is to wait for it.
+                var next = Optional(received)
+                while let received = next {
+                    answer(received, Self.ended)
+                    next = lanes.next(in: lane)
+                }
             }
         }
     }
