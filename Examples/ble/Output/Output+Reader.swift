@@ -3,8 +3,8 @@ import Dispatch
 import Glibc
 
 extension Output {
-    /// The elements of a stream, for as long as the reader of the results is there: that `head` has left shows else at
-    /// the next result only, which may never come.
+    /// The elements of a stream, for as long as the reader of the results is there. Otherwise, only the next result
+    /// would show that `head` has left, and it may never come.
     ///
     /// - Returns: a stream that throws ``OutputClosed`` once the reader of a pipe has left.
     func whileRead<Element>(_ stream: BLEStream<Element>) -> BLEStream<Element> {
