@@ -58,7 +58,8 @@ extension PeripheralServer {
             guard let central else { return }
             // What it configures is for this link only, though that is encrypted.
             central.isDisowned = true
-            return tell(.paired(central, nil))
+            tell(.paired(central, nil))
+            return
         }
         served.store.perform(on: radio.timeline) { [self] in
             if let objection = served.store.objection(to: bond, "with \(address), which began it") {
