@@ -62,17 +62,11 @@ extension Session {
         _ rest: SessionValuesRest,
         finish: (@Sendable ((any Error)?) -> Void)? = nil
     ) -> @Sendable () -> Void {
-        var ends: [@Sendable () -> Void] = []
-        let closers = plan.distinctSubscriptions.map { subscription -> @Sendable () -> Void in
+        let parts = plan.distinctSubscriptions.map { subscription in
             let consumer = SessionConsumer(mailbox, of: self, subscription, rest, finish: finish)
-            return mailbox.takeOver {
-                let entered = channels.enter(subscription, consumer)
-                if let end = entered.end { ends.append(end) }
-                return entered.leave
-            }
+            return (subscription: subscription, consumer: consumer)
         }
-        for end in ends { end() }
-        return { for close in closers { close() } }
+        return mailbox.takeOver { channels.add(parts) }
     }
 
     /// The values that a characteristic sends, over all links of the session. See ``CharacteristicAccess``.

@@ -23,6 +23,18 @@ final class SessionChannels: Sendable {
             order.append(subscription)
             return channel
         }
+
+        /// Adds a consumer, or gives one whose stream has ended what was kept for it.
+        mutating func add(_ subscription: Session.Subscription, _ consumer: SessionConsumer) -> Entered {
+            guard consumer.finish != nil, isOver || failure != nil else {
+                let channel = channel(of: subscription)
+                let added = channel.add(consumer)
+                return Entered(id: added.id, mustWake: added.mustWake, isOn: channel.isOn)
+            }
+            guard !isOver, let failure else { return Entered(isEnded: true) }
+            let added = channels[subscription]?.addEnded(consumer)
+            return Entered(id: added?.id, mustWake: added?.mustWake == true, isEnded: true, failure: failure)
+        }
     }
 
     private let timeline: any Timeline
@@ -48,37 +60,26 @@ final class SessionChannels: Sendable {
         _ subscription: Session.Subscription,
         _ consumer: SessionConsumer
     ) -> @Sendable () -> Void {
-        let entered = enter(subscription, consumer)
-        entered.end?()
-        return entered.leave
+        add([(subscription: subscription, consumer: consumer)])
     }
 
-    /// Adds a consumer, for one that has several subscriptions.
+    /// Adds the consumers of one stream, one for each of its subscriptions, all at once: if the session fails meanwhile,
+    /// the stream ends behind what was kept of all of them.
     ///
-    /// - Returns: the closure that removes it, and the one that ends its stream, behind what was kept of all of them, if
-    ///   the session has failed or ended.
-    func enter(
-        _ subscription: Session.Subscription,
-        _ consumer: SessionConsumer
-    ) -> (leave: @Sendable () -> Void, end: (@Sendable () -> Void)?) {
-        let entered = state.withLock { state -> Entered in
-            guard consumer.finish != nil, state.isOver || state.failure != nil else {
-                let channel = state.channel(of: subscription)
-                let added = channel.add(consumer)
-                return Entered(id: added.id, mustWake: added.mustWake, isOn: channel.isOn)
-            }
-            guard !state.isOver, let failure = state.failure else { return Entered(isEnded: true) }
-            let added = state.channels[subscription]?.addEnded(consumer)
-            return Entered(id: added?.id, mustWake: added?.mustWake == true, isEnded: true, failure: failure)
+    /// - Returns: the closure that removes them.
+    func add(_ parts: [(subscription: Session.Subscription, consumer: SessionConsumer)]) -> @Sendable () -> Void {
+        let added = state.withLock { state in parts.map { state.add($0.subscription, $0.consumer) } }
+        for (part, entered) in zip(parts, added) where entered.mustWake { part.consumer.wake() }
+        if let ended = added.first(where: \.isEnded) {
+            parts.first?.consumer.finish?(ended.failure)
+        } else {
+            wish()
         }
-        if entered.mustWake { consumer.wake() }
-        if !entered.isEnded { wish() }
-        if entered.isOn { consumer.switchedOn?() }
-        let leave: @Sendable () -> Void = {
-            if let id = entered.id { self.remove(id, subscription) }
+        for (part, entered) in zip(parts, added) where entered.isOn { part.consumer.switchedOn?() }
+        let places = zip(parts, added).map { (id: $1.id, subscription: $0.subscription) }
+        return {
+            for place in places { if let id = place.id { self.remove(id, place.subscription) } }
         }
-        guard entered.isEnded else { return (leave, nil) }
-        return (leave, { consumer.finish?(entered.failure) })
     }
 
     /// What has become of a consumer that was to be added.
