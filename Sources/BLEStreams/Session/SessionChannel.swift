@@ -54,8 +54,6 @@ final class SessionChannel {
     private var consumers = Observers<Consumer>()
     /// Those whose streams a failure of the session has ended, until they leave.
     private var ended: [Int: Consumer] = [:]
-    /// Whether the session has failed, and was not reset.
-    private var hasFailed = false
     private var backlog = Ring<Kept>()
     /// How many values were dropped before the first buffered one, and how many were lost behind the last one.
     private var dropped = 0
@@ -145,9 +143,12 @@ final class SessionChannel {
 
     /// Removes a consumer, to be released outside the lock. What the only one of a planned subscription has not taken
     /// is the next one's: a program that takes one message at a time loses nothing between them.
-    func remove(_ id: Int) -> SessionConsumer? {
+    ///
+    /// - Parameter hasFailed: whether the session has failed, and was not reset.
+    func remove(_ id: Int, hasFailed: Bool) -> SessionConsumer? {
         if let entry = ended.removeValue(forKey: id) {
-            takeBack(entry)
+            // Behind values of a link that follows a reset they would be out of order.
+            if hasFailed || !isOn && !isFlowing { takeBack(entry) }
             return entry.consumer
         }
         guard let entry = consumers.remove(id) else { return nil }
@@ -168,8 +169,8 @@ final class SessionChannel {
     /// What a consumer has not taken before the session's failure is the next one's; of several, one's. The rest of a
     /// message that was dropped with the error is nobody's.
     private func takeBack(_ entry: Consumer) {
-        guard hasFailed || !isOn && !isFlowing, consumers.isEmpty, backlog.isEmpty,
-            entry.consumer.place?.leavesInMessage != true, let rest = entry.consumer.takeRest?()
+        guard consumers.isEmpty, backlog.isEmpty, entry.consumer.place?.leavesInMessage != true,
+            let rest = entry.consumer.takeRest?()
         else { return }
         keep(rest, of: entry)
     }
@@ -308,14 +309,10 @@ final class SessionChannel {
     func finish(hasFailed: Bool) -> [SessionConsumer] {
         defer { tellOfOthers() }
         if hasFailed, isPlanned {
-            self.hasFailed = true
             for (id, entry) in consumers.numbered where entry.consumer.finish != nil { ended[id] = entry }
         }
         return consumers.removeAll { $0.consumer.finish != nil }.map(\.consumer)
     }
-
-    /// The session begins anew behind a failure.
-    func reopen() { hasFailed = false }
 
     private func showGaps(now: Duration) -> Few<Wake> {
         var woken: Few<Wake> = []

@@ -96,7 +96,7 @@ final class SessionChannels: Sendable {
     private func remove(_ id: Int, _ subscription: Session.Subscription) {
         var consumer: SessionConsumer?
         let (cancel, isOn) = state.withLock { state -> ((@Sendable () -> Void)?, Bool) in
-            consumer = state.channels[subscription]?.remove(id)
+            consumer = state.channels[subscription]?.remove(id, hasFailed: state.failure != nil)
             guard let channel = state.channels[subscription], !channel.isWanted else { return (nil, false) }
             state.channels[subscription] = nil
             state.order.removeAll { $0 == subscription }
@@ -260,12 +260,7 @@ final class SessionChannels: Sendable {
     }
 
     /// Streams may begin again after a failure.
-    func reopen() {
-        state.withLock { state in
-            state.failure = nil
-            for channel in state.channels.values { channel.reopen() }
-        }
-    }
+    func reopen() { state.withLock { $0.failure = nil } }
 
     /// The session begins, perhaps again: streams may too.
     func begin() { state.withLock { $0.isOver = false } }
