@@ -166,13 +166,11 @@ final class SessionChannel {
         return entry.consumer
     }
 
-    /// What a consumer has not taken before the session's failure is the next one's; of several, one's. The rest of a
-    /// message that was dropped with the error is nobody's.
+    /// What a consumer has not taken before the session's failure is the next one's; of several, one's.
     private func takeBack(_ entry: Consumer) {
-        guard consumers.isEmpty, backlog.isEmpty, entry.consumer.place?.leavesInMessage != true,
-            let rest = entry.consumer.takeRest?()
-        else { return }
+        guard consumers.isEmpty, backlog.isEmpty, let rest = entry.consumer.takeRest?() else { return }
         keep(rest, of: entry)
+        isInMessage = entry.consumer.place?.leavesInMessage == true && !backlog.isEmpty
     }
 
     private func keep(_ rest: Mailbox<CharacteristicValue>.Rest, of entry: Consumer) {

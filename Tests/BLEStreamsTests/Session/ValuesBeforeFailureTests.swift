@@ -103,6 +103,23 @@ import Testing
         }
     }
 
+    @Test func `what follows a message that was given up comes too, behind retry`() async throws {
+        let serve: @Sendable (PeripheralServer, Bench) async throws -> Void = { server, bench in
+            for try await change in server.subscriptions(of: Bench.notifying) where change.isSubscribed {
+                for chunk in ["one\n", "far too long", " for it\n", "two\n"] {
+                    try await server.notify(Array(chunk.utf8), of: Bench.notifying, to: change.central)
+                }
+            }
+        }
+        try await Self.run(Bench.notifying, dropping: 4, serve: serve) { _, session in
+            _ = try await session.states.first { $0.state.kind == .failed }
+            let chunks = session.notifications(of: Bench.notifying)
+            let lines = chunks.assembled(until: .delimiter("\n"), maximumSize: 8)
+            let taken = try await lines.retry(.constant(.seconds(1))).timeout(.seconds(60)).collect(2)
+            #expect(taken.map { String(decoding: $0, as: UTF8.self) } == ["one", "two"])
+        }
+    }
+
     @Test func `what is left as the session is reset comes before the gap`() async throws {
         try await Self.run(Bench.notifying, dropping: 10, serve: Bench.sendNumbers(30)) { _, session in
             _ = try await session.states.first { $0.state.kind == .failed }
