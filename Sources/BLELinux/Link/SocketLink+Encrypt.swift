@@ -56,7 +56,8 @@ extension SocketLink {
     /// encryption, since it has no key that suffices.
     ///
     /// A link that waits for that encryption is ended: the kernel makes its socket writable only once it is encrypted.
-    /// Source: kernel, `net/bluetooth/l2cap_core.c`, `l2cap_security_cfm`.
+    /// Where there is a key, the encryption with that may be under way all the same, and what failed may be the peer's
+    /// own request. Source: kernel, `net/bluetooth/l2cap_core.c`, `l2cap_security_cfm`.
     ///
     /// Otherwise the level that the peer has requested in vain would be reported once it has the present keys put into
     /// force again, which it may request at any time: ``State/securityCeiling``. Source: kernel, `net/bluetooth/smp.c`,
@@ -64,13 +65,32 @@ extension SocketLink {
     private func securityFailed(_ error: BLEError) {
         let now = security
         let (receiver, isAwaited) = state.withLock { state in
-            if !state.encryptions.isEmpty { state.hasFailedToEncrypt = true }
             if now.isEncrypted, state.securityCeiling == nil { state.securityCeiling = now }
             // A failure of a pairing that this side has begun is reported elsewhere.
-            return (state.isRaising ? nil : state.receiver, state.hasFailedToEncrypt)
+            return (state.isRaising ? nil : state.receiver, !state.encryptions.isEmpty)
         }
-        if isAwaited { return loop.enqueueReceiving { self.dropPromptly($0) } }
-        receiver?.linkEncryptionFailed(error)
+        guard isAwaited else {
+            receiver?.linkEncryptionFailed(error)
+            return
+        }
+        if environment.hasKey(of: kernelPeer) { awaitKey() } else { giveUpEncrypting() }
+    }
+
+    /// Gives the encryption with a key a moment, from the first failure on.
+    private func awaitKey() {
+        guard state.withLock({ $0.keyWait == nil }) else { return }
+        let wait = environment.timeline.schedule(after: Self.keyPatience) { [weak self] in self?.giveUpEncrypting() }
+        state.withLock { $0.keyWait = wait }
+    }
+
+    /// Ends the link if it still waits for its encryption.
+    private func giveUpEncrypting() {
+        let (wait, isAwaited) = state.withLock { state in
+            if !state.encryptions.isEmpty { state.hasFailedToEncrypt = true }
+            return (state.keyWait.take(), state.hasFailedToEncrypt)
+        }
+        wait?.cancel()
+        if isAwaited { loop.enqueueReceiving { self.dropPromptly($0) } }
     }
 
     /// A key of the peer's was made, or may have been: the link is believed to have the level of the key that there is.

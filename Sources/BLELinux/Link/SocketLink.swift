@@ -41,6 +41,8 @@ final class SocketLink: ATTLink {
         var encryptions: [Encrypted] = []
         /// Whether one of these has failed, so that the link must end.
         var hasFailedToEncrypt = false
+        /// Lets an encryption go on for a moment though a pairing has failed.
+        var keyWait: RadioActivity?
         /// Reports when an encryption that the peer requested fails, and new keys.
         var securityWatch: RadioActivity?
         /// The limit up to which the kernel's report of the link's security is trusted: after a failed pairing for
@@ -64,6 +66,9 @@ final class SocketLink: ATTLink {
     /// connect to a peer that fell silent. If the link ended before the connection, the next attempt would find that
     /// connection again.
     static let dropDeadline = Duration.seconds(25)
+
+    /// How long a key may take to encrypt the link once a pairing has failed; it takes some connection intervals.
+    static let keyPatience = Duration.seconds(2)
 
     let peer: BluetoothAddress
     let local: BluetoothAddress?
@@ -207,11 +212,12 @@ extension SocketLink {
     /// Closes the socket, then tells the receiver and releases it.
     private func close(_ reason: DisconnectReason) {
         let security = security
-        let (last, encryptions, watch) = state.withLock { state in
+        let (last, encryptions, watches) = state.withLock { state in
             defer {
                 state.socket = nil
                 state.lastSecurity = security
                 state.securityWatch = nil
+                state.keyWait = nil
                 state.registration = nil
                 state.receiver = nil
                 state.deadline = nil
@@ -219,9 +225,9 @@ extension SocketLink {
                 if case .ended = state.phase {} else { state.phase = .ended(reason) }
             }
             let last = (state.socket, state.registration, state.receiver, state.deadline)
-            return (last, state.encryptions, state.securityWatch)
+            return (last, state.encryptions, [state.securityWatch, state.keyWait])
         }
-        watch?.cancel()
+        for watch in watches { watch?.cancel() }
         let (socket, registration, receiver, deadline) = last
         deadline?.cancel()
         let isForeign = !encryptions.isEmpty && environment.hasForeignKey(of: peer)

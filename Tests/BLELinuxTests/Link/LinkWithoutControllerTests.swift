@@ -114,6 +114,35 @@ import Testing
         _ = await recorder.untilEnd()
     }
 
+    /// It requests a pairing for better keys than there are, which this side refuses, while those encrypt the link.
+    @Test(arguments: [true, false])
+    func `who waits for a key waits on for a moment where a pairing has failed`(_ fits: Bool) async throws {
+        let (loop, timeline) = (try EventLoop(name: "test", on: kernel.kernel), HandTimeline())
+        let environment = FakeEnvironment(timeline)
+        environment.tellKey(of: .encrypted)
+        let link = SocketLink(testing: try connectedSocket(), loop: loop, environment: environment)
+        let (recorder, outcomes) = (LinkRecorder(), FakeRun.Collector<Result<Void, BLEError>>())
+        link.start(recorder)
+        await kernel.idle()
+        link.encrypt { outcomes.add($0) }
+        let failed = try #require(environment.watched[.example])
+        // Twice, which gives it no longer.
+        for _ in 0..<2 { failed(BLEError(.securityFailed, operation: "test", cause: "refused")) }
+        await kernel.idle()
+        #expect(outcomes.all.isEmpty && timeline.delays.filter { $0 == SocketLink.keyPatience }.count == 1)
+        if fits { secure(false, level: 3) }
+        await kernel.idle()
+        timeline.fire(SocketLink.keyPatience)
+        await kernel.idle()
+        #expect(outcomes.all.count == 1 && (outcomes.all.first?.failure == nil) == fits)
+        #expect(environment.drops.isEmpty == fits)
+        if fits {
+            #expect(link.send([0x0A, 1, 0]) == .sent)
+            link.disconnect()
+        }
+        #expect(await recorder.untilEnd().reason?.kind == (fits ? .closedLocally : .authenticationFailed))
+    }
+
     @Test func `one that can't be encrypted says so at once, and stays open`() throws {
         let loop = try EventLoop(name: "test")
         let (near, far) = try SocketPair.numbers()

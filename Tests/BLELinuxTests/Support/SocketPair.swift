@@ -69,6 +69,8 @@ final class FakeEnvironment: EnvironmentWithoutController {
         return RadioActivity {}
     }
 
+    func hasKey(of peer: BluetoothAddress) -> Bool { keyLevels.withLock { $0 != nil } }
+
     func keyLevel(of peer: BluetoothAddress) -> LinkSecurity.Level? { keyLevels.withLock { $0 } }
 
     func observeKeys(of peer: BluetoothAddress, _ made: @escaping @Sendable () -> Void) -> RadioActivity {
