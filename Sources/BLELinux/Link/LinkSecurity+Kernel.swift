@@ -13,12 +13,14 @@ extension LinkSecurity {
         )
     }
 
-    /// The security that the kernel reports for a link, limited to what it was before a failed pairing for better keys.
+    /// The security that the kernel reports for a link, limited to the level that it had, or that its key has, before a
+    /// failed pairing for better keys.
     ///
-    /// - Parameter ceiling: what it was; `nil` if none has failed.
+    /// - Parameter ceiling: that level; `nil` if none has failed. The size of the key is always the one reported.
     init(level: UInt8, keySize: UInt8, upTo ceiling: LinkSecurity?) {
         self.init(level: level, keySize: keySize)
-        if let ceiling, let level = self.level, level > ceiling.level ?? .encrypted { self = ceiling }
+        guard let ceiling, let reported = self.level, reported > ceiling.level ?? .encrypted else { return }
+        self = ceiling.level.map { LinkSecurity(level: $0.kernelLevel, keySize: keySize) } ?? ceiling
     }
 }
 

@@ -60,12 +60,14 @@ extension SocketLink {
     /// own request. Source: kernel, `net/bluetooth/l2cap_core.c`, `l2cap_security_cfm`.
     ///
     /// Otherwise the level that the peer has requested in vain would be reported once it has the present keys put into
-    /// force again, which it may request at any time: ``State/securityCeiling``. Source: kernel, `net/bluetooth/smp.c`,
-    /// `smp_cmd_security_req`.
+    /// force again, which it may request at any time, or once a key encrypts the link: ``State/securityCeiling``.
+    /// Source: kernel, `net/bluetooth/smp.c`, `smp_cmd_security_req`.
     private func securityFailed(_ error: BLEError) {
-        let now = security
+        let (now, kernelPeer) = (security, kernelPeer)
+        let ofKey = environment.keyLevel(of: kernelPeer).map { LinkSecurity(level: $0.kernelLevel, keySize: 16) }
+        let limit = now.isEncrypted ? now : ofKey
         let (receiver, isAwaited) = state.withLock { state in
-            if now.isEncrypted, state.securityCeiling == nil { state.securityCeiling = now }
+            if state.securityCeiling == nil { state.securityCeiling = limit }
             // A failure of a pairing that this side has begun is reported elsewhere.
             return (state.isRaising ? nil : state.receiver, !state.encryptions.isEmpty)
         }

@@ -114,7 +114,8 @@ import Testing
         _ = await recorder.untilEnd()
     }
 
-    /// It requests a pairing for better keys than there are, which this side refuses, while those encrypt the link.
+    /// It requests a pairing for better keys than there are, which this side refuses, while those encrypt the link: the
+    /// kernel reports the level that was requested.
     @Test(arguments: [true, false])
     func `who waits for a key waits on for a moment where a pairing has failed`(_ fits: Bool) async throws {
         let (loop, timeline) = (try EventLoop(name: "test", on: kernel.kernel), HandTimeline())
@@ -137,6 +138,7 @@ import Testing
         #expect(outcomes.all.count == 1 && (outcomes.all.first?.failure == nil) == fits)
         #expect(environment.drops.isEmpty == fits)
         if fits {
+            #expect(link.security.level == .encrypted)
             #expect(link.send([0x0A, 1, 0]) == .sent)
             link.disconnect()
         }
