@@ -55,11 +55,13 @@ import Testing
         var database = AttributeDatabase(services: [
             Self.service(0xA000, includes: ["B000"]), Self.service(0xB000), Self.service(0xC000),
         ])
+        database.store([7, 7], at: 4)
         database.replaceServices([
             Self.service(0xA000, includes: ["B000"]), Self.service(0xB000, values: 2), Self.service(0xC000),
         ])
         // Service B000 now lies at 11 to 15: the include says so.
         #expect(database.attribute(at: 2)?.content == .constant([11, 0, 15, 0, 0x00, 0xB0]))
+        #expect(database.value(at: 4) == [7, 7])
         #expect(change(database)?.affected == 1...15)
         #expect(change(database)?.hasRemoved(4) == true && change(database)?.hasRemoved(9) == false)
     }
@@ -74,6 +76,17 @@ import Testing
             if database.attributes.last?.handle == 20_004 { compacted += 1 }
         }
         #expect(compacted == 1)
+    }
+
+    @Test func `a service that moves since the handles have run out keeps its values`() {
+        var database = AttributeDatabase(services: [Self.service(0xB000), Self.service(0xA000)])
+        database.store([7, 7], at: 6)
+        // All handles behind the others, up to the last one.
+        database.replaceServices([Self.service(0x3000, values: 32_764), Self.service(0xA000)])
+        #expect(database.attributes.last?.handle == 0xFFFF && database.value(at: 6) == [7, 7])
+        database.replaceServices([Self.service(0xC000, values: 2), Self.service(0xA000)])
+        #expect(database.attributes.map(\.handle) == Array(1...8))
+        #expect(database.valueHandle(of: "A001") == 8 && database.value(at: 8) == [7, 7])
     }
 
     @Test func `several changes are told as one, and too many as everything`() {

@@ -12,17 +12,37 @@ extension AttributeDatabase {
         place(ServicePlacement.inOrder(services))
     }
 
-    /// Lays out services, each at its assigned place; existing ones keep their values.
+    /// Lays out services, each at its assigned place; existing ones keep their values, also at other places.
     private mutating func place(_ placements: [ServicePlacement], keeping kept: Set<ServicePlacement> = []) {
         var layout = ServiceLayout(placements)
         for placement in placements where !kept.contains(placement) { layout.add(placement) }
         let ranges = kept.map(\.range)
+        let values = movedValues(to: placements, keeping: kept)
         set(
             attributes.filter { old in ranges.contains { $0.contains(old.handle) } } + layout.attributes,
             characteristics.filter { old in ranges.contains { $0.contains(old.valueHandle) } } + layout.characteristics
         )
+        for (handle, value) in values { store(value, at: handle) }
         self.placements = placements
         lastHandle = placements.reduce(lastHandle) { max($0, Int($1.end)) }
+    }
+
+    /// The stored values of the services that are described as before and don't keep their places, by new handle.
+    private func movedValues(
+        to next: [ServicePlacement],
+        keeping kept: Set<ServicePlacement>
+    ) -> [(handle: UInt16, value: [UInt8])] {
+        var old = placements.filter { !kept.contains($0) }
+        var values: [(handle: UInt16, value: [UInt8])] = []
+        for new in next where !kept.contains(new) {
+            guard let index = old.firstIndex(where: { $0.service == new.service }) else { continue }
+            let former = old.remove(at: index)
+            for attribute in attributes(from: former.start, through: former.end) {
+                guard case .stored(let value) = attribute.content else { continue }
+                values.append((new.start + (attribute.handle - former.start), value))
+            }
+        }
+        return values
     }
 
     /// Replaces the services from now on, and notes the change for the clients.
@@ -30,8 +50,8 @@ extension AttributeDatabase {
     /// A service with the same description as before keeps its handles and its values, and a client keeps its
     /// subscription to it. A new one is placed after all earlier ones, also those that were removed long ago, so that a
     /// handle that a client still holds refers to nothing rather than to something else; only if the handles run out
-    /// are all services laid out again. One that was removed and returns is new: at its former handles a client that
-    /// has missed its removal would take its subscription for valid.
+    /// are all services laid out again, each described as before with its values. One that was removed and returns is
+    /// new: at its former handles a client that has missed its removal would take its subscription for valid.
     ///
     /// - Precondition: ``fault(in:)`` finds nothing.
     /// - Returns: whether anything has changed.
