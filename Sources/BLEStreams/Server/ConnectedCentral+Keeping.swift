@@ -65,7 +65,7 @@ extension ConnectedCentral {
         set { state.withLock { $0.isDisowned = newValue } }
     }
 
-    /// Whether what it had configured before is not known on this link, since its file could not be read.
+    /// Whether not all that it had configured before is known on this link, since its file could not be read.
     var isUnread: Bool { state.withLock { $0.isUnread } }
 
     /// Whether what it configures is kept only when its link has ended: what is added to a file that is not known stays

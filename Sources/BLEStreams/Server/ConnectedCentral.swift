@@ -165,7 +165,7 @@ public final class ConnectedCentral: Sendable {
             bearer?.resumeServing(waitsForSecurity: false)
         }
         let hasEnded = state.withLock { state in
-            if state.end == nil { state.resuming = [observer, timer] }
+            if state.end == nil { state.resuming += [observer, timer] }
             return state.end != nil
         }
         if hasEnded { for activity in [observer, timer] { activity.cancel() } }

@@ -86,7 +86,7 @@ struct ServedCentrals: Sendable {
         var isBonded: Bool
         /// Whether the file has that bond; otherwise another program does.
         var hasStoredBond = false
-        /// Whether what it has configured is not known, since its file can't be read.
+        /// Whether it may have configured more than that, since its file can't be read.
         var isUnread = false
     }
 
@@ -108,7 +108,7 @@ struct ServedCentrals: Sendable {
                     record: served,
                     isBonded: served != nil || hasBond,
                     hasStoredBond: hasBond,
-                    isUnread: served == nil && !isWhole
+                    isUnread: !isWhole
                 )
             )
         }

@@ -92,6 +92,10 @@ import Testing
 
     /// A peripheral and a central whose link is encrypted.
     private struct Scene: Sendable {
+        /// Client Characteristic Configurations of the bench.
+        static let notifying: UInt8 = 0x15
+        static let counter: UInt8 = 0x20
+
         let time: VirtualTime
         let near: SimulatedAdapter
         let far: SimulatedAdapter
@@ -122,9 +126,15 @@ import Testing
             try await time.sleep(for: .seconds(5))
         }
 
-        /// Expects what is configured of what notifies.
-        func expect(_ bits: UInt8, of central: RawCentral) async {
-            let answer = await central.ask([0x0A, 0x15, 0x00])
+        /// Configures what notifies, or the counter.
+        func configure(_ bits: UInt8, at handle: UInt8 = Self.notifying, of central: RawCentral) async {
+            let answer = await central.ask([0x12, handle, 0x00, bits, 0x00])
+            #expect(answer == [0x13])
+        }
+
+        /// Expects what is configured of that.
+        func expect(_ bits: UInt8, at handle: UInt8 = Self.notifying, of central: RawCentral) async {
+            let answer = await central.ask([0x0A, handle, 0x00])
             #expect(answer == [0x0B, bits, 0x00])
         }
     }
@@ -142,10 +152,7 @@ import Testing
                         for try await change in server.subscriptions() { scene.told.add(change.isSubscribed) }
                     }
                 }
-                try await scene.connected { central in
-                    let answer = await central.ask([0x12, 0x15, 0x00, 0x01, 0x00])
-                    #expect(answer == [0x13])
-                }
+                try await scene.connected { await scene.configure(0x01, of: $0) }
                 try await scene.setRefused(true)
                 try await body(scene)
                 group.cancelAll()
@@ -160,6 +167,24 @@ import Testing
             for bits: UInt8 in [0x00, 0x01] {
                 try await scene.connected { await scene.expect(bits, of: $0) }
                 try await scene.setRefused(false)
+            }
+        }
+    }
+
+    @Test func `what a central has configured outlives also several links on which its file can't be read`()
+        async throws
+    {
+        try await Self.serve { scene in
+            try await scene.connected { await scene.configure(0x01, at: Scene.counter, of: $0) }
+            // What it has configured since then is known here, and is not all.
+            try await scene.connected { central in
+                await scene.expect(0x01, at: Scene.counter, of: central)
+                await scene.expect(0x00, of: central)
+            }
+            try await scene.setRefused(false)
+            try await scene.connected { central in
+                await scene.expect(0x01, at: Scene.counter, of: central)
+                await scene.expect(0x01, of: central)
             }
         }
     }
