@@ -157,8 +157,12 @@ extension ConnectedCentral {
         if bearer.radioLink.security.isEncrypted { keepSoon(server) }
     }
 
-    /// The state to keep of it, and whether the link is or was encrypted.
-    var served: (client: ServerClient, isEncrypted: Bool) {
-        bearer.serve { server, _ in (server.client, server.security.isEncrypted) }
+    /// The state to keep of it; whether the link is or was encrypted; and what it has configured on this link, where
+    /// that is not known of earlier ones.
+    var served: (client: ServerClient, isEncrypted: Bool, anew: Set<UInt16>?) {
+        let isUnread = isUnread
+        return bearer.serve { server, _ in
+            (server.client, server.security.isEncrypted, isUnread ? server.configured : nil)
+        }
     }
 }

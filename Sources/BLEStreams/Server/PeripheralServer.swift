@@ -312,7 +312,7 @@ public final class PeripheralServer: Sendable {
     /// Stores what a central has configured, if it is bonded, and if no newer link to it has taken that over: it may
     /// have configured something else there.
     func keep(_ central: ConnectedCentral) {
-        let (client, isEncrypted) = central.served
+        let (client, isEncrypted, anew) = central.served
         let identity = central.identity
         let newer = centrals.contains { $0.id > central.id && $0.identity == identity && $0.served.isEncrypted }
         if newer || central.isDisowned || central.isKeptLater { return }
@@ -323,7 +323,7 @@ public final class PeripheralServer: Sendable {
                 at: central.bearer.radioLink.local,
                 isBonded: isEncrypted,
                 hadStored: central.hadStored,
-                isUnread: central.isUnread,
+                anew: anew,
                 database
             )
         }

@@ -25,11 +25,13 @@ struct ServedRecord: Codable, Equatable, Sendable {
     var isEmpty: Bool { configurations.isEmpty && features == 0 }
 
     /// The same with what the central has configured since then, on a link on which this was not known.
-    func extended(by newer: ServedRecord) -> ServedRecord {
+    ///
+    /// - Parameter configured: the value handles of what it has configured there, also of what it has switched off.
+    func extended(by newer: ServedRecord, of configured: Set<UInt16>) -> ServedRecord {
         var all = self
         all.adapter = newer.adapter
         if newer.databaseHash == databaseHash {
-            let anew = newer.configurations.map(\.valueHandle)
+            let anew = configured.union(newer.configurations.map(\.valueHandle))
             all.configurations = configurations.filter { !anew.contains($0.valueHandle) } + newer.configurations
             all.configurations.sort { $0.valueHandle < $1.valueHandle }
             all.features |= newer.features
@@ -135,7 +137,8 @@ struct ServedCentrals: Sendable {
     ///   - isBonded: whether the link is or was encrypted, with a key that both sides keep.
     ///   - hadStored: whether the file had the bond during the link: then nothing is kept without it; and whether it
     ///     had what the central had configured: then, without a bond, nothing is kept if that has gone.
-    ///   - isUnread: whether what the central had configured before was not known on the link: it holds on.
+    ///   - anew: what the central has configured on the link, where not all was known there that it had configured
+    ///     before: the rest of that holds on; `nil` where it was known.
     /// - Returns: whether there is nothing to keep of it, so that the file lacks it from then on.
     func keep(
         _ client: ServerClient,
@@ -143,7 +146,7 @@ struct ServedCentrals: Sendable {
         at adapter: BluetoothAddress?,
         isBonded: Bool,
         hadStored: (bond: Bool, state: Bool),
-        isUnread: Bool = false,
+        anew: Set<UInt16>? = nil,
         _ database: AttributeDatabase
     ) -> Bool {
         guard isBonded, central.subkind == .public || central.subkind == .randomStatic else { return false }
@@ -161,9 +164,8 @@ struct ServedCentrals: Sendable {
             // The bond may have gone meanwhile. It is looked for here, since another program may have removed it.
             let mayBeForgotten = hadStored.bond || hadStored.state && record.served(at: adapter) == nil
             let isForgotten = mayBeForgotten && record.bonds?.isEmpty != false
-            let former = isUnread ? record.served(at: adapter) : nil
-            let kept = former?.extended(by: served) ?? (isEmpty ? nil : served)
-            record.setServed(isForgotten ? nil : kept, at: adapter)
+            let whole = anew.flatMap { record.served(at: adapter)?.extended(by: served, of: $0) } ?? served
+            record.setServed(whole.isEmpty || isForgotten ? nil : whole, at: adapter)
         }
         return isEmpty
     }

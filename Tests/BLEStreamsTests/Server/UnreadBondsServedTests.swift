@@ -189,6 +189,22 @@ import Testing
         }
     }
 
+    @Test(arguments: [false, true])
+    func `what a central switches off where its file can't be read stays off`(isReadAgain: Bool) async throws {
+        try await Self.serve { scene in
+            try await scene.connected { central in
+                await scene.configure(0x00, of: central)
+                guard isReadAgain else { return }
+                try await scene.setRefused(false)
+                try await scene.time.sleep(for: .seconds(120))
+                await scene.expect(0x00, of: central)
+            }
+            // Otherwise there is no file any more.
+            if !isReadAgain { try await scene.setRefused(false) }
+            try await scene.connected { await scene.expect(0x00, of: $0) }
+        }
+    }
+
     @Test func `what a central has configured holds again on its link once its file can be read`() async throws {
         try await Self.serve { scene in
             try await scene.connected { central in

@@ -27,7 +27,8 @@ extension ATTServer {
     /// stays as it is. The subscriptions are told as usual.
     package mutating func adopt(_ former: ServerClient) {
         guard !hasEnded else { return }
-        for (handle, bits) in former.configurations where client.configuration(of: handle) == 0 {
+        for (handle, bits) in former.configurations
+        where client.configuration(of: handle) == 0 && !configured.contains(handle) {
             client.configure(handle, bits)
             kept.handles.insert(handle)
         }

@@ -148,6 +148,7 @@ extension ATTServer {
         let before = isUntold ? .none : client.subscription(of: characteristic)
         if bits != client.configuration(of: characteristic) { output.hasNewState = true }
         client.configure(characteristic, bits)
+        configured.insert(characteristic)
         dropUnwanted(characteristic, bits, &output)
         let after = client.subscription(of: characteristic)
         if before != after {

@@ -46,6 +46,8 @@ package struct ATTServer: Sendable {
     var indications: UInt64 = 0
     /// The client's subscriptions from an earlier link of which the program isn't told yet.
     var kept: Kept
+    /// The characteristics that the client has configured on this bearer, also those that it has switched off.
+    package internal(set) var configured: Set<UInt16> = []
     /// The state with which a client that missed a change becomes aware of it.
     var caching = Caching()
     /// The stored value that the client is reading in parts.
