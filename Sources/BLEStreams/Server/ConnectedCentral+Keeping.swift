@@ -68,10 +68,6 @@ extension ConnectedCentral {
     /// Whether not all that it had configured before is known on this link, since its file could not be read.
     var isUnread: Bool { state.withLock { $0.isUnread } }
 
-    /// Whether what it configures is kept only when its link has ended: what is added to a file that is not known stays
-    /// there, also if it switches it off again.
-    var isKeptLater: Bool { isUnread && bearer.end == nil }
-
     /// Whether its file has, or has had on this link, a bond with it, and what it has configured.
     var hadStored: (bond: Bool, state: Bool) { state.withLock { ($0.hasStoredBond, $0.hasStoredState) } }
 

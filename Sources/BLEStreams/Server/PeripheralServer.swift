@@ -315,7 +315,7 @@ public final class PeripheralServer: Sendable {
         let (client, isEncrypted, anew) = central.served
         let identity = central.identity
         let newer = centrals.contains { $0.id > central.id && $0.identity == identity && $0.served.isEncrypted }
-        if newer || central.isDisowned || central.isKeptLater { return }
+        if newer || central.isDisowned { return }
         let isEmpty = database.withLock { database in
             served.keep(
                 client,

@@ -205,6 +205,21 @@ import Testing
         }
     }
 
+    @Test func `what a central configures is stored soon also where its file could not be read at first`()
+        async throws
+    {
+        try await Self.serve { scene in
+            try await scene.connected { central in
+                await scene.configure(0x01, at: Scene.counter, of: central)
+                try await scene.setRefused(false)
+                try await scene.time.sleep(for: .seconds(5))
+                await scene.store.flush()
+                let stored = PeerStore(folder: scene.folder).record(of: scene.near.address).served?.configurations
+                #expect(stored?.map(\.valueHandle) == [0x14, 0x1F])
+            }
+        }
+    }
+
     @Test func `what a central has configured holds again on its link once its file can be read`() async throws {
         try await Self.serve { scene in
             try await scene.connected { central in
