@@ -46,7 +46,8 @@ import Testing
         #expect(failures(events).map(\.code) == [.adapterNotFound], "\(failures(events))")
         kernel.with { $0.peers[.example] = FakePeer(address: .example) }
         try await run.hear(radio, request)
-        #expect(kernel.with { [next] in $0.adapters[next]?.monitors } == [1])
+        let monitors = kernel.with { [next] in $0.adapters[next]?.monitors }
+        #expect(monitors == [1])
         scan.cancel()
         withExtendedLifetime(radio) {}
     }
