@@ -80,13 +80,15 @@ extension CommandWork {
         let (preparations, isAuthorizing) = state.withLock { ($0.preparations.map(\.preparation), $0.isAuthorizing) }
         // The exchange of an authorization may have attempts of its own, which must not authorize again.
         guard !isAuthorizing else { return }
+        let wasConnected = isConnected
         let timeouts = preparations.compactMap { if case .link(let timeout) = $0 { timeout } else { nil } }
         if let timeout = timeouts.first {
             try await findLink(timeout: timeout)
         } else if waitsForSession, case .session = connection.source {
             try await findLink(timeout: nil)
         }
-        if isConnected { try await authorize() }
+        // On a link that was found now that is done.
+        if wasConnected { try await authorize() }
     }
 
     /// Runs the authorizations that are due on this link, or in this attempt; those that were done before one which has

@@ -11,10 +11,10 @@ extension QueueCore {
             group.addTask { await self.serve() }
             do {
                 let output = try await body(CommandQueue(core: self))
-                await close()
+                await close(isCancelled: Task.isCancelled)
                 return output
             } catch {
-                await close()
+                await close(isCancelled: Task.isCancelled)
                 throw error
             }
         }
@@ -94,14 +94,16 @@ extension QueueCore {
     // MARK: - The end
 
     /// Admits no more commands, cancels those in the queue, and ends the link.
-    func close() async {
+    ///
+    /// - Parameter isCancelled: whether the end is the cancellation of who runs the queue.
+    func close(isCancelled: Bool = false) async {
         let timer = state.withLock { state in
             state.isClosed = true
             state.idleTimer.number += 1
             return state.idleTimer.activity.take()
         }
         timer?.cancel()
-        await empty()
+        await empty(isCancelled: isCancelled)
         jobs.finish()
         await connection.take()?.close()
         await state.withLock { $0.idleLink.take() }?.close()
@@ -120,12 +122,15 @@ extension QueueCore {
     }
 
     /// Cancels the commands in the queue, and waits until they have ended; meanwhile it admits no others.
-    func empty() async {
+    func empty(isCancelled: Bool = false) async {
         let wishes = state.withLock { state in
             state.isEmptying = true
             return state.wishes
         }
-        for (id, wish) in wishes { wish.end(over(state.withLock { $0.items[id]?.name } ?? "command")) }
+        for (id, wish) in wishes {
+            let end = over(state.withLock { $0.items[id]?.name } ?? "command")
+            wish.end(isCancelled ? CancellationError() : end)
+        }
         await undisturbedReply(on: timeline) { finish in
             let isEmpty = state.withLock { state in
                 if !state.items.isEmpty { state.whenEmpty = { finish(()) } }

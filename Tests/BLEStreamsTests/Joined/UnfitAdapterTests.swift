@@ -2,7 +2,7 @@ import BLEProtocol
 import BLERadio
 import BLESimulator
 import BLEStreams
-import Glibc
+import CLibrary
 import RadioDoubles
 import Testing
 

@@ -172,8 +172,9 @@ import Testing
         }
     }
 
-    @Test func `cancelling the scope's task ends what was enqueued`() async throws {
-        try await Bench.run { bench in
+    /// With many seeds: the closure enqueues one more before the task that runs what is enqueued ends, or behind it.
+    @Test(arguments: 1...20) func `cancelling the scope's task ends what was enqueued`(seed: UInt64) async throws {
+        try await Bench.run(seed: seed) { bench in
             let log = Recorder<String>()
             let kept = Recorder<CommandQueue.Handle<String>>()
             await withTaskGroup(of: Void.self) { group in

@@ -42,13 +42,15 @@ struct Commands {
     private let updated = UpdatedPeripherals()
     private let formerUpdates: FormerUpdates
     /// The commands that found their lane empty.
-    private let (begun, beginning) = AsyncStream<Received>.makeStream()
+    private let begun: AsyncStream<Received>
+    private let beginning: AsyncStream<Received>.Continuation
 
     init(settings: Settings, sessions: Sessions, publisher: Publisher) {
         self.settings = settings
         self.sessions = sessions
         self.publisher = publisher
         formerUpdates = FormerUpdates(settings: settings, publisher: publisher)
+        (begun, beginning) = AsyncStream.makeStream()
     }
 
     /// Takes the commands that come over a connection, until the stream ends. What was taken is carried out all the
