@@ -34,7 +34,7 @@ import Testing
                 let peripheral = LocalPeripheral(name: "Pump", advertising: [SharedWorld.service]) { device.service }
                 try await peripheral.run(on: .radio(far)) { server in try await device.run(on: server) }
             }
-            let seen = Seen(outbox)
+            let seen = Said(outbox)
             let gateway = [Child { await commands.take(messages) }, Child { await commands.run() }]
             try await withChildren(gateway + [firmware]) {
                 let central = try await Central.open(.radio(near))
@@ -84,7 +84,7 @@ import Testing
 }
 
 /// What a gateway has said to the broker.
-private final class Seen: Sendable {
+private final class Said: Sendable {
     private let outbox: Outbox
     private let messages = Mutex<[MQTTMessage]>([])
 
