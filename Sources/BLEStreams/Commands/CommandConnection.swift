@@ -108,10 +108,12 @@ final class CommandConnection: Sendable {
 
     /// Notes what the running command waits for; `nil`: for nothing any more.
     func note(_ wait: (@Sendable () -> SessionPatience.Wait)?) {
-        // Released outside the lock: what it holds may be deallocated with it.
-        let former = state.withLock { state in
-            defer { state.wait = wait }
-            return state.wait
+        // Released outside the lock: what it holds may be deallocated with it. As a result of the lock's closure it
+        // would cost a block of memory.
+        var former: (@Sendable () -> SessionPatience.Wait)?
+        state.withLock { state in
+            former = state.wait
+            state.wait = wait
         }
         withExtendedLifetime(former) {}
     }
