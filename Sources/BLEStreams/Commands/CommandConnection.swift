@@ -22,7 +22,7 @@ final class CommandConnection: Sendable {
         /// How long the link stays up without a command.
         var idleLimit: Duration?
         /// What the running command waits for before its work, if it does.
-        var wait: (@Sendable () -> SessionPatience.Wait)?
+        var delay: CommandDelay?
     }
 
     let source: Source
@@ -96,24 +96,22 @@ final class CommandConnection: Sendable {
     }
 
     /// What keeps the running command from its work: its link, or its turn on that; `nil` while it works.
-    var delay: SessionPatience.Wait? { state.withLock { $0.wait }?() }
+    var delay: SessionPatience.Wait? { state.withLock { $0.delay }?.wait }
 
     /// Why no command has its turn; `nil` unless they are those of a session that isn't run.
     var idleness: SessionPatience.Wait? {
         guard case .session(let reference) = source, let session = reference.session, !session.orders.isDriven else {
             return nil
         }
-        return Session.unready(session.board)
+        return CommandDelay.unready(session.board).wait
     }
 
     /// Notes what the running command waits for; `nil`: for nothing any more.
-    func note(_ wait: (@Sendable () -> SessionPatience.Wait)?) {
-        // Released outside the lock: what it holds may be deallocated with it. As a result of the lock's closure it
-        // would cost a block of memory.
-        var former: (@Sendable () -> SessionPatience.Wait)?
-        state.withLock { state in
-            former = state.wait
-            state.wait = wait
+    func note(_ delay: CommandDelay?) {
+        // Released outside the lock: what it holds may be deallocated with it.
+        let former = state.withLock { state in
+            defer { state.delay = delay }
+            return state.delay
         }
         withExtendedLifetime(former) {}
     }
@@ -168,7 +166,7 @@ final class CommandConnection: Sendable {
         guard let link else { return nil }
         // The giver already holds it exclusively; the queue still runs one command at a time.
         if link.bearer.isHeld(by: link.pass) { return LinkHold(link: link) }
-        note(Session.isHeld)
+        note(.held)
         defer { note(nil) }
         do {
             let entry = try await link.acquire(limit: limit)

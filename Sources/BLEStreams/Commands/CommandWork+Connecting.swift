@@ -123,9 +123,9 @@ extension CommandWork {
     ) async throws -> LinkHold {
         while true {
             let time = turn?.rest.duration ?? timeout
-            connection.note { Self.unlinked(peripheral) }
+            connection.note(.unlinked(peripheral))
             let link = try await makeLink(to: peripheral, timeout: time, adapterWithin: limit)
-            connection.note(Session.isHeld)
+            connection.note(.held)
             let beginning = timeline.now
             do {
                 let entry = try await link.acquire(limit: turn?.rest)
@@ -162,18 +162,6 @@ extension CommandWork {
     }
 
     // MARK: - Errors
-
-    /// What a command waits for while a link is made.
-    private static func unlinked(_ peripheral: Peripheral) -> SessionPatience.Wait {
-        let (radio, remedy) = (peripheral.core.radio, "Check that the peripheral is in range, or allow more time.")
-        let adapter = radio.adapterInfo
-        let obstacle = adapter.state.error(operation: "connect", object: adapter.name) ?? radio.connectObstacle
-        return SessionPatience.Wait(
-            cause: "there was no link",
-            why: obstacle?.cause,
-            remedy: obstacle?.remedy ?? remedy
-        )
-    }
 
     /// There is no link.
     var noLink: BLEError {
@@ -248,7 +236,12 @@ private struct TurnLimit {
     /// What is left, and the error if another user still has exclusive use of the link then.
     var rest: (duration: Duration, error: @Sendable () -> any Error) {
         let error: @Sendable () -> any Error = { [peripheral, total] in
-            BLEError.timedOut("hold the link", object: "of \(peripheral)", after: total, waitingFor: Session.isHeld())
+            BLEError.timedOut(
+                "hold the link",
+                object: "of \(peripheral)",
+                after: total,
+                waitingFor: CommandDelay.held.wait
+            )
         }
         return (max(.zero, end - timeline.now), error)
     }

@@ -34,18 +34,18 @@ extension Session {
     ///   - note: is told what it waits for, and each time that this is something else.
     func hold(
         timeout: Duration?,
-        noting note: (@escaping @Sendable () -> SessionPatience.Wait) -> Void
+        noting note: (CommandDelay) -> Void
     ) async throws -> LinkHold {
         let patience = SessionPatience(timeout, self)
         while true {
-            note { [board] in Self.unready(board) }
+            note(.unready(board))
             let link = try await readyLink(within: patience)
             // Operations that the state shows, such as reading, take turns with commands.
-            note(Self.isInUse)
+            note(.inUse)
             let leave = try await turn(within: patience)
-            note(Self.isHeld)
+            note(.held)
             do {
-                let entry = try await link.acquire(limit: patience.rest(Self.isHeld))
+                let entry = try await link.acquire(limit: patience.rest { CommandDelay.held.wait })
                 // The session may have dropped the link meanwhile, and be switching its notifications off: what begins
                 // on it is lost with it.
                 guard self.link === link, !link.isEnding else {
@@ -65,33 +65,6 @@ extension Session {
                 leave()
                 throw error
             }
-        }
-    }
-
-    /// What a command waits for while its session isn't ready.
-    static func unready(_ board: SessionStates) -> SessionPatience.Wait {
-        var wait = board.whyNotReady
-        wait.cause = "the session was not ready"
-        return wait
-    }
-
-    /// What a caller waits for whose turn doesn't come.
-    static var isInUse: @Sendable () -> SessionPatience.Wait {
-        {
-            SessionPatience.Wait(
-                cause: "a command or another operation of the session did not end",
-                remedy: "Let it end first, or allow more time."
-            )
-        }
-    }
-
-    /// What a caller waits for while the link, which several may use, is somebody else's.
-    static var isHeld: @Sendable () -> SessionPatience.Wait {
-        {
-            SessionPatience.Wait(
-                cause: "another user of the link, who has exclusive use of it, did not release it",
-                remedy: "Let that use end first, or allow more time."
-            )
         }
     }
 

@@ -10,7 +10,7 @@ extension Session {
     /// - Throws: the error of the failed session; ``BLEError/Code/ended``; that of the patience; `CancellationError`.
     func turn(within patience: SessionPatience) async throws -> @Sendable () -> Void {
         let (board, over) = (board, over)
-        return try await turns.enter(on: core.timeline, limit: patience.rest(Self.isInUse)) { report in
+        return try await turns.enter(on: core.timeline, limit: patience.rest({ CommandDelay.inUse.wait })) { report in
             board.wait { state in
                 switch state {
                 case .failed(let error)?: report(error)
