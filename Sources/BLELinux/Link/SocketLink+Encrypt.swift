@@ -16,7 +16,9 @@ extension SocketLink {
     func encrypt(_ result: @escaping Encrypted) {
         let level = environment.keyLevel(of: kernelPeer) ?? .encrypted
         let outcome: Result<Void, BLEError>? = state.withLock { state in
-            guard let socket = state.socket, !state.phase.isOver else { return .failure(.encryptionFailed(peer)) }
+            guard let socket = state.socket, !state.phase.isOver else {
+                return .failure(.encryptionFailed(peer, state.reasonOfEnd))
+            }
             // Requesting the existing level is an error.
             if Self.isEncrypted(socket) { return .success(()) }
             do throws(SystemError) {
@@ -173,6 +175,12 @@ extension SocketLink.State {
     mutating func takeEncryptions() -> [SocketLink.Encrypted] {
         defer { encryptions = [] }
         return encryptions
+    }
+
+    /// Why the link is over, or is about to be.
+    fileprivate var reasonOfEnd: DisconnectReason {
+        if case .ended(let reason) = phase { return reason }
+        return DisconnectReason(hasFailedToEncrypt ? .authenticationFailed : .closedLocally)
     }
 
     /// Whether the end must wait until it is known why the link could not be encrypted, and the socket to unregister

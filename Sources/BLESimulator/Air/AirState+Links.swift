@@ -145,8 +145,8 @@ extension AirState {
         link[role].phase = link[role].isOwned ? .ended(reason) : .gone
         link[role].outgoing.removeAll()
         if role == .central {
-            let peer = link.central.peer
-            for result in link.encryptions { outbox.append(.encrypted(.failure(.notEncrypted(peer)), result)) }
+            let error = BLEError.endedWhileEncrypting(link.central.peer, reason)
+            for result in link.encryptions { outbox.append(.encrypted(.failure(error), result)) }
             link.encryptions = []
         }
         link.held.removeAll { $0.receiver == role.opposite }

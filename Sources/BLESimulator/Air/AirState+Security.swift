@@ -29,9 +29,9 @@ extension AirState {
 
     // MARK: - Encryption
 
-    mutating func encrypt(_ id: LinkEndID, _ result: @escaping Encrypted) {
+    mutating func encrypt(_ id: LinkEndID, with peer: BluetoothAddress, _ result: @escaping Encrypted) {
         guard let link = links[id.link], !link[id.role].isOver else {
-            return outbox.append(.encrypted(.failure(.notEncrypted(nil)), result))
+            return outbox.append(.encrypted(.failure(.notConnected("encrypt link", peer)), result))
         }
         guard !security(of: id).isEncrypted else { return outbox.append(.encrypted(.success(()), result)) }
         if id.role == .peripheral, !haveKey(link.central.adapter, link.peripheral.adapter) {
@@ -162,6 +162,18 @@ extension BLEError {
         )
     }
 
+    static func endedWhileEncrypting(_ peer: BluetoothAddress, _ reason: DisconnectReason) -> BLEError {
+        var error = BLEError(
+            .disconnected,
+            operation: "encrypt link",
+            object: "with \(peer)",
+            cause: "the link ended while it was being encrypted: \(reason.kind.words)",
+            remedy: "Connect again."
+        )
+        error.reason = reason
+        return error
+    }
+
     static func wishRefused(of peer: BluetoothAddress) -> BLEError {
         BLEError(
             .securityFailed,
@@ -201,13 +213,13 @@ extension BLEError {
         return error
     }
 
-    static func notEncrypted(_ peer: BluetoothAddress?) -> BLEError {
+    static func notEncrypted(_ peer: BluetoothAddress) -> BLEError {
         BLEError(
             .securityFailed,
             operation: "encrypt link",
-            object: peer.map { "with \($0)" } ?? "",
+            object: "with \(peer)",
             cause: "one of the two devices has no key for the other, or a different one",
-            remedy: "Unpair, then pair again."
+            remedy: "Remove the bond with Peripheral.unpair(), then pair again."
         )
     }
 }

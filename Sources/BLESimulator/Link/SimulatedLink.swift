@@ -32,7 +32,7 @@ final class SimulatedLink: ATTLink {
     func send(_ pdu: [UInt8]) -> SendResult { core.perform { $0.send(pdu, from: id) } }
 
     func encrypt(_ result: @escaping @Sendable (Result<Void, BLEError>) -> Void) {
-        core.perform { $0.encrypt(id, result) }
+        core.perform { $0.encrypt(id, with: peer, result) }
     }
 
     func raise(

@@ -81,11 +81,7 @@ extension Link {
     ) {
         let object = "to \(peripheral)"
         let failure: @Sendable (BLEError?) -> BLEError = { error in
-            // Only the side that still has its key learns that the peer has lost its own.
-            if let error, error.reason?.kind == .keyMissing { return error.about("connect", object) }
-            if let keysNotRestored { return .keysNotRestored(object: object, because: keysNotRestored) }
-            if let error, error.reason != nil { return error.about("connect", object) }
-            return .keysDoNotFit(operation: "connect", object: object)
+            .notEncrypted(error, keysNotRestored: keysNotRestored, operation: "connect", object: object)
         }
         let answer = Ending<Result<Void, BLEError>>()
         let timer = timeline.schedule(after: SecurityRaise.encryptionTime) { answer.end(.failure(failure(nil))) }
@@ -249,16 +245,6 @@ extension Bond {
 }
 
 extension BLEError {
-    static func keysDoNotFit(operation: String, object: String) -> BLEError {
-        BLEError(
-            .securityFailed,
-            operation: operation,
-            object: object,
-            cause: "the link could not be encrypted with the bond's keys: the peripheral did not answer the request",
-            remedy: "Try again; if it fails each time, remove the bond with Peripheral.unpair(), then pair again."
-        )
-    }
-
     /// The same, attributed to the program's operation.
     func about(_ operation: String, _ object: String) -> BLEError {
         var error = self
@@ -301,17 +287,6 @@ extension BLEError {
             + "\(failure.cause)"
         error.remedy += " Then call Peripheral.unpair() again."
         return error
-    }
-
-    fileprivate static func keysNotRestored(object: String, because error: BLEError) -> BLEError {
-        BLEError(
-            .securityFailed,
-            operation: "connect",
-            object: object,
-            cause:
-                "the link could not be encrypted because the adapter did not accept the bond's keys: \(error.cause)",
-            remedy: error.remedy
-        )
     }
 
     fileprivate static func noBond(object: String) -> BLEError {

@@ -82,8 +82,7 @@ final class SecurityRaise: Sendable {
             core.store.perform(on: core.timeline) { [self] in
                 let identity = core.identity(of: peripheral.address)
                 let who = identity == peripheral.address ? object : "\(object), which is \(identity)"
-                let told = error.flatMap { $0.reason == nil ? nil : $0.about("encrypt link", who) }
-                finish(.failure(told ?? .keysDoNotFit(operation: "encrypt link", object: who)))
+                finish(.failure(.notEncrypted(error, operation: "encrypt link", object: who)))
             }
         }
         let timer = core.timeline.schedule(after: Self.encryptionTime) { failed(nil) }

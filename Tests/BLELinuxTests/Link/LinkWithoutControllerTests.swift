@@ -59,6 +59,22 @@ import Testing
         #expect(kernel.leftovers.isEmpty)
     }
 
+    /// As where a link is lost while the bonds are read from a disk.
+    @Test func `who asks for encryption when the link has ended is told of its end and not of its keys`() async throws {
+        let loop = try EventLoop(name: "test", on: kernel.kernel)
+        let link = SocketLink(testing: try connectedSocket(), loop: loop)
+        let recorder = LinkRecorder()
+        link.start(recorder)
+        await kernel.idle()
+        end(ETIMEDOUT)
+        let reason = try #require(await recorder.untilEnd().reason)
+        let outcomes = FakeRun.Collector<Result<Void, BLEError>>()
+        link.encrypt { outcomes.add($0) }
+        let failure = outcomes.all.first?.failure
+        #expect(outcomes.all.count == 1 && failure?.code == .disconnected && failure?.isFinal == false)
+        #expect(failure?.reason == reason, "\(failure as Any)")
+    }
+
     /// The kernel raises the link's security, or has ended that with this level.
     private func secure(_ isSecuring: Bool, level: UInt8 = 1) {
         kernel.with { state in

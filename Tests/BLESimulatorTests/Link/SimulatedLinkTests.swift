@@ -109,6 +109,24 @@ private func read(_ handle: UInt8) -> [UInt8] { [0x0A, handle, 0] }
         }
     }
 
+    @Test func `who waits for a link to be encrypted, or asks too late, is told of its end and not of its keys`()
+        async throws
+    {
+        try await VirtualTime.run { time in
+            let pair = try await Conversation(time, settings: AdapterSettings(linkTiming: .linux))
+            let outcomes = Log<Result<Void, BLEError>>()
+            pair.centralLink.encrypt { outcomes.append($0) }
+            pair.central.powerOff()
+            try await time.sleep(for: .seconds(1))
+            pair.centralLink.encrypt { outcomes.append($0) }
+            try await time.sleep(for: .seconds(1))
+            let failures = outcomes.values.compactMap { if case .failure(let error) = $0 { error } else { nil } }
+            #expect(failures.map(\.code) == [.disconnected, .disconnected])
+            #expect(failures.first?.reason?.kind == .adapterOff)
+            #expect(failures.allSatisfy { !$0.isFinal && !$0.remedy.isEmpty })
+        }
+    }
+
     @Test func `the peripheral may close too, and both may at once`() async throws {
         try await VirtualTime.run { time in
             let first = try await Conversation(time)
