@@ -198,13 +198,16 @@ extension BLEError {
 
     /// An adapter that is on refuses everything of Low Energy.
     static func lowEnergyIsOff(_ name: String, operation: String, object: String) -> BLEError {
-        BLEError(
+        var error = BLEError(
             .notSupported,
             operation: operation,
             object: object,
             cause: "Low Energy is switched off on \(name)",
             remedy: "Switch it on with `Central.setPowered(true)`, or \"sudo btmgmt --index \(name) le on\"."
         )
+        // As an adapter that is off: once it is switched on, the same operation succeeds.
+        error.isFinal = false
+        return error
     }
 
     static func staysOff(_ name: String) -> BLEError {

@@ -75,6 +75,12 @@ import Testing
         #expect(error.cause.contains("through hci1") && error.remedy.contains("Switch hci1 off"))
     }
 
+    @Test func `a session waits for Low Energy to be switched on again, as for the adapter`() {
+        #expect(!BLEError.lowEnergyIsOff("hci0", operation: "connect", object: "hci0").isFinal)
+        #expect(!BLEError.adapterPoweredOff("hci0", operation: "connect", object: "hci0").isFinal)
+        #expect(BLEError.adapterLacksLowEnergy("hci0", operation: "connect", object: "hci0").isFinal)
+    }
+
     @Test func `each state of an adapter has an error with a remedy`() {
         let errors: [(BLEError, BLEError.Code, String)] = [
             (.noAdapter(operation: "scan", object: "hci0"), .adapterNotFound, "Plug one in"),
