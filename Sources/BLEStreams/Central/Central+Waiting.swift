@@ -70,11 +70,13 @@ extension Radio {
         let info = adapterInfo
         var error =
             info.state.error(operation: operation, object: info.name)
-            ?? .timedOut(
-                operation,
+            // It is on since.
+            ?? BLEError(
+                .timedOut,
+                operation: operation,
                 object: info.name,
-                after: limit,
-                waitingFor: "the adapter was not on"
+                cause: "the adapter was not on within \(limit)",
+                remedy: "Try again."
             )
         error.elapsed = limit
         return error

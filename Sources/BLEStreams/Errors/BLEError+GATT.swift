@@ -76,13 +76,13 @@ extension BLEError {
             switch delay {
             case .turn:
                 (
-                    "others' exclusive use of the link did not end",
+                    "another user's exclusive use of the link did not end",
                     "Let the command, or the closure of Link.exclusively(_:), end first, or allow more time."
                 )
             case .security:
                 (
                     "encrypting the link, or pairing, did not end",
-                    "Answer the questions of the pairing on both devices, or allow more time."
+                    remedyOfLongPairing
                 )
             case .answer: ("no answer came", nil)
             }

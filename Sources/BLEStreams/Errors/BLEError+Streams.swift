@@ -37,4 +37,21 @@ extension BLEError {
         error.elapsed = limit
         return error
     }
+
+    /// A limit has passed for what the adapter alone answers: the peer has no part in it.
+    static func adapterTimedOut(_ operation: String, object: String, after limit: Duration) -> BLEError {
+        var error = timedOut(operation, object: object, after: limit, waitingFor: "the adapter did not answer")
+        error.remedy = "Try again; if it happens each time, switch the adapter off and on: `Central.powerCycle()`."
+        return error
+    }
+
+    /// A limit has passed for a pairing, which waits for people.
+    static func pairingTimedOut(_ operation: String, object: String, after limit: Duration) -> BLEError {
+        var error = timedOut(operation, object: object, after: limit, waitingFor: "pairing did not end")
+        error.remedy = remedyOfLongPairing
+        return error
+    }
+
+    /// What to do about a pairing that does not end.
+    static let remedyOfLongPairing = "Answer the questions of the pairing on both devices, or allow more time."
 }

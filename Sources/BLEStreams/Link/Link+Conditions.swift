@@ -9,7 +9,7 @@ extension Link {
     public func conditions() async throws -> LinkConditions {
         let object = "of \(peripheral)"
         let limit: @Sendable () -> any Error = {
-            BLEError.timedOut("conditions", object: object, after: .seconds(5), waitingFor: "no answer came")
+            BLEError.adapterTimedOut("conditions", object: object, after: .seconds(5))
         }
         return try await reply(on: timeline, limit: (.seconds(5), limit)) { finish in
             self.bearer.radioLink.readConditions { finish(.success(self.conditionWatch.judge($0))) }
@@ -47,7 +47,7 @@ extension Link {
     func request(_ parameters: ConnectionParameters) async throws {
         let object = "of \(peripheral)"
         let limit: @Sendable () -> any Error = {
-            BLEError.timedOut("change parameters", object: object, after: .seconds(5), waitingFor: "no answer came")
+            BLEError.adapterTimedOut("change parameters", object: object, after: .seconds(5))
         }
         try await reply(on: timeline, limit: (.seconds(5), limit)) { finish in
             self.bearer.radioLink.request(parameters) { finish($0.mapError { $0 as any Error }) }

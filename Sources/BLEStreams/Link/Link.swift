@@ -175,7 +175,7 @@ public final class Link: Sendable {
     public func rssi() async throws -> Int? {
         let object = "of \(peripheral)"
         let limit: @Sendable () -> any Error = {
-            BLEError.timedOut("signal strength", object: object, after: .seconds(5), waitingFor: "no answer came")
+            BLEError.adapterTimedOut("signal strength", object: object, after: .seconds(5))
         }
         return try await reply(on: timeline, limit: (.seconds(5), limit)) { finish in
             self.bearer.radioLink.readRSSI { finish(.success($0.map(Int.init))) }

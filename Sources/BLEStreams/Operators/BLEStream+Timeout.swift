@@ -118,7 +118,7 @@ final class TimeLimit {
             subject.operation,
             object: subject.object,
             after: limit,
-            waitingFor: scope == .wholeStream ? "it did not end" : "no value came"
+            waitingFor: scope == .wholeStream ? "the stream did not end" : "no value came"
         )
         if scope != .wholeStream, subject.operation == StreamSubject.scan { error.remedy = BLEError.remedyOfVainScan }
         error.handOut(parts)

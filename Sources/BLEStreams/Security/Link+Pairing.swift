@@ -205,7 +205,7 @@ extension Peripheral {
         for address in [address] + alternatives { identities.append(await core.findIdentity(of: address)) }
         for address in identities {
             let limit: @Sendable () -> any Error = {
-                BLEError.timedOut("unpair", object: object, after: timeout, waitingFor: "the adapter did not answer")
+                BLEError.adapterTimedOut("unpair", object: object, after: timeout)
             }
             let hadKey: Bool = try await reply(on: core.timeline, limit: (timeout, limit)) { finish in
                 let activity = radio.unpair(address) { finish($0.mapError { $0 as any Error }) }

@@ -79,7 +79,7 @@ extension Link {
         let object = "with \(peripheral)"
         if let end = bearer.end { throw BLEError.linkEnded(end, operation: operation, object: object) }
         let limit: @Sendable () -> any Error = {
-            BLEError.timedOut(operation, object: object, after: timeout, waitingFor: "pairing did not end")
+            BLEError.pairingTimedOut(operation, object: object, after: timeout)
         }
         let (raiser, answers) = (raiser, answers ?? PairingAnswers())
         do {

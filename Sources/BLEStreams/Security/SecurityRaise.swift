@@ -62,7 +62,7 @@ final class SecurityRaise: Sendable {
 
     private func begin() {
         let timer = core.timeline.schedule(after: Self.limit) { [self] in
-            finish(.failure(.timedOut("pair", object: object, after: Self.limit, waitingFor: "pairing did not end")))
+            finish(.failure(.pairingTimedOut("pair", object: object, after: Self.limit)))
         }
         over.whenEnded { _ in timer.cancel() }
         guard link.security.isEncrypted else { return isBonded || link.hasKey ? encrypt() : pair() }
