@@ -105,9 +105,12 @@ struct ConnectFailure {
         case .connectionAborted:
             ("another program on this host ended the attempt", "Try again.")
         case .accessDenied:
-            ("authentication failed", "Remove the bond on both sides, then pair again.")
+            (
+                "authentication failed",
+                "Remove the bond on both devices, here with Peripheral.unpair(), then pair again."
+            )
         case .badExchange:
-            ("it no longer has the keys of the bond", "Remove the bond on this side too, then pair again.")
+            ("it no longer has the keys of the bond", "Remove the bond with Peripheral.unpair(), then pair again.")
         case .busy:
             ("the controller is busy", "Try again in a moment.")
         default:

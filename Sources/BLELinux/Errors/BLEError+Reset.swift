@@ -50,7 +50,7 @@ extension BLEError {
                 operation: "reset",
                 object: adapter,
                 cause: "\(node) does not exist",
-                remedy: "In a container, mount the host's: docker run -v /dev/bus/usb:/dev/bus/usb "
+                remedy: "In a container, mount the host's USB devices: docker run -v /dev/bus/usb:/dev/bus/usb "
                     + "--device-cgroup-rule='c 189:* rmw'."
             )
         default:

@@ -21,12 +21,12 @@ extension SystemError {
     var remedy: String {
         if let shortageRemedy { return shortageRemedy }
         return switch self {
-        case .wouldBlock: "Try again; raise the limit of threads (ulimit -u, TasksMax=) if it happens each time."
+        case .wouldBlock: "Try again; raise the limit on threads (ulimit -u, TasksMax=) if it happens each time."
         case .notPermitted, .accessDenied:
             "Check what the service or container may do: its capabilities, RestrictAddressFamilies, its seccomp "
                 + "profile."
         case .noDevice: "Check that the adapter is plugged in, then try again."
-        default: "Try again; search the kernel's messages (dmesg) for \"Bluetooth\" if it happens each time."
+        default: "Try again; search the kernel's messages (sudo dmesg) for \"Bluetooth\" if it happens each time."
         }
     }
 }

@@ -119,7 +119,8 @@ extension BLEError {
             operation: "encrypt link",
             object: "with \(peer)",
             cause: "the kernel can't encrypt it: \(error)",
-            remedy: "Search the kernel's messages (dmesg) for \"Bluetooth\": the module cmac or drbg may be missing."
+            remedy: "Run \"sudo modprobe -a cmac drbg\": one of these kernel modules may be missing. If that doesn't "
+                + "help, search the kernel's messages (sudo dmesg) for \"Bluetooth\"."
         )
         failure.systemError = error.rawValue
         return failure

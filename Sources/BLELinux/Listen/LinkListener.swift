@@ -224,8 +224,8 @@ extension BLEError {
             cause: "the central \(central) was given to \(holder), which began to listen later; "
                 + "the next ones come to this program again",
             remedy: bluetoothd != .absent
-                ? "Connect it again, or drop its link: \"bluetoothctl disconnect \(central)\"."
-                : "Connect it again."
+                ? "Connect again from the central, or drop its link: \"bluetoothctl disconnect \(central)\"."
+                : "Connect again from the central."
         )
     }
 

@@ -67,7 +67,7 @@ enum ManagementFailure: Error, Hashable {
                 operation: operation,
                 object: object,
                 cause: "\(opcode) failed: \(why)",
-                remedy: "Try again; open the adapter anew if it happens each time."
+                remedy: "Try again; restart the program if it happens each time."
             )
         }
     }

@@ -34,11 +34,13 @@ extension ManagementStatus {
 
     private var remedy: String {
         switch self {
-        case .notPowered: "Switch the adapter on: bluetoothctl power on."
-        case .blockedByRFKill: "Unblock Bluetooth: sudo rfkill unblock bluetooth."
-        case .permissionDenied: "Run as root, or grant the capability: setcap cap_net_admin+ep on the program."
-        case .busy: "Another program uses the adapter; wait or end it, then try again."
-        case .unknownCommand: "Use a newer kernel: this one is too old for it."
+        case .notPowered: "Switch it on with `Central.setPowered(true)`, or \"bluetoothctl power on\"."
+        case .blockedByRFKill:
+            "Run \"sudo rfkill unblock bluetooth\", then switch it on with `Central.setPowered(true)`."
+        case .permissionDenied:
+            "Run the program as root, or run \"sudo setcap cap_net_admin+ep PROGRAM\" with its path for PROGRAM."
+        case .busy: "Wait until the other program that uses the adapter is done, or end that program; then try again."
+        case .unknownCommand: "Use a newer kernel: this one is too old for the command."
         case .notSupported: "Use an adapter whose controller supports it, or a newer kernel."
         case .invalidIndex: "Plug the adapter in, or name another one."
         default: ""

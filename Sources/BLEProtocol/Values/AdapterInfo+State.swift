@@ -60,14 +60,16 @@ extension AdapterInfo.State {
                 "Allow the program to open Bluetooth sockets: a service needs AF_BLUETOOTH in RestrictAddressFamilies, "
                     + "a container a seccomp profile that allows it."
             )
-        case .unsupported: (code, remedy) = (.notSupported, "Use an adapter for Bluetooth 4.0 or later.")
+        case .unsupported: (code, remedy) = (.notSupported, "Use an adapter with Bluetooth 4.0 or later.")
         case .poweredOff:
             (code, remedy) = (
                 .adapterPoweredOff, "Switch it on with `Central.setPowered(true)`, or \"bluetoothctl power on\"."
             )
         case .blocked:
             (code, remedy) = (
-                .adapterBlocked, "Run \"sudo rfkill unblock bluetooth\", or turn on the machine's radio switch."
+                .adapterBlocked,
+                "Run \"sudo rfkill unblock bluetooth\", or turn on the machine's radio switch; then switch the adapter on "
+                    + "with `Central.setPowered(true)`."
             )
         }
         let cause = self == .unknown ? "it is not known yet what the adapter is" : "the adapter is \(words)"

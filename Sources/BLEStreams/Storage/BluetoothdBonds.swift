@@ -24,7 +24,8 @@ extension Bond {
                 guard access(path, F_OK) == 0 else { continue }
                 let text = String(decoding: try SecretFile.read(path), as: UTF8.self)
                 guard let file = BluetoothdBonds(text) else {
-                    throw BLEError.noBondFile(path, remedy: "Remove the device with bluetoothctl, and pair again.")
+                    let remedy = "Run \"bluetoothctl remove \(peer)\", then pair again."
+                    throw BLEError.noBondFile(path, remedy: remedy)
                 }
                 if let bond = file.bond(peer, adapter) { bonds.append(bond) }
             }
