@@ -63,7 +63,7 @@ extension PairingFailure {
             )
         case .wrongOutOfBandData:
             (
-                "the out-of-band data is not or no longer the central's, or the central lacks this device's data",
+                "the out-of-band data is another device's or out of date, or the central lacks this device's data",
                 "Make new out-of-band data on both devices, exchange it, then pair again from the central."
             )
         default:
@@ -114,7 +114,7 @@ extension PairingFailure {
             )
         case .wrongOutOfBandData:
             (
-                "the out-of-band data is not or no longer the peripheral's, or the peripheral doesn't accept any",
+                "the out-of-band data is another device's or out of date, or the peripheral doesn't accept any",
                 "Read it from the peripheral again, then pair again."
             )
         default:

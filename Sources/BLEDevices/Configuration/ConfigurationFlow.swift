@@ -127,7 +127,7 @@ public struct ConfigurationFlow: Command {
             .verificationFailed,
             operation: name,
             object: "of \(setting.characteristic) of \(context.peripheral)",
-            cause: "the device says another value than was written",
+            cause: "the device reports a value that differs from the one written",
             remedy: "Check which values the device allows."
         )
         error.received = Array(value)

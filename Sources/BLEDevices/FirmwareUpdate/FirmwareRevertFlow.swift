@@ -72,7 +72,7 @@ public struct FirmwareRevertFlow: Command {
             .updateFailed,
             context,
             "the device does not return to its previous image, after \(Self.resets) resets",
-            "Its boot loader may not keep the previous image: update the device to that one."
+            "Update the device to its previous image, which its boot loader may not have kept."
         )
     }
 
@@ -99,7 +99,7 @@ public struct FirmwareRevertFlow: Command {
                 throw BLEError.update(
                     .updateFailed,
                     context,
-                    "the image is marked to stay, and the next reset begins it for good",
+                    "the image is marked as permanent, and the next reset starts it",
                     "Reset the device, and update it to its previous image."
                 )
             }

@@ -140,10 +140,10 @@ extension BLEError {
         }
         if failure.isTooLarge || failure.isWrongImage { return "Choose the image built for this device." }
         if failure.isUnsupported {
-            return "The device's firmware lacks a command that this needs: its manufacturer tells how it is updated."
+            return "Ask the device's manufacturer how it is updated: its firmware lacks a command that this requires."
         }
         if failure.isHeldByUpload {
-            return "Try again when the other upload is done. If nobody goes on with it, reset the device before."
+            return "Try again when the other upload is done; if nobody continues it, reset the device first."
         }
         if failure.isPassing { return "Try again when the device has finished its current operation." }
         return switch failure.slotInUse {

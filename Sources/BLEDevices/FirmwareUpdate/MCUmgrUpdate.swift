@@ -198,7 +198,7 @@ struct MCUmgrUpdate: Sendable {
                 .updateFailed,
                 context,
                 "the link was lost \(Self.resets) times before the device carried out its reset",
-                "Bring the device nearer, and update it again: it has the image, and begins it at its next reset."
+                "Bring the device nearer, and update it again: it has the image, and starts it at its next reset."
             )
         }
         return try await device.reset(exchange, context) ? .isRestarting : .mayRestart
@@ -307,8 +307,8 @@ extension BLEError {
             .updateFailed,
             context,
             "the device does not run the new image after its reset",
-            "Its boot loader refused it, as it does with the signature of another key and may with a version that is "
-                + "not higher, or it crashed: the device's log may tell."
+            "Check the device's log: the boot loader refused the image, for example because it is signed with another "
+                + "key or its version is not higher, or the image crashed."
         )
     }
 }

@@ -184,7 +184,7 @@ struct PlainUpdate: Sendable {
             }
         } catch var error as BLEError where error.code == .timedOut {
             // The last wait was shorter, and the device may have repeated what it has said before.
-            error.cause = "the device has told nothing new within \(patience)"
+            error.cause = "the device has reported nothing new within \(patience)"
             error.elapsed = patience
             throw error
         }
@@ -250,7 +250,7 @@ struct PlainUpdate: Sendable {
             .updateFailed,
             context,
             "the device says: \(status.failure)",
-            "The device's log may tell more."
+            "Check the device's log for details."
         )
     }
 

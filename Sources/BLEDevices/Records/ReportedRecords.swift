@@ -128,8 +128,8 @@ extension BLEError {
             .overflow,
             operation: "synchronization",
             object: "of records of \(context.peripheral)",
-            cause: "the device sends later records first, and \(count) of them, which are all that is kept until the "
-                + "earlier ones come, are not its whole report",
+            cause: "the device sends its latest records first, and \(count) of them fill the memory in which they are "
+                + "kept until the earliest one arrives",
             remedy: "Fetch the records in ranges, with a RecordTransport of your own."
         )
     }

@@ -104,7 +104,8 @@ extension MachineFacts.Adapter {
     fileprivate func findings(besides bluetoothd: Bluetoothd.Presence) -> [Diagnosis.Finding] {
         var findings = [obstacle].compactMap { $0 }
         if let signs = CounterfeitSigns.of(information, device), !signs.isEmpty {
-            let cause = "the controller claims to be a CSR, and is none: \(signs.joined(separator: ", "))"
+            let cause =
+                "the controller claims to be made by CSR, but is a counterfeit: \(signs.joined(separator: ", "))"
             let remedy = "If links or scans fail, replace it: such chips drop links and ignore commands."
             findings.append(Diagnosis.Finding(.counterfeit, .limitation, name, cause: cause, remedy: remedy))
         }
@@ -151,7 +152,7 @@ extension MachineFacts.Adapter {
     private func links(besides bluetoothd: Bluetoothd.Presence) -> Diagnosis.Finding {
         let names = peers.map(\.description).joined(separator: ", ")
         let holder = bluetoothd == .absent ? "this or another program" : "this program, another one or bluetoothd"
-        var remedy = "A connected device does not advertise, and only one program has its attributes: end the other one"
+        var remedy = "If a device isn't found or can't be connected to, end the program that holds its link"
         if bluetoothd != .absent, let peer = peers.first { remedy += ", or run \"bluetoothctl disconnect \(peer)\"" }
         return Diagnosis.Finding(
             .openLinks,

@@ -152,7 +152,7 @@ extension BLEError {
             operation: operation,
             object: object,
             cause: "the adapter \(name) is starting",
-            remedy: "Wait until it has started; if that takes more than some seconds, unplug it and plug it in again."
+            remedy: "Wait until it has started; if that takes more than a few seconds, unplug it and plug it in again."
         )
     }
 

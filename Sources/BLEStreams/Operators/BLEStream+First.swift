@@ -20,7 +20,8 @@ extension BLEStream {
             operation: subject.operation,
             object: subject.object,
             cause: "the stream ended before the expected value",
-            remedy: "Begin again, or take a stream that ends later: a prefix, a take or its source has ended this one."
+            remedy: "Begin again, or use a stream that ends later: this one was ended by its source, or by an operator "
+                + "such as prefix."
         )
     }
 

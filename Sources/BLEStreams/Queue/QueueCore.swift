@@ -262,7 +262,7 @@ extension QueueCore {
             .ended,
             operation: name,
             object: "on \(connection.object)",
-            cause: "the queue is over",
+            cause: "the queue has ended",
             remedy: remedy
         )
     }

@@ -75,7 +75,7 @@ extension Session {
             operation: "session",
             object: "with \(self)",
             cause: "the session has ended",
-            remedy: "Use a session while it runs."
+            remedy: "Use the session only while it runs."
         )
     }
 

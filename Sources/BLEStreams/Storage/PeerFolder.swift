@@ -137,7 +137,7 @@ struct PeerFolder: Sendable {
         let notice = BLEError.store(
             "examine",
             "\(folder.path)/\(name(peer))",
-            cause: "it is damaged; it was set aside as \(place), and its content is determined again",
+            cause: "it is damaged; it was set aside as \(place), and a new file takes its place",
             remedy: "If there was a bond with \(peer), remove it on that device, and pair again."
         )
         return (PeerRecord(), notice)

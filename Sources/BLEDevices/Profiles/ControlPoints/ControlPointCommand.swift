@@ -51,7 +51,8 @@ extension CharacteristicAccess {
             operation: "perform",
             object: "\(command) on \(controlPoint.reference)",
             cause: "the control point answers: \(reason)",
-            remedy: "Check with the features of the device that it supports the command, and the range of its values."
+            remedy: "Check that the device's features include the command, and that its value is in the permitted "
+                + "range."
         )
     }
 }
