@@ -60,6 +60,19 @@ import Testing
         #expect(BLEError.inCommands(remedy, about: "hci0", isAtTerminal: false) == words)
     }
 
+    @Test func `a step of the adapter's recovery that failed is told in commands`() {
+        let error = BLEError(
+            .systemFailure,
+            operation: "switch on",
+            object: "hci0",
+            cause: "the kernel refused",
+            remedy: "Switch it on with `Central.setPowered(true)`; if that fails too, reset it with `Central.reset()`."
+        )
+        let words = AdapterTrouble.ofOne("hci0", .failed(.powerCycle, error)).messageText
+        #expect(words.contains("`ble adapter on`") && words.contains("`ble adapter reset`"), "\(words)")
+        #expect(words.contains("the kernel refused") && !words.contains("Central."))
+    }
+
     @Test func `an adapter that was switched off here is told in commands, cause and remedy`() {
         let error = BLEError.switchedOffHere("the adapter hci0", operation: "scan", object: "hci0")
         let text = error.messageText

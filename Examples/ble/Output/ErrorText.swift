@@ -83,7 +83,7 @@ extension BLEError {
     private static let authenticated = "with --secure authenticated"
 
     /// The cause: commands, where the library's names calls.
-    private var causeText: String { cause.replacing("`Central.setPowered(false)`", with: "`ble adapter off`") }
+    var causeText: String { cause.replacing("`Central.setPowered(false)`", with: "`ble adapter off`") }
 
     /// What went wrong, for a person.
     var failureText: String {
@@ -144,6 +144,11 @@ extension BLEError {
         error.systemError = number
         return error
     }
+}
+
+extension AdapterTrouble {
+    /// The trouble for a person, who has commands and no calls.
+    var messageText: String { BLEError.inCommands("\(self)", about: "") }
 }
 
 extension BLEError.Code {

@@ -111,7 +111,7 @@ struct CommandEnvironment: Sendable {
     private func tellingTroubles(_ body: @escaping @Sendable () async throws -> Void) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
-                for try await trouble in central.adapterTroubles { log.say("\(trouble)") }
+                for try await trouble in central.adapterTroubles { log.say(trouble.messageText) }
             }
             defer { group.cancelAll() }
             try await body()

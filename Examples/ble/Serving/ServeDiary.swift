@@ -37,7 +37,7 @@ struct ServeDiary: Sendable {
     /// It does neither for now.
     func interrupted(_ error: BLEError) throws {
         let remedy: JSON? = error.remedy.isEmpty ? nil : .string(error.remedyText)
-        try line("interrupted", "", error.cause, [("cause", .string(error.cause)), ("remedy", remedy)])
+        try line("interrupted", "", error.causeText, [("cause", .string(error.causeText)), ("remedy", remedy)])
     }
 
     /// A central has connected, paired or left.
