@@ -1,7 +1,7 @@
 import BLEStreams
 import ConsoleOutput
 
-/// Says what keeps this machine from working with Bluetooth devices.
+/// Says what prevents this machine from working with Bluetooth devices.
 struct Doctor: Command {
     static let name = "doctor"
     static let summary = "examine this machine: adapters, permissions, other programs, the store; and say what to do"
@@ -44,7 +44,7 @@ struct Doctor: Command {
                 ("obstacles", .number(obstacles)),
                 ("usable", .bool(diagnosis.isUsable))
             ),
-            "\n" + (diagnosis.isUsable ? "nothing keeps this machine from working" : obstacles.counted("obstacle"))
+            "\n" + (diagnosis.isUsable ? "no obstacles were found" : obstacles.counted("obstacle"))
         )
     }
 

@@ -288,8 +288,8 @@ extension BLEError {
                 : "none of these \(peripherals.count) accepted a connection within \(limit.secondsText)",
             remedy:
                 "Check that \(peripherals.count == 1 ? "it" : "each") is switched on, in range, advertising, and not "
-                + "connected to another central. If a scan finds no device at all, or no longer this one after an "
-                + "attempt was given up, switch the adapter off and on with `ble adapter cycle`."
+                + "connected to another central. If a scan finds no device at all, or no longer finds this one after "
+                + "a failed attempt, switch the adapter off and on with `ble adapter cycle`."
         )
         error.elapsed = limit
         return error

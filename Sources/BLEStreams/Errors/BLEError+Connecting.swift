@@ -16,7 +16,7 @@ extension BLEError {
                 ?? "the peripheral did not accept a connection within \(limit)",
             remedy: obstacle?.remedy
                 ?? "Check that it is switched on, in range, advertising, and not connected to another central. "
-                + "If a scan finds no device at all, or no longer this one after an attempt was given up, switch the "
+                + "If a scan finds no device at all, or no longer finds this one after a failed attempt, switch the "
                 + "adapter off and on with `Central.powerCycle()`."
         )
     }

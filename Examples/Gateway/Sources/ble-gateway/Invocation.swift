@@ -8,7 +8,7 @@ struct Invocation {
     /// What the program is called with.
     static let usage = """
         Usage: ble-gateway FILE                   run with the configuration in FILE
-               ble-gateway --check FILE           say whether FILE is right, and end
+               ble-gateway --check FILE           say whether FILE is valid, and end
                ble-gateway --simulated [FILE]     run with simulated sensors, without an adapter
                            --interval N           let each of them send every N milliseconds; 1000 by default
                            --counters N           simulate N counters more

@@ -1,7 +1,7 @@
 // Carries what Bluetooth Low Energy sensors send to an MQTT 5 broker.
 //
 //   ble-gateway CONFIGURATION                  runs with the configuration in this file
-//   ble-gateway --check CONFIGURATION          says whether the file is right, and what it names can be read; and ends
+//   ble-gateway --check CONFIGURATION          checks the file, and whether what it names can be read; and ends
 //   ble-gateway --simulated [CONFIGURATION]    runs with simulated sensors, without an adapter
 //   ble-gateway --help                         says the same
 //   --interval MILLISECONDS                    how often a simulated sensor sends; 1000 by default
@@ -59,7 +59,7 @@ let signals = Signals { number in
         return
     }
     do {
-        guard let file = invocation.file else { return say("There is no file to read again.") }
+        guard let file = invocation.file else { return say("There is no configuration file to reload.") }
         let new = try configuration(in: file)
         try new.checkFiles()
         control.yield(.reload(new))
@@ -72,7 +72,7 @@ do {
     let configuration = try configuration(invocation)
     if invocation.isCheck {
         try configuration.checkFiles()
-        say("\(invocation.file ?? "") is right.")
+        say("\(invocation.file ?? "") is valid.")
         exit(0)
     }
     guard invocation.isSimulated else {

@@ -28,7 +28,7 @@ import Testing
         (#"{"image":"\#(image)","devices":[]}"#, "'devices' has no entry"),
         (#"{"image":"\#(image)","devices":["C4F2171A1DBB","C4:F2:17:1A:1D:BB"]}"#, "'devices' has a device twice"),
         (#"{"image":"\#(image)","devices":["pump"]}"#, "'devices': a device has 12 hexadecimal digits"),
-        ("[]", "it is no JSON object"), ("spring", "JSON"),
+        ("[]", "it is not a JSON object"), ("spring", "JSON"),
     ])
     func `a plan that can't be used is refused with the reason`(_ text: String, _ cause: String) {
         let fault = #expect(throws: CampaignPlan.Fault.self) { try CampaignPlan.reading(Array(text.utf8)) }

@@ -182,7 +182,7 @@ struct ProgramTests {
         let gateway = try RunningProgram(gatewayProgram, ["--check", file])
         #expect(await gateway.waitForEnd() == 0)
         try await gateway.wait { $0.contains("configuration: broker.passwordFile: \(password) may be used by") }
-        try await gateway.wait { $0.contains("is right") }
+        try await gateway.wait { $0.contains("is valid") }
     }
 
     @Test("checks that the files it names can be read, before it is too late")
@@ -206,7 +206,7 @@ struct ProgramTests {
         try await check(1, "images: \(folder)/images can't be read: Not a directory")
         try FileManager.default.removeItem(atPath: "\(folder)/images")
         try FileManager.default.createDirectory(atPath: "\(folder)/images", withIntermediateDirectories: false)
-        try await check(0, "is right")
+        try await check(0, "is valid")
     }
 }
 

@@ -32,8 +32,8 @@ import Testing
         let reply = String(decoding: outbox.next()?.message.payload ?? [], as: UTF8.self)
         let words =
             isSharing
-            ? "Send it to the gateway whose state/lock says that the peripheral is ready."
-            : "Send it again when p/state/lock says that the peripheral is ready."
+            ? "Send the command to the gateway whose state/lock says that the peripheral is ready."
+            : "Send the command again when p/state/lock says that the peripheral is ready."
         #expect(reply.contains(#""code":"notFound""#) && reply.contains(words), "\(reply)")
     }
 }

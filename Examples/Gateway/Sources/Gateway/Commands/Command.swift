@@ -59,11 +59,14 @@ struct Command: Sendable {
         do {
             if payload.count <= 8192, case .object(let members) = try JSONValue.reading(payload) { return members }
         } catch is JSONValue.TooDeep {
-            throw Refusal(cause: "the command is nested more than \(JSONValue.deepest) deep", remedy: "Correct it.")
+            throw Refusal(
+                cause: "the command is nested more than \(JSONValue.deepest) deep",
+                remedy: "Remove the nesting."
+            )
         } catch {
             // It isn't JSON.
         }
-        throw Refusal(cause: "the command is not a JSON object of at most 8192 octets", remedy: "Correct it.")
+        throw Refusal(cause: "the command is not a JSON object of at most 8192 octets", remedy: "Send one such object.")
     }
 }
 
@@ -92,7 +95,7 @@ private struct Fields {
 
     func text(_ field: String) throws(Command.Refusal) -> String {
         guard case .string(let text) = members[field] else {
-            throw refusal("'\(field)' is missing or not a string", "Add it.")
+            throw refusal("'\(field)' is missing or not a string", "Write it as a string.")
         }
         return text
     }
@@ -106,7 +109,7 @@ private struct Fields {
 
     func value() throws(Command.Refusal) -> [UInt8] {
         guard let octets = octets(hex: try text("value")), octets.count <= 512 else {
-            throw refusal("'value' is not hexadecimal of at most 512 octets", "Correct it.")
+            throw refusal("'value' is not hexadecimal of at most 512 octets", "Write two digits for each: 00ff.")
         }
         return octets
     }

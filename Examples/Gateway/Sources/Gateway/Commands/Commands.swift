@@ -146,7 +146,11 @@ struct Commands {
         "Wait for replies before you send more."
     )
 
-    private static let ended = failure("ended", "the gateway ends, or begins anew", "Send it again later.")
+    private static let ended = failure(
+        "ended",
+        "the gateway is stopping or restarting",
+        "Send the command again later."
+    )
 
     private func isBeingUpdated(_ label: String) -> [(String, JSONText)] {
         Self.failure(
@@ -162,13 +166,13 @@ struct Commands {
             return Self.failure(
                 "notFound",
                 "the peripheral is not followed at present",
-                "Send it again when \(publisher.prefix)/state/\(label) says that the peripheral is ready."
+                "Send the command again when \(publisher.prefix)/state/\(label) says that the peripheral is ready."
             )
         }
         return Self.failure(
             "notFound",
             "this gateway doesn't hold the peripheral at present",
-            "Send it to the gateway whose state/\(label) says that the peripheral is ready."
+            "Send the command to the gateway whose state/\(label) says that the peripheral is ready."
         )
     }
 
@@ -192,7 +196,7 @@ struct Commands {
             return Self.failure(
                 "timedOut",
                 "the commands before it took all of its \(Self.timeout.components.seconds) s",
-                "Send it again when \(publisher.prefix)/state/\(command.peripheral) says that the peripheral is ready."
+                "Send the command again when \(publisher.prefix)/state/\(command.peripheral) says that the peripheral is ready."
             )
         }
         do {
@@ -218,14 +222,15 @@ struct Commands {
         let label = command.peripheral
         guard sessions[label] === session else {
             return (
-                "the gateway no longer follows the peripheral: it ends, was configured anew, or another one holds it",
-                "Send it again to the gateway whose state/\(label) is ready; an upload goes on where it stopped."
+                "this gateway no longer follows the peripheral: it is stopping, has a new configuration, or another gateway "
+                    + "holds the peripheral",
+                "Send the command again to the gateway whose state/\(label) is ready; an upload continues where it stopped."
             )
         }
         guard case .update = command.request else { return nil }
         return (
             "another update of the peripheral, such as a campaign's, has taken its place",
-            "Send it again when that one is over."
+            "Send the command again when that update is done."
         )
     }
 
@@ -268,7 +273,7 @@ struct Commands {
         guard let folder = settings.current.images else {
             throw ImageFolder.ImageError(
                 cause: "the configuration names no folder with images",
-                remedy: "Write it as 'images'."
+                remedy: "Write the folder's path as 'images' in the configuration."
             )
         }
         let image = try ImageFolder(folder: folder).image(hash)

@@ -63,7 +63,7 @@ extension BLEError {
         case .cycleOrRecover, .cycle: "`ble adapter cycle`"
         case .otherAdapter: "name another adapter in `adapters` of the configuration"
         case .privacyOff: "`ble adapter privacy --set off`"
-        case .interruptForPrivacy: "`ble adapter privacy --interrupt`"
+        case .interruptForPrivacy: "the option `--interrupt` of `ble adapter privacy --set`"
         case .joinAdapters: "name a second adapter in `adapters` of the configuration"
         case .simulatedRadio: "or try `ble-gateway --simulated`"
         // The gateway is no peripheral, and imports no bonds.

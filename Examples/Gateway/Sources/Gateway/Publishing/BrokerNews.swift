@@ -20,7 +20,7 @@ struct BrokerNews {
             guard error != last else { return nil }
             last = error
             let seconds = (pause.seconds * 10).rounded() / 10
-            return "\(part): \(error) Next attempt in \(seconds) s; the same failure of later ones is not told."
+            return "\(part): \(error) Next attempt in \(seconds) s; the same failure is not reported again."
         case .subscriptionRefused(let error): return "\(part): \(error)"
         case .ended: return nil
         }

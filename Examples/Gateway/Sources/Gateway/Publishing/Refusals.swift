@@ -16,6 +16,6 @@ struct Refusals {
         let line = "\(error)"
         guard told.count <= Self.limit, told.insert(line).inserted else { return nil }
         guard told.count > Self.limit else { return line }
-        return "\(error.operation): the broker refuses messages under more topics than these. \(error.remedy)"
+        return "\(error.operation): the broker refuses messages under more topics. \(error.remedy)"
     }
 }

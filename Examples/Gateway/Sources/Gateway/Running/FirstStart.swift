@@ -7,8 +7,8 @@ enum FirstStart {
     static func news(of paths: [String]) -> String? {
         guard !paths.isEmpty else { return nil }
         return """
-            first start: nothing was found in \(paths.joined(separator: ", ")), so the numbers begin anew. If that was \
-            in use before, end the gateway, and check that its disk is mounted.
+            first start: nothing was found in \(paths.joined(separator: ", ")), so the numbers begin at 1. If \
+            these paths were in use before, stop the gateway, and check that their disk is mounted.
             """
     }
 }

@@ -136,7 +136,7 @@ struct GatewayRun {
             case .reload(let configuration):
                 let old = settings.current
                 if configuration.needsNewBeginning(after: old) {
-                    report("configuration: it needs a new beginning, so all links end and are made again")
+                    report("configuration: this change closes all links, and they are made again")
                     return configuration
                 }
                 // Before they can be followed.

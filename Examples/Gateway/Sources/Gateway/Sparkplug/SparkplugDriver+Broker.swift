@@ -49,7 +49,7 @@ extension SparkplugDriver: BrokerDriver {
             (state.node.received(message.topic, message.payload), state.client)
         }
         guard request == .leave else { return }
-        report("sparkplug: the host '\(names.primaryHost ?? "")' is gone; values wait until it is back")
+        report("sparkplug: the host '\(names.primaryHost ?? "")' is offline; values wait until it is online")
         client?.reconnect()
     }
 

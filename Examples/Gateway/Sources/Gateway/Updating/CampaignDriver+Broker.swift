@@ -112,7 +112,8 @@ extension CampaignDriver: BrokerDriver {
         case false?:
             give(.plan(plan), to: name)
             hold(name)
-        case nil: publisher.report("campaign \(name): there are \(Self.limit) already. Remove the plan of one.")
+        case nil:
+            publisher.report("campaign \(name): there are \(Self.limit) campaigns already. Remove the plan of one.")
         }
         // Only now: the plan may stop a campaign that waits for the image.
         if hasImage, isNew != nil { takePart(plan.image) }
@@ -129,9 +130,9 @@ extension CampaignDriver: BrokerDriver {
             return true
         }
         publisher.report(
-            "campaign \(name): the image, the devices and the waves of a campaign don't change; the plan that came "
-                + "first goes on. Publish that one again, and the other one under another name, or remove the plan "
-                + "before."
+            "campaign \(name): the image, the devices and the waves of a campaign can't be changed; the first plan stays "
+                + "in force. Publish the first plan again, and the new one under another name; or remove the first "
+                + "plan before you publish the new one."
         )
         return false
     }

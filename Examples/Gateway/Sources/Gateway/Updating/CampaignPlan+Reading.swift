@@ -24,7 +24,7 @@ extension CampaignPlan {
         case .keyNotFound(let field, _): "'\(field.stringValue)' is missing"
         case .typeMismatch(_, let context), .valueNotFound(_, let context):
             context.codingPath.first.map { "'\($0.stringValue)' is not what the field must be" }
-                ?? "it is no JSON object"
+                ?? "it is not a JSON object"
         case .dataCorrupted(let context):
             context.codingPath.first.map { "'\($0.stringValue)': \(context.debugDescription)" }
                 ?? String(context.debugDescription.reversed().drop { $0 == "." }.reversed())

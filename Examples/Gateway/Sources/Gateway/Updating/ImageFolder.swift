@@ -52,7 +52,7 @@ struct ImageFolder: Sendable {
             throw ImageError(cause: "the image has another SHA-256 than \(hash)", remedy: "Publish it again.")
         }
         guard image.bootHash != nil else {
-            throw ImageError(cause: "\(hash) is no image for MCUboot", remedy: "Publish zephyr.signed.bin.")
+            throw ImageError(cause: "\(hash) is not an image for MCUboot", remedy: "Publish zephyr.signed.bin.")
         }
         try DurableFile.write(octets, to: "\(folder)/\(hash).bin")
     }
@@ -62,7 +62,7 @@ struct ImageFolder: Sendable {
         let image = try image(hash)
         guard image.bootHash != nil else {
             throw ImageError(
-                cause: "\(folder)/\(hash).bin is no image for MCUboot",
+                cause: "\(folder)/\(hash).bin is not an image for MCUboot",
                 remedy: "Use zephyr.signed.bin."
             )
         }
