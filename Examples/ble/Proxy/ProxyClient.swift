@@ -192,7 +192,7 @@ struct ProxyClient: Sendable {
             .exponential(from: .seconds(1))
         ) { error in
             guard let error = error as? BLEError, !error.isFinal, error.code != .permissionDenied else { return false }
-            log.say("client \(number) hears nothing for now: \(error.failureText)")
+            log.say("client \(number) hears nothing for now: \(error.messageText)")
             return true
         }
     }
