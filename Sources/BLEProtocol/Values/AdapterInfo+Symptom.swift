@@ -17,7 +17,7 @@ extension AdapterInfo.Symptom: CustomStringConvertible {
         switch self {
         case .deaf(let time): "hears nothing for \(time)"
         case .unanswered(let command): "does not answer \(command)"
-        case .scanWithoutEnd(let time): "does not end its scan, which takes less than \(time)"
+        case .scanWithoutEnd(let time): "does not end its scan, which should take less than \(time)"
         }
     }
 }

@@ -200,7 +200,7 @@ import Testing
         #expect(fault(LocalCharacteristic(uuid, [.read])) == nil)
         #expect(
             fault(LocalCharacteristic(uuid, [.read], value: .stored([1, 2]), maximumLength: 1))
-                == "Characteristic 2A56 of service 1815 has a value of 2 octets, longer than its maximum length of 1."
+                == "characteristic 2A56 of service 1815 has a value of 2 octets, longer than its maximum length of 1"
         )
         #expect(fault(LocalCharacteristic(uuid, [.read], maximumLength: 513)) != nil)
         #expect(fault(LocalCharacteristic(uuid, [.read], maximumLength: 4, hasFixedLength: true)) != nil)

@@ -1,22 +1,22 @@
 extension AttributeDatabase {
-    /// The fault of a description, in words; `nil` if it can be laid out.
+    /// The fault of a description, as a part of a sentence; `nil` if it can be laid out.
     package static func fault(in services: [LocalService]) -> String? {
         for service in services {
             for included in service.includes {
-                if included == service.id { return "Service \(service.id) includes itself." }
+                if included == service.id { return "service \(service.id) includes itself" }
                 if !services.contains(where: { $0.id == included }) {
-                    return "Service \(service.id) includes \(included), which is not among the services."
+                    return "service \(service.id) includes \(included), which is not among the services"
                 }
             }
             for characteristic in service.characteristics {
                 if let fault = fault(in: characteristic) {
-                    return "Characteristic \(characteristic.id) of service \(service.id) \(fault)."
+                    return "characteristic \(characteristic.id) of service \(service.id) \(fault)"
                 }
             }
         }
         // Handles have 16 bits, and 0 is not a handle.
         let count = services.reduce(0) { $0 + $1.attributeCount }
-        return count > 0xFFFF ? "The services have \(count) attributes; there are no more than 65535 handles." : nil
+        return count > 0xFFFF ? "the services have \(count) attributes, and at most 65535 are possible" : nil
     }
 
     private static func fault(in characteristic: LocalCharacteristic) -> String? {
