@@ -152,8 +152,9 @@ extension SessionDriver {
                 .ended,
                 operation: "initialise",
                 object: "\(link.peripheral)",
-                cause: "the program's first steps on the link failed: \(error)",
-                remedy: "Check the closure `initialise` of the session."
+                // By its type only: its content may be secret.
+                cause: "the program's first steps on the link failed: `initialise` threw \(type(of: error))",
+                remedy: "Catch that error in the closure, or throw a BLEError that says what to do."
             )
             handle(latest.trigger(forFailureOnLink: failure, or: .initialisationFailed(failure)))
         }

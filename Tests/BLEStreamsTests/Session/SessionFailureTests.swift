@@ -144,7 +144,9 @@ import Testing
     }
 
     @Test func `a program whose first steps fail, or never end`() async throws {
-        struct Refused: Error {}
+        struct Refused: Error {
+            let password = "nobody's business"
+        }
         for isEndless in [false, true] {
             try await Bench.run(serve: Bench.sendForEver) { bench in
                 let isCured = Flag()
@@ -159,6 +161,8 @@ import Testing
                     cure: { isCured.set() }
                 )
                 #expect(error?.operation == "initialise" && error?.code == (isEndless ? .timedOut : .ended))
+                guard !isEndless else { return }
+                #expect(error?.cause.contains("Refused") == true && error?.cause.contains("business") == false)
             }
         }
     }
