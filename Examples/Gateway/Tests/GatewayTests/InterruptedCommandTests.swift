@@ -140,7 +140,7 @@ struct InterruptedCommandTests {
                 // Better reception elsewhere takes the peripheral away.
                 world.air.setSignal(.dBm(-85), between: world.adapters[owner], and: world.sensors[0])
                 let words = await reply
-                #expect(words.contains(#""code":"ended""#) && words.contains("another one holds it"), "\(words)")
+                #expect(words.contains(#""code":"ended""#) && words.contains("another gateway holds the peripheral"), "\(words)")
             }
             await Self.state(of: world, gateway: next) { $0.contains(#""ready":true"#) }
             await askers[next].run { ask in #expect(await ask(update) == #"{"id":1,"ok":true}"#) }
