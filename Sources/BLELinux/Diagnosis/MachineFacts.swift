@@ -112,7 +112,7 @@ extension MachineFacts.Adapter {
         if isScannedByBluetoothd == true {
             let cause = "bluetoothd scans for another program, so this program shares that scan"
             let remedy =
-                "If a device isn't found, the filter of that scan, which applies to this program too, may be the reason: "
+                "If a device isn't found, the filter of that scan, which applies to this program too, may be why: "
                 + "end the scan in the program that began it, in bluetoothctl with \"scan off\"."
             findings.append(Diagnosis.Finding(.otherScan, .note, name, cause: cause, remedy: remedy))
         }

@@ -68,8 +68,8 @@ extension AdapterInfo.State {
         case .blocked:
             (code, remedy) = (
                 .adapterBlocked,
-                "Run \"sudo rfkill unblock bluetooth\", or turn on the machine's radio switch; then switch the adapter on "
-                    + "with `Central.setPowered(true)`."
+                "Run \"sudo rfkill unblock bluetooth\", or turn on the machine's radio switch; then switch the adapter "
+                    + "on with `Central.setPowered(true)`."
             )
         }
         let cause = self == .unknown ? "it is not known yet what the adapter is" : "the adapter is \(words)"

@@ -196,7 +196,8 @@ struct Commands {
             return Self.failure(
                 "timedOut",
                 "the commands before it took all of its \(Self.timeout.components.seconds) s",
-                "Send the command again when \(publisher.prefix)/state/\(command.peripheral) says that the peripheral is ready."
+                "Send the command again when \(publisher.prefix)/state/\(command.peripheral) says that the peripheral "
+                    + "is ready."
             )
         }
         do {
@@ -222,9 +223,10 @@ struct Commands {
         let label = command.peripheral
         guard sessions[label] === session else {
             return (
-                "this gateway no longer follows the peripheral: it is stopping, has a new configuration, or another gateway "
-                    + "holds the peripheral",
-                "Send the command again to the gateway whose state/\(label) is ready; an upload continues where it stopped."
+                "this gateway no longer follows the peripheral: it is stopping, has a new configuration, or another "
+                    + "gateway holds the peripheral",
+                "Send the command again to the gateway whose state/\(label) is ready; an upload continues where it "
+                    + "stopped."
             )
         }
         guard case .update = command.request else { return nil }

@@ -7,7 +7,7 @@ enum FirstStart {
     static func news(of paths: [String]) -> String? {
         guard !paths.isEmpty else { return nil }
         return """
-            first start: nothing was found in \(paths.joined(separator: ", ")), so the numbers begin at 1. If \
+            first start: nothing was found in \(paths.joined(separator: ", ")), so the numbers start again. If \
             these paths were in use before, stop the gateway, and check that their disk is mounted.
             """
     }

@@ -44,7 +44,8 @@ final class HomeAssistant: Sendable {
         }
         if isTooMuch {
             publisher.report(
-                "homeAssistant: there are more than \(Self.limit) values, and the others are not announced. Use several gateways."
+                "homeAssistant: there are more than \(Self.limit) values, and the others are not announced. Use "
+                    + "several gateways."
             )
         }
         return isNew

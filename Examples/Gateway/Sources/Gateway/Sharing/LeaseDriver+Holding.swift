@@ -101,7 +101,8 @@ extension LeaseDriver {
             let seconds = settings.terms.patience / 1000
             report(
                 "\(tenure.peripheral.label): it is heard, but was not ready for \(seconds) s; another gateway may try. "
-                    + "Check that it accepts connections, and that this gateway is paired with it if it requires pairing."
+                    + "Check that it accepts connections, and that this gateway is paired with it if it requires "
+                    + "that."
             )
         }
         finish(after)

@@ -130,9 +130,9 @@ extension CampaignDriver: BrokerDriver {
             return true
         }
         publisher.report(
-            "campaign \(name): the image, the devices and the waves of a campaign can't be changed; the first plan stays "
-                + "in force. Publish the first plan again, and the new one under another name; or remove the first "
-                + "plan before you publish the new one."
+            "campaign \(name): the image, the devices and the waves of a campaign can't be changed; the first plan "
+                + "stays in force. Publish the first plan again, and the new one under another name; or remove the "
+                + "first plan before you publish the new one."
         )
         return false
     }
