@@ -4,12 +4,19 @@ import Synchronization
 
 /// A link of a recorded radio: passes everything on, and reports it to the recorder.
 final class CapturedLink: ATTLink {
+    private struct State {
+        /// PDUs that the file had no room for, since the last one that was written.
+        var missing = 0
+        var isStarted = false
+        /// Whether the recorder has been told of the end.
+        var isOver = false
+    }
+
     private let link: any ATTLink
     private let recorder: any TrafficObserver
     /// `nil` if too many links are open at once to distinguish them in a file.
     private let id: ATTCapture.LinkID?
-    /// PDUs that the file had no room for, since the last one that was written.
-    private let missing = Mutex(0)
+    private let state = Mutex(State())
 
     init(_ link: any ATTLink, role: ATTCapture.Role, _ recorder: any TrafficObserver) {
         self.link = link
@@ -24,17 +31,24 @@ final class CapturedLink: ATTLink {
     var security: LinkSecurity { link.security }
     var hasKey: Bool { link.hasKey }
 
-    func start(_ receiver: any ATTLinkReceiver) { link.start(Receiver(self, receiver)) }
+    func start(_ receiver: any ATTLinkReceiver) {
+        state.withLock { $0.isStarted = true }
+        link.start(Receiver(self, receiver))
+    }
 
     func send(_ pdu: [UInt8]) -> SendResult {
-        guard let id else { return link.send(pdu) }
-        noteMissing()
+        guard let id, noteMissing() else { return link.send(pdu) }
         let (result, hadRoom) = recorder.send(pdu, id) { link.send(pdu) }
-        if !hadRoom { missing.withLock { $0 += 1 } }
+        if !hadRoom { miss(1) }
         return result
     }
 
-    func disconnect() { link.disconnect() }
+    func disconnect() {
+        link.disconnect()
+        let isUnused = state.withLock { !$0.isStarted }
+        // Otherwise nobody learns of the end: the link would keep its place among those that are recorded.
+        if isUnused, let id, isFirstEnd() { recorder.linkUnused(id) }
+    }
 
     func readRSSI(_ result: @escaping @Sendable (Int8?) -> Void) {
         link.readRSSI { [recorder, id] rssi in
@@ -71,28 +85,42 @@ final class CapturedLink: ATTLink {
     func observeSecurity(_ changed: @escaping @Sendable () -> Void) -> RadioActivity { link.observeSecurity(changed) }
 
     fileprivate func received(_ pdus: ReceivedPDUs) {
-        guard let id else { return }
-        noteMissing()
-        for pdu in pdus where !recorder.received(pdu, id) { missing.withLock { $0 += 1 } }
+        guard let id, noteMissing() else { return }
+        for pdu in pdus where !recorder.received(pdu, id) { miss(1) }
     }
 
     fileprivate func dropped(_ count: Int) {
         if id != nil { recorder.dropped(count) }
-        missing.withLock { $0 += count }
+        miss(count)
     }
 
     fileprivate func ended(_ reason: DisconnectReason) {
         noteMissing()
-        if let id { recorder.linkClosed(id, reason) }
+        if let id, isFirstEnd() { recorder.linkClosed(id, reason) }
     }
 
-    private func noteMissing() {
-        let count = missing.withLock { count in
-            defer { count = 0 }
-            return count
+    /// Whether the recorder hasn't been told of the end yet; from now on it has.
+    private func isFirstEnd() -> Bool {
+        state.withLock { state in
+            defer { state.isOver = true }
+            return !state.isOver
         }
-        guard count > 0, let id, !recorder.lost(count, id) else { return }
-        missing.withLock { $0 += count }
+    }
+
+    private func miss(_ count: Int) { state.withLock { $0.missing += count } }
+
+    /// Says how many PDUs are missing here.
+    ///
+    /// - Returns: whether the link is being recorded.
+    @discardableResult
+    private func noteMissing() -> Bool {
+        let (count, isOver) = state.withLock { state in
+            defer { state.missing = 0 }
+            return (state.missing, state.isOver)
+        }
+        if isOver { return false }
+        if count > 0, let id, !recorder.lost(count, id) { miss(count) }
+        return true
     }
 
     /// Stands between the radio and the link's receiver.

@@ -13,6 +13,9 @@ protocol TrafficObserver: AnyObject, Sendable {
     func linkOpened(_ radioLink: any ATTLink, _ role: ATTCapture.Role) -> LinkID?
     func linkClosed(_ link: LinkID, _ reason: DisconnectReason)
 
+    /// A link is given up that nobody has used: it came too late for its caller.
+    func linkUnused(_ link: LinkID)
+
     /// A PDU was received; returns whether there was room for it.
     func received(_ pdu: ReceivedPDU, _ link: LinkID) -> Bool
 
@@ -34,6 +37,7 @@ protocol TrafficObserver: AnyObject, Sendable {
 }
 
 extension TrafficObserver {
+    func linkUnused(_ link: LinkID) { linkClosed(link, DisconnectReason(.closedLocally)) }
     func measured(_ rssi: Int, _ link: LinkID) {}
     func dropped(_ count: Int) {}
 }

@@ -76,6 +76,9 @@ final class EventTap: TrafficObserver {
         board.tell(.disconnected(reason, after: timeline.now - gone.begin), of: gone.peer)
     }
 
+    /// Nobody was told that it was up.
+    func linkUnused(_ link: LinkID) { _ = state.withLock { $0.links.removeValue(forKey: link.handle) } }
+
     func received(_ pdu: ReceivedPDU, _ link: LinkID) -> Bool {
         switch pdu.bytes.first.map(ATTOpcode.init)?.kind {
         case .notification, .indication: tell(.values(1), link)
