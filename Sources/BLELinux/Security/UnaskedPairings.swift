@@ -58,6 +58,8 @@ final class UnaskedPairings: Sendable {
         self.facts = facts
         let observation = management?.observe { [weak self] events in
             for event in events { self?.received(event.event) }
+        } lost: { [weak self] _ in
+            self?.missedEvents()
         }
         state.withLock { $0.observation = observation }
     }
@@ -109,6 +111,9 @@ final class UnaskedPairings: Sendable {
             }
             // The second key will not come any more.
             for number in numbers { tell(number) }
+        // The links have ended with the adapter, and nothing tells that of each.
+        case .indexRemoved, .extendedIndexRemoved: endedAll()
+        case .newSettings(let settings) where !settings.contains(.powered): endedAll()
         case .userConfirmationRequest(let request): asked(request.address)
         case .userPasskeyRequest(let address): asked(address)
         case .authenticationFailed(let address, _): ended(address)
@@ -139,6 +144,23 @@ final class UnaskedPairings: Sendable {
         guard let peer = address.lowEnergy else { return }
         let limit = state.withLock { $0.questions.removeValue(forKey: peer) }
         limit?.cancel()
+    }
+
+    private func endedAll() {
+        let questions = state.withLock { state in
+            state.peripherals = []
+            defer { state.questions = [:] }
+            return Array(state.questions.values)
+        }
+        for limit in questions { limit.cancel() }
+    }
+
+    /// The ends of links may be among events that were lost: only this radio's links are known to be up.
+    func missedEvents() {
+        state.withLock { state in
+            let linked = state.linked
+            state.peripherals = state.peripherals.filter { linked[$0] != nil }
+        }
     }
 
     /// A refusal of a confirmation ends a pairing whatever its question. Source: kernel, `smp_user_confirm_reply`.

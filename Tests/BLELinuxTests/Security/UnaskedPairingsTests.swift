@@ -63,6 +63,38 @@ import Testing
         #expect(!isWaiting)
     }
 
+    /// The adapter is removed, or switched off.
+    @Test(arguments: [(0x05, []), (0x06, [0, 0, 0, 0])] as [(UInt8, [UInt8])])
+    func `links that have ended with the adapter, and their questions, are forgotten`(
+        _ event: UInt8,
+        _ parameters: [UInt8]
+    ) async throws {
+        try connect()
+        try kernel.tellOfPeer(0x0F, [1, 0, 0, 0, 0])
+        try await settle()
+        #expect(isWaiting)
+        try kernel.tell(event, parameters)
+        try await settle()
+        #expect(!isWaiting)
+        // Of a link that this is not told of.
+        try kernel.tellOfPeer(0x0F, [1, 0, 0, 0, 0])
+        try await settle()
+        #expect(!isWaiting)
+    }
+
+    @Test(arguments: [true, false])
+    func `behind a loss of events only the links of this radio are remembered`(_ isOwn: Bool) async throws {
+        if !isOwn { link.cancel() }
+        try connect()
+        try await settle()
+        unasked.missedEvents()
+        let later = unasked.attend(.example)
+        try kernel.tellOfPeer(0x0F, [1, 0, 0, 0, 0])
+        try await settle()
+        #expect(isWaiting == isOwn)
+        later.cancel()
+    }
+
     @Test func `what comes on a link of another program is left to that`() async throws {
         link.cancel()
         try connect()
