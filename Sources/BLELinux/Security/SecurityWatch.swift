@@ -16,6 +16,13 @@ final class SecurityWatch: Sendable {
         /// Why the last links ended, by their peers.
         var ends: [BluetoothAddress: ManagementDisconnectReason] = [:]
         var observation: RadioActivity?
+
+        /// Forgets those of links that have ended. One that is up may be for months, and is asked about at its end.
+        mutating func forgetIdentities() {
+            identities = identities.filter { sinks[$0.value] != nil }
+            // One peer may have told its own under any number of addresses.
+            if identities.count >= SecurityWatch.maximumIdentities { identities = [:] }
+        }
     }
 
     private let state = Mutex(State())
@@ -95,7 +102,7 @@ final class SecurityWatch: Sendable {
     func rename(_ peer: BluetoothAddress, to identity: BluetoothAddress) {
         guard peer != identity else { return }
         state.withLock { state in
-            if state.identities.count >= Self.maximumIdentities { state.identities = [:] }
+            if state.identities.count >= Self.maximumIdentities { state.forgetIdentities() }
             state.identities[peer] = identity
             if let sinks = state.keySinks.removeValue(forKey: peer) { state.keySinks[identity, default: []] += sinks }
             guard let sinks = state.sinks.removeValue(forKey: peer) else { return }
@@ -117,7 +124,7 @@ final class SecurityWatch: Sendable {
     }
 
     /// Private addresses change every quarter of an hour: older ones are useless.
-    private static let maximumIdentities = 64
+    fileprivate static let maximumIdentities = 64
 
     /// The identity that a peer sent recently; `nil` if it sent none.
     func identity(of peer: BluetoothAddress) -> BluetoothAddress? { state.withLock { $0.identities[peer] } }

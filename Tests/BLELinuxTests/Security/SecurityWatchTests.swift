@@ -35,6 +35,23 @@ import Testing
         #expect(watch.identity(of: identity) == nil)
     }
 
+    @Test func `the identity of a peer is known as long as its link is up, whoever pairs meanwhile`() {
+        let watch = SecurityWatch(management: nil)
+        let link = watch.watch(.example) { _ in }
+        watch.rename(.example, to: identity)
+        func othersPair() {
+            for number in UInt64(1)...1000 {
+                let address = BluetoothAddress(rawValue: 0x4000_0000_0000 + number, kind: .random)
+                watch.rename(address, to: BluetoothAddress(rawValue: 0xC000_0000_0000 + number, kind: .random))
+            }
+        }
+        othersPair()
+        #expect(watch.identity(of: .example) == identity)
+        link.cancel()
+        othersPair()
+        #expect(watch.identity(of: .example) == nil)
+    }
+
     @Test func `a peer whose identity is its address stays what it is`() {
         let watch = SecurityWatch(management: nil)
         let failures = Mutex(0)
