@@ -97,10 +97,9 @@ extension PeripheralServer {
         let subject = StreamSubject(operation: "messages", object: "to \(name)")
         return BLEStream(subject, timeline: radio.timeline, buffer: .unbounded) { mailbox in
             let allowance = Allowance()
-            let broken = Mutex<Set<Int>>([])
+            let broken = BrokenCentrals()
             let lose: @Sendable (ConnectedCentral, Fault) -> Void = { central, fault in
-                let isFirst = broken.withLock { $0.insert(central.id).inserted }
-                if isFirst { mailbox.send(.broken(central, fault, allowance)) }
+                if broken.isFirstLoss(of: central, central.id) { mailbox.send(.broken(central, fault, allowance)) }
                 mailbox.lost(1)
             }
             return self.watch(name, finish: { mailbox.finish(throwing: $0) }) { event in
