@@ -72,6 +72,16 @@ extension MQTTClient {
         )
     }
 
+    private func unanswered(_ identifier: Int32) -> MQTTError {
+        MQTTError(
+            code: .failed,
+            operation: "publish",
+            object: "\(settings.host):\(settings.port)",
+            cause: "the broker has not acknowledged message \(identifier), and all numbers have been used since",
+            remedy: "The client connects again, and sends it again. Check the log of the broker."
+        )
+    }
+
     // MARK: - Reports
 
     private func handleReports(_ state: inout ClientState) throws(MQTTError) {
@@ -167,8 +177,9 @@ extension MQTTClient {
         while state.window.hasRoom, let item = outbox.next() {
             do throws(MQTTError) {
                 guard let identifier = try state.connection?.publish(item.message) else { return }
-                state.window.sent(item, as: identifier)
                 state.counts.sent += 1
+                // The next connection has all that the broker hasn't acknowledged once more.
+                guard state.window.sent(item, as: identifier) else { throw unanswered(identifier) }
             } catch {
                 guard error.code == .invalidMessage else { throw error }
                 state.counts.refused += 1

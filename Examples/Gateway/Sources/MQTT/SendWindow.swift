@@ -17,8 +17,13 @@ struct SendWindow {
     var hasRoom: Bool { flights.count < limit }
     var isEmpty: Bool { flights.isEmpty }
 
-    mutating func sent(_ item: MQTTOutgoing, as identifier: Int32) {
-        flights[identifier] = Flight(token: item.token, topic: item.message.topic)
+    /// Takes a message that was given to libmosquitto.
+    ///
+    /// - Returns: whether no other one in flight has its number. libmosquitto counts 65,535 messages and begins again,
+    ///   whatever the broker still owes: the acknowledgement of one could be taken for that of the other. Source:
+    ///   libmosquitto, `mosquitto__mid_generate`; MQTT 5, 2.2.1.
+    mutating func sent(_ item: MQTTOutgoing, as identifier: Int32) -> Bool {
+        flights.updateValue(Flight(token: item.token, topic: item.message.topic), forKey: identifier) == nil
     }
 
     /// The message whose acknowledgement came; `nil` if none was in flight under that identifier.
