@@ -10,6 +10,13 @@ final class SessionDriver: Sendable {
     /// News from outside, for the driver.
     private let news = Mutex(SessionNews())
 
+    /// The watching of the present link's end. A closure that a lock holds directly is wrapped at each access.
+    private struct Watch {
+        var end: (@Sendable () -> Void)?
+    }
+
+    private let watch = Mutex(Watch())
+
     var core: CentralCore { session.core }
     var plan: Session.Plan { session.plan }
 
@@ -30,6 +37,7 @@ final class SessionDriver: Sendable {
             // Only cancellation leads here: everything else is a trigger.
         }
         session.channels.whenWished(nil)
+        watchEnd(of: nil)
         adapter.cancel()
     }
 
@@ -153,18 +161,28 @@ final class SessionDriver: Sendable {
                 Connector.Wish(timeout: plan.limits.connect, persists: false, parameters: plan.parameters)
             )
             session.linked(link)
-            link.onEnd { [weak self, weak link] reason in
-                // A link being closed reports that later, when there may be another one.
-                guard let self, self.session.link === link else { return }
-                self.news.withLock { $0.linkEnd = reason }
-                self.waker.wake()
-            }
+            watchEnd(of: link)
             handle(.linkEstablished(mtu: link.mtu))
         } catch let error as BLEError {
             // Which adapters those are may have become known only by the attempt.
             lookAtAdapters()
             handle(latest.trigger(for: error, or: .connectFailed(error)))
         }
+    }
+
+    /// Has the end of a link told to the driver, and that of the former one no longer: others may keep that for months.
+    private func watchEnd(of link: Link?) {
+        let unwatch = link?.onEnd { [weak self, weak link] reason in
+            // A link being closed reports that later, when there may be another one.
+            guard let self, self.session.link === link else { return }
+            self.news.withLock { $0.linkEnd = reason }
+            self.waker.wake()
+        }
+        let former = watch.withLock { watch in
+            defer { watch.end = unwatch }
+            return watch.end
+        }
+        former?()
     }
 
     private func wait(for resumption: SessionState.Resumption) async throws {

@@ -1,3 +1,4 @@
+import BLERadio
 import BLESimulator
 import Testing
 
@@ -223,6 +224,24 @@ import Testing
             _ = await bleError { try await bench.peripheral.withLink(timeout: .seconds(5)) { _ in } }
             bench.air.faults.remove(fault)
             try await late
+        }
+    }
+
+    @Test func `sessions that share a link leave nothing on it, however often they come and go`() async throws {
+        try await Bench.run(serve: Self.sendTwo) { bench in
+            try await bench.peripheral.withLink { link in
+                let before = link.lifetime.end.observers
+                for _ in 0..<4 {
+                    let plan = Session.Plan(bench.peripheral).subscribing(to: Bench.counter)
+                    try await bench.central.withSession(plan) { session in
+                        try await session.ready()
+                        await session.disconnect()
+                        try session.connect()
+                        try await session.ready()
+                    }
+                }
+                #expect(link.lifetime.end.observers == before)
+            }
         }
     }
 
