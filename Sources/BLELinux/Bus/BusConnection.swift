@@ -49,9 +49,11 @@ final class BusConnection: Sendable {
             timer.cancel()
             if reply.isOpen { reply.finish(result) } else { (try? result.get())?.close() }
         }
+        guard beginWaiting(for: bus) else { return loop.enqueue { finish(.failure(.timedOut)) } }
         do throws(SystemError) {
             try startThread(named: "ble-bus") {
                 let connection = connect(to: bus)
+                endWaiting(for: bus)
                 loop.enqueue {
                     do throws(BusFailure) {
                         let (library, number) = try connection.get()
@@ -70,7 +72,30 @@ final class BusConnection: Sendable {
                 }
             }
         } catch {
+            endWaiting(for: bus)
             loop.enqueue { finish(.failure(.unreachable("\(error)"))) }
+        }
+    }
+
+    /// How many threads may wait for a bus to take a connection: one that is stopped takes none, and is tried again and
+    /// again for as long as it is.
+    static let mostWaiting = 32
+
+    /// How many do.
+    private static let waiting = Mutex<[SystemBus: Int]>([:])
+
+    private static func beginWaiting(for bus: SystemBus) -> Bool {
+        waiting.withLock { waiting in
+            guard waiting[bus, default: 0] < mostWaiting else { return false }
+            waiting[bus, default: 0] += 1
+            return true
+        }
+    }
+
+    private static func endWaiting(for bus: SystemBus) {
+        waiting.withLock { waiting in
+            let rest = waiting[bus, default: 1] - 1
+            waiting[bus] = rest > 0 ? rest : nil
         }
     }
 

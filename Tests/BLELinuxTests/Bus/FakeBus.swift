@@ -49,7 +49,8 @@ final class FakeBus: Sendable {
 
     deinit { disconnect() }
 
-    private static func listen(_ name: String) throws -> FileDescriptor {
+    /// A socket that listens, and that nobody accepts from.
+    static func listen(_ name: String) throws -> FileDescriptor {
         let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
         let listener = FileDescriptor(owning: try systemCall { socket(AF_UNIX, type, 0) })
         var address = sockaddr_un()
