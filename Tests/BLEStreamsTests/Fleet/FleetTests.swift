@@ -62,18 +62,23 @@ import Testing
     @Test("ends and removes a session that was added when the fleet's task had been cancelled already")
     func cancelledBefore() async throws {
         try await Site.run(1) { site in
-            await withTaskGroup(of: Void.self) { group in
+            let removed = Recorder<Session>()
+            try await withThrowingTaskGroup(of: Void.self) { group in
                 group.cancelAll()
                 group.addTask {
-                    _ = try? await site.central.withFleet { fleet in
+                    try await site.central.withFleet { fleet in
                         // The fleet sees that first.
                         for _ in 0..<10 { await Task.yield() }
                         let session = fleet.add(Self.plan(site.sensors[0]))
                         await fleet.remove(session)
                         #expect(fleet.sessions.isEmpty)
+                        removed.add(session)
                     }
                 }
+                try await group.waitForAll()
             }
+            #expect(removed.all.count == 1)
+            for session in removed.all { #expect(await bleError { try await session.ready() }?.code == .ended) }
         }
     }
 
@@ -167,13 +172,16 @@ import Testing
                 fragile.reconnecting = nil
                 let session = fleet.add(fragile)
                 fleet.add(Self.plan(site.sensors[1]))
-                var afterReset = 0
-                var others = 0
+                var (afterReset, others, hasFailed) = (0, 0, false)
                 for try await item in fleet.values {
                     if item.session !== session { others += 1 } else if others > 20 { afterReset += 1 }
-                    if others == 20, session.state.kind == .failed { try session.reset() }
+                    if others == 20, !hasFailed {
+                        hasFailed = session.state.kind == .failed
+                        try session.reset()
+                    }
                     if afterReset == 3 { break }
                 }
+                #expect(hasFailed && afterReset == 3 && fleet.sessions.count == 2)
             }
         }
     }
