@@ -54,12 +54,23 @@ import Testing
 
     @Test func `a fleet backs it off too, and the others go on`() async throws {
         try await Bench.run(serve: Bench.sendForEver) { bench in
-            Self.dropEach(.notifications, bench)
-            try await bench.central.withFleet { fleet in
-                fleet.add(Session.Plan(bench.peripheral).subscribing(to: Bench.notifying))
-                let transitions = try await fleet.transitions
-                    .take(until: bench.time.after(.seconds(60))).collect()
-                Self.check(transitions, bench.time)
+            let steady = bench.air.adapter()
+            bench.air.faults.add(.dropLink(insteadOf: .notifications).always(), on: bench.peripheralAdapter)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    try await Bench.description.run(on: steady) { try await Bench.sendForEver($0, bench) }
+                }
+                try await bench.central.withFleet { fleet in
+                    let flapping = fleet.add(Session.Plan(bench.peripheral).subscribing(to: Bench.notifying))
+                    let other = fleet.add(Session.Plan(steady.address).subscribing(to: Bench.notifying))
+                    let end = bench.time.after(.seconds(60))
+                    async let values = other.notifications(of: Bench.notifying).take(until: end).collect()
+                    let transitions = try await fleet.transitions.take(until: end).collect()
+                    Self.check(transitions.filter { $0.session === flapping }, bench.time)
+                    let numbers = try await values.map { UInt32(octets: $0) }
+                    #expect(numbers.count > 50 && zip(numbers, numbers.dropFirst()).allSatisfy { $0 + 1 == $1 })
+                }
+                group.cancelAll()
             }
         }
     }

@@ -85,11 +85,15 @@ import Testing
                 await session.disconnect()
                 try session.connect()
                 try await session.ready(timeout: .seconds(30))
+                var gaps = 0
                 while let item = try await values.next() {
                     guard case .gap(let gap) = item else { continue }
                     #expect(gap.duration > .seconds(3600))
+                    gaps += 1
                     break
                 }
+                let behind = try await values.next()
+                #expect(gaps == 1 && behind?.value != nil, "the values go on")
                 #expect(throws: SessionState.IllegalTrigger.self) { try session.connect() }
                 #expect(throws: SessionState.IllegalTrigger.self) { try session.search() }
             }

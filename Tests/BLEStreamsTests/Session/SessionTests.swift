@@ -126,6 +126,7 @@ import Testing
         try await Bench.run(serve: Bench.sendForEver) { bench in
             try await bench.central.withSession(Self.plan) { session in
                 var values = session.notifications(of: Bench.notifying).withGaps().makeAsyncIterator()
+                var gaps = 0
                 _ = try await values.next()
                 for (away, state) in [
                     ({ bench.centralAdapter.powerOff() }, AdapterInfo.State.poweredOff),
@@ -141,10 +142,12 @@ import Testing
                     while let item = try await values.next() {
                         if case .gap(let gap) = item {
                             #expect(gap.duration > .seconds(3600))
+                            gaps += 1
                             break
                         }
                     }
                 }
+                #expect(gaps == 3)
             }
         }
     }
