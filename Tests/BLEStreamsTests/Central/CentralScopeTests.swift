@@ -39,6 +39,8 @@ import Testing
         try await Bench.run(serve: Bench.sendNumbers(3)) { bench in
             _ = try await bench.peripheral.stream { $0.notifications(of: Bench.notifying) }.first()
             #expect(!bench.centralAdapter.activity.isIdle)
+            try await bench.time.sleep(for: .seconds(5))
+            #expect(bench.centralAdapter.activity.isIdle)
         }
     }
 
