@@ -211,6 +211,7 @@ import Testing
     @Test func `two peripherals are raised at the same time`() async throws {
         try await Vault.withVault(manner: .showsPasskey(Vault.passkey)) { bench in
             let other = bench.air.adapter(settings: AdapterSettings(pairing: .showsPasskey(111_111)))
+            let steps = Recorder<String>()
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { try await Vault.vault.run(on: other) { for try await _ in $0.centralEvents {} } }
                 try await withThrowingTaskGroup(of: [UInt8].self) { reads in
@@ -218,7 +219,12 @@ import Testing
                         (bench.peripheralAdapter.address, Vault.passkey), (other.address, 111_111),
                     ] {
                         let peripheral = bench.central.peripheral(address)
-                        let answers = Vault.Person().answers(passkey, after: .seconds(5), on: bench.time)
+                        let answers = PairingAnswers(passkey: {
+                            steps.add("asked")
+                            try? await bench.time.sleep(for: .seconds(5))
+                            steps.add("answered")
+                            return passkey
+                        })
                         reads.addTask {
                             let value = try await peripheral.withLink(pairing: answers) {
                                 try await $0.read(Vault.secret)
@@ -228,6 +234,7 @@ import Testing
                     }
                     for try await value in reads { #expect(value == [42]) }
                 }
+                #expect(steps.all == ["asked", "asked", "answered", "answered"])
                 group.cancelAll()
             }
         }
