@@ -131,20 +131,35 @@ import Testing
     @Test func `requests that don't wait for answers are answered while they are few, then the link is closed`()
         async throws
     {
-        try await withCentral { server, _ in
-            // Nobody answers, so that the first one stays open.
-            for try await request in server.reads(of: Bench.dynamic) {
-                for try await event in server.centralEvents {
-                    if case .disconnected(_, let reason) = event { #expect(reason.kind == .protocolViolation) }
+        let ends = Recorder<DisconnectReason.Kind>()
+        try await withCentral { server, bench in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    for try await event in server.centralEvents {
+                        if case .disconnected(_, let reason) = event { ends.add(reason.kind) }
+                    }
                 }
-                request.reject(.unlikely)
+                var count: UInt8 = 0
+                for try await request in server.reads(of: Bench.dynamic) {
+                    // The fourth one stays open.
+                    try await bench.time.sleep(for: count == 3 ? .seconds(15) : .seconds(1))
+                    try request.respond([count])
+                    count += 1
+                }
             }
         } _: { central, bench in
             let handle = try await handle(of: Bench.dynamic, bench)
             let read = [0x0A, UInt8(truncatingIfNeeded: handle), UInt8(handle >> 8)]
+            central.send(read, read, read)
+            for number in 0..<3 as Range<UInt8> {
+                let answer = await central.next()
+                #expect(answer == [0x0B, number])
+            }
             for _ in 0..<10 { central.send(read) }
             let answer = await central.next()
             #expect(answer == nil && central.end != nil)
+            try await bench.time.sleep(for: .seconds(1))
+            #expect(ends.all.contains(.protocolViolation), "\(ends.all)")
         }
     }
 
