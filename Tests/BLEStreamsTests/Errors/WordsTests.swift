@@ -9,10 +9,11 @@ import Testing
     private static func texts(in folders: [String]) throws -> [(place: String, line: Substring)] {
         let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../..").standardized
         return try folders.flatMap { folder -> [(place: String, line: Substring)] in
-            let files = FileManager.default.enumerator(atPath: root.appending(path: folder).path)?.compactMap {
-                $0 as? String
-            }
-            return try (files ?? []).filter { $0.hasSuffix(".swift") }.flatMap {
+            let all = FileManager.default.enumerator(atPath: root.appending(path: folder).path)
+            let files = try #require(all, "there is no folder \(folder)").compactMap { $0 as? String }
+                .filter { $0.hasSuffix(".swift") }
+            try #require(!files.isEmpty, "no sources in \(folder)")
+            return try files.flatMap {
                 file -> [(place: String, line: Substring)] in
                 let text = try String(contentsOf: root.appending(path: "\(folder)/\(file)"), encoding: .utf8)
                 return text.split(separator: "\n", omittingEmptySubsequences: false).enumerated()

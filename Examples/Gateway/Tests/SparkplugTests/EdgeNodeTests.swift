@@ -157,13 +157,15 @@ struct EdgeNodeTests {
     @Test("counts its messages from 0 to 255 and from 0 again")
     func sequence() {
         var node = born()
-        var last: UInt8 = 0
+        var (last, count): (UInt8, Int) = (0, 0)
         for _ in 0..<600 {
             for message in send(.values("t", [temperature(20)]), &node) {
                 #expect(message.payload.sequence == last &+ 1)
                 last = message.payload.sequence ?? 0
+                count += 1
             }
         }
+        #expect(count == 601, "and the birth of the device")
     }
 
     @Test("waits for its primary host, and leaves when that is gone")
