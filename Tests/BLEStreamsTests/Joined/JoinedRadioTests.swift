@@ -124,6 +124,10 @@ import Testing
                 #expect(first == [1, 0])
                 // Heard again by the first, but not better by much: it stays.
                 site.move(0, near: .dBm(-48), far: .dBm(-50))
+                site.air.faults.add(.dropLink(after: Duration.zero))
+                _ = try await session.states.first { !$0.state.isReady }
+                try await session.ready()
+                #expect(site.loads == [0, 1])
             }
         }
     }
