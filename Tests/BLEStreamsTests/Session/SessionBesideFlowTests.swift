@@ -33,6 +33,7 @@ import Testing
             plan.reconnecting = nil
             try await besideCommand(knows: knows, bench, plan) { session, command in
                 try await session.ready()
+                #expect(bench.time.now >= .seconds(100))
                 try await command.value
                 _ = try await session.notifications(of: Bench.notifying).first()
                 #expect(session.state.isReady)
@@ -48,6 +49,7 @@ import Testing
             plan.reconnecting = nil
             try await besideCommand(knows: true, bench, plan) { session, command in
                 _ = try await session.notifications(of: Bench.notifying).first()
+                #expect(bench.time.now >= .seconds(100) && session.state.isReady)
                 try await command.value
             }
         }

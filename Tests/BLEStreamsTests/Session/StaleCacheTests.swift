@@ -52,10 +52,13 @@ import Testing
                 #expect(!link.servicesAreRemembered)
             }
             try await bench.peripheral.withLink { link in
+                var requests: [Int] = []
                 for _ in 0..<2 {
                     let error = await #expect(throws: BLEError.self) { try await link.read(BluetoothUUID(0xA0FF)) }
                     #expect(error?.code == .notFound)
+                    requests.append(bench.sent(by: .central).count)
                 }
+                #expect(requests[0] == requests[1])
                 _ = try await link.read(Bench.readable)
             }
         }
