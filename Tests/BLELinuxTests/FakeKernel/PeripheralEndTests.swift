@@ -34,6 +34,7 @@ import Testing
                 for complaint in outcome.complaints { Issue.record("\(operation.name), \(fault): \(complaint)") }
             }
         }
+        #expect(runs > 0 && unreached < runs)
         print(
             "sweep | \(peripheral.name), ended at each of \(count) calls | "
                 + "\(runs) faults: \(values) values, \(errors) errors, \(unreached) not reached"
