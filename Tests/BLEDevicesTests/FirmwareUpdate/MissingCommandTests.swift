@@ -75,7 +75,11 @@ import Testing
     }
 
     /// As older versions of Zephyr with direct XIP: the newest image begins at the next reset, and stays.
-    private static func serveNewest(_ server: PeripheralServer, _ image: FirmwareImage) async throws {
+    private static func serveNewest(
+        _ server: PeripheralServer,
+        _ image: FirmwareImage,
+        _ restarts: Recorder<Int>
+    ) async throws {
         var (count, hasRestarted) = (0, false)
         try await serve(server) { request in
             switch (request.operation, request.command) {
@@ -92,6 +96,7 @@ import Testing
                 return .map(["off": .integer(count)])
             case (.write, .reset):
                 hasRestarted = true
+                restarts.add(count)
                 return .map([])
             default: return unsupported
             }
@@ -104,16 +109,20 @@ import Testing
     ) async throws {
         let image = try UpdateDevice.firmware(3000)
         let device = LocalPeripheral(name: "Newest") { Self.service }
+        // The octets that it had at each one.
+        let restarts = Recorder<Int>()
         let serve: @Sendable (PeripheralServer, Bench) async throws -> Void = { server, _ in
-            try await Self.serveNewest(server, image)
+            try await Self.serveNewest(server, image, restarts)
         }
         let flow = FirmwareUpdateFlow(image, over: .mcumgr(FirmwareUpdateFlow.MCUmgrOptions(mode: mode)))
         try await Bench.run(description: device, serve: serve) { bench in
             try await bench.peripheral.withQueue { queue in
                 let queue = queue.connecting()
                 try await queue.run(flow)
+                #expect(restarts.all == [image.bytes.count])
                 // It runs already.
                 try await queue.run(flow)
+                #expect(restarts.all.count == 1)
             }
         }
     }
