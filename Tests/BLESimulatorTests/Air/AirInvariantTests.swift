@@ -119,6 +119,8 @@ private final class Checker: ATTLinkReceiver {
             for adapter in adapters { adapter.powerOff() }
             try await time.sleep(for: .seconds(60))
             #expect(adapters.allSatisfy { $0.activity.isIdle })
+            let count = checkers.values.map { checker in checker.heard.withLock { $0.numbers.count } }.reduce(0, +)
+            #expect(count > 0, "nothing was heard on any link")
             for checker in checkers.values {
                 let heard = checker.heard.withLock { $0 }
                 #expect(heard.ends == 1)
