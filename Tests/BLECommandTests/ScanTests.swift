@@ -31,7 +31,7 @@ import Testing
         let limited = try await CommandRun.run("scan", "--json", "--timeout", "5")
         #expect(limited.status == 0)
         addresses = try limited.output.dropLast().map { try object($0)["address"] as? String }
-        #expect(Set(addresses).count == addresses.count)
+        #expect(Set(addresses).count == addresses.count && addresses.contains(Demo.heartRate))
     }
 
     @Test func `every advertisement comes where duplicates are wanted`() async throws {

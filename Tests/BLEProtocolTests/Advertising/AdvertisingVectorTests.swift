@@ -92,6 +92,9 @@ import Testing
             }
             let written = WireText.text(try AdvertisingData(fields, limit: 1000).bytes)
             #expect(test.data.hasPrefix(written), Comment(rawValue: test.name))
+            // Two digits for each octet, and for the length and the type of each structure.
+            let digits = test.fields.reduce(0) { $0 + 4 + $1.data.count }
+            #expect(written.count == digits, Comment(rawValue: test.name))
         }
     }
 }

@@ -27,7 +27,9 @@ import Testing
     }
 
     @Test func `BlueZ's packets are sent and understood`() throws {
-        for test in try VectorFile.load("mgmt_vectors.json", as: Vectors.self).tests {
+        let tests = try VectorFile.load("mgmt_vectors.json", as: Vectors.self).tests
+        #expect(tests.count >= 9)
+        for test in tests {
             if test.name.hasSuffix("command/2") {
                 let packet = ManagementReadInformation().packet(index: ManagementIndex(rawValue: 512))
                 #expect(WireText.text(packet.encoded) == test.sent)
