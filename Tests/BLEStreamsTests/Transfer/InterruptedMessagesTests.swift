@@ -68,6 +68,7 @@ import Testing
             try await Self.send(1, kind, to: bench.peripheral, bench.time)
             try await other
         }
+        #expect(!taken.all.isEmpty)
         for octet in 1...2 as ClosedRange<UInt8> {
             let own = taken.all.filter { $0.first == octet }
             let whole = (0..<3).map { Self.message(octet, $0) }
