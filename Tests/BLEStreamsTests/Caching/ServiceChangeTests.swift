@@ -66,20 +66,30 @@ import Testing
 
     @Test func `a stream of a service that stays goes on undisturbed`() async throws {
         let services = Bench.description.services + [Self.other]
-        try await Bench.run(serve: Bench.changing(to: services)) { bench in
+        let serve: @Sendable (PeripheralServer, Bench) async throws -> Void = { server, bench in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try await Bench.changing(to: services)(server, bench) }
+                group.addTask { try await Bench.sendForEver(server, bench) }
+                try await group.waitForAll()
+            }
+        }
+        try await Bench.run(serve: serve) { bench in
             try await bench.peripheral.withLink { link in
                 let changes = link.serviceChanges
                 async let told = changes.first()
                 _ = try await link.discover()
-                let stream = link.notifications(of: Bench.notifying)
-                var count = 0
-                for try await _ in stream {
-                    count += 1
-                    try await link.write([0xFF], to: Bench.readable)
-                    break
+                var items = link.notifications(of: Bench.notifying).filter { $0.count == 4 }.withGaps()
+                    .makeAsyncIterator()
+                var numbers: [UInt32] = []
+                while numbers.count < 6 {
+                    // A gap is no value.
+                    let value = try #require(try await items.next()?.value)
+                    numbers.append(UInt32(octets: value))
+                    if numbers.count == 1 { try await link.write([0xFF], to: Bench.readable) }
                 }
+                #expect(numbers == Array(numbers[0]..<numbers[0] + 6))
                 let database = try await told
-                #expect(count == 1 && database.service(BluetoothUUID(0xD000)) != nil)
+                #expect(database.service(BluetoothUUID(0xD000)) != nil)
                 try await link.expect(BluetoothUUID(0xD001), reads: [1])
             }
         }
