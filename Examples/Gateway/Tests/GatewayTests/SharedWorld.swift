@@ -188,7 +188,7 @@ struct SharedValues {
     private(set) var owners: [String: String] = [:]
     /// The highest epoch of each sensor.
     private var epochs: [String: Epoch] = [:]
-    /// Values with a lower epoch than one before, or with an epoch of another gateway.
+    /// Values with a lower epoch than one before, with an epoch of another gateway, or with none.
     private(set) var wrong: [String] = []
     /// How often the owner of a sensor has changed.
     private(set) var changes = 0
@@ -211,7 +211,7 @@ struct SharedValues {
         if let old = owners.updateValue(gateway, forKey: sensor), old != gateway { changes += 1 }
         guard let lease = try? JSONDecoder().decode(Payload.self, from: Data(payload.utf8)).lease,
             let bits = UInt64(lease.gateway, radix: 16)
-        else { return }
+        else { return wrong.append(payload) }
         let epoch = Epoch(number: lease.epoch, gateway: GatewayID(rawValue: bits))
         if gateways[gateway, default: epoch.gateway] != epoch.gateway { wrong.append(payload) }
         gateways[gateway] = epoch.gateway
