@@ -83,7 +83,8 @@ import Testing
                 var numbers: [UInt32] = []
                 while numbers.count < 6 {
                     // A gap is no value.
-                    let value = try #require(try await items.next()?.value)
+                    let item = try await items.next()
+                    let value = try #require(item?.value)
                     numbers.append(UInt32(octets: value))
                     if numbers.count == 1 { try await link.write([0xFF], to: Bench.readable) }
                 }

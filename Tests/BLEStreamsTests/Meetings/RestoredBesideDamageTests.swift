@@ -60,6 +60,7 @@ import Testing
     private static func file(of address: BluetoothAddress, in child: StoreChild) throws -> String {
         let names = try FileManager.default.contentsOfDirectory(atPath: child.folder)
         let start = "\(address)".replacing(":", with: "-")
-        return "\(child.folder)/\(try #require(names.first { $0.hasPrefix(start) && $0.hasSuffix(".json") }))"
+        let name = try #require(names.first { $0.hasPrefix(start) && $0.hasSuffix(".json") })
+        return "\(child.folder)/\(name)"
     }
 }
