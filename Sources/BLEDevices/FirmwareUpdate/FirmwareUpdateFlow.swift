@@ -13,13 +13,15 @@ public import BLEStreams
 /// Parts are as large as the MTU allows, and sent without response if the device permits that; the socket and the
 /// device's window pace them, so that the link is used fully but never flooded. If the link is lost and the queue may
 /// reconnect, the upload continues at the octet that the device requests. With MCUmgr, a request that a busy device
-/// rejects or leaves unanswered is repeated after a pause: see ``FirmwareUpdateFlow/MCUmgrOptions/retry``. If the
-/// link is lost before the device has answered its reset, or with the mode `testAndConfirm` before it has carried that
-/// out, the flow asks it on the next link what it runs, and resets it again if it has not begun the image; it sends
-/// three resets at most. Where the queue may not reconnect, the modes `test` and `confirm` then end without knowing
-/// what the device runs. Otherwise they end once the device has dropped the link for its reset: what comes next in a
-/// queue that connects meets the new image. At the end the device has verified the hash. An image that it calls damaged
-/// is erased, unless it is marked to run, and the flow fails: the device would list it as if it were right.
+/// rejects or leaves unanswered is repeated after a pause: see ``FirmwareUpdateFlow/MCUmgrOptions/retry``. A device
+/// that tells no size of its buffer, and doesn't answer the first part, gets parts of half the size, down to 128
+/// octets. If the link is lost before the device has answered its reset, or with the mode `testAndConfirm` before it
+/// has carried that out, the flow asks it on the next link what it runs, and resets it again if it has not begun the
+/// image; it sends three resets at most. Where the queue may not reconnect, the modes `test` and `confirm` then end
+/// without knowing what the device runs. Otherwise they end once the device has dropped the link for its reset: what
+/// comes next in a queue that connects meets the new image. At the end the device has verified the hash. An image that
+/// it calls damaged is erased, unless it is marked to run, and the flow fails: the device would list it as if it were
+/// right.
 ///
 /// The phases of its progress: `prepare`, `upload` (in octets), `verify`, and with MCUmgr `test`, `reset`, `restart`,
 /// `confirm`.
