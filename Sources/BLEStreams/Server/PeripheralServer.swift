@@ -221,10 +221,10 @@ public final class PeripheralServer: Sendable {
 
     /// Replaces the services of the ``LocalPeripheral``.
     ///
-    /// A service with an unchanged declaration keeps its values, and its handles and its subscribers as long as there
-    /// are unused handles for the new ones. Centrals that have subscribed to Service Changed are informed; a central
-    /// that has enabled robust caching is answered Database Out Of Sync before it can use a handle that may be wrong.
-    /// The advertisement stays as it is. Closures for values are not compared: the new ones answer from now on.
+    /// A service with an unchanged declaration keeps its values, and its handles and subscribers as long as there are
+    /// unused handles for the new ones, which get none of another one. Centrals that have subscribed to Service Changed
+    /// are informed; one with robust caching is answered Database Out Of Sync before it can use a handle that may be
+    /// wrong. The advertisement stays as it is. Closures aren't compared: the new ones answer from now on.
     ///
     /// - Parameter services: all services except Generic Access and Generic Attribute, which are added automatically.
     /// - Returns: whether anything has changed.
