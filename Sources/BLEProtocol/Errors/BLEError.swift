@@ -47,7 +47,8 @@ public struct BLEError: Error, Sendable {
         public static let servicesChanged = Code("servicesChanged")
         /// The characteristic, peer or adapter does not support the operation.
         public static let notSupported = Code("notSupported", isFinal: true)
-        /// A value is too long, a buffer with the policy `.fail` is full, or a recording had no room for packets.
+        /// A value is too long, a buffer with the policy `.fail` is full, parts of a message or records were dropped or
+        /// may have been, or a recording had no room for packets.
         public static let overflow = Code("overflow")
         /// A value did not have the format that its type requires.
         public static let malformedValue = Code("malformedValue")
