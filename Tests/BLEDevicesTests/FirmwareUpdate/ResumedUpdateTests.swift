@@ -76,7 +76,7 @@ import Testing
             try await Self.begin(image, .confirm, until: "reset", on: bench)
             try await bench.peripheral.withQueue { queue in
                 let error = await bleError { try await queue.connecting().run(FirmwareRevertFlow(image)) }
-                #expect(error?.code == .updateFailed && error?.cause.contains("to stay") == true)
+                #expect(error?.code == .updateFailed && error?.cause.contains("permanent") == true)
             }
             #expect(device.mcumgr.restarts == 0 && device.mcumgr.runningImage != image.bytes)
             try await bench.peripheral.withLink { try await $0.expectNoSubscriptions() }

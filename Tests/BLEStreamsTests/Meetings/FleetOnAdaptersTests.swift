@@ -25,7 +25,7 @@ import Testing
                                 switch item {
                                 case .value(let value):
                                     #expect(value.bytes.first == UInt8(index))
-                                    numbers[index].add(value.bytes[1])
+                                    numbers[index].add(value[1])
                                 case .gap(let gap): gaps[index].add(gap)
                                 }
                             }
