@@ -119,7 +119,7 @@ struct SparkplugTests {
                     numbers.append(octets.reversed().reduce(0) { $0 << 8 | Int($1) })
                 }
             }
-            try await gateway.wait { $0.contains("sparkplug: the host 'scada' is gone") }
+            try await gateway.wait { $0.contains("sparkplug: the host 'scada' is offline") }
             try await gateway.wait { $0.contains("sparkplug: connected") }
             try await say(true, 30)
             #expect(await take(100))
