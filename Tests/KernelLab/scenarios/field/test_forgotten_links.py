@@ -25,7 +25,7 @@ def test_what_the_message_says_helps_where_the_kernel_has_forgotten_a_link(ble, 
     peer = address_octets(names.NEAR)
     bumble.management.wait(lambda code, index, facts: code == CONNECT_FAILED and facts[:6] == peer)
     assert bumble.management.connections(bumble.index) == []
-    ble.bad(*READ, "--timeout", "5", says=["did not accept a connection", "was given up", "ble adapter cycle"])
+    ble.bad(*READ, "--timeout", "5", says=["did not accept a connection", "after a failed attempt", "ble adapter cycle"])
     assert not bumble.peer.since(mark, "disconnected")
     ble.good("adapter", "cycle")
     bumble.peer.wait("disconnected", mark)
@@ -59,7 +59,7 @@ def test_a_scan_of_another_program_goes_on_beside_the_end_of_the_link(ble, bumbl
 def test_without_the_capability_it_stays(ble, bumble):
     mark = bumble.peer.mark()
     bumble.peer.command("ail", "crossing")
-    ble.unprivileged().bad(*READ, "--timeout", "15", says=["was given up", "ble adapter cycle"])
+    ble.unprivileged().bad(*READ, "--timeout", "15", says=["after a failed attempt", "ble adapter cycle"])
     assert not bumble.peer.since(mark, "disconnected")
     ble.good("adapter", "cycle")
     bumble.peer.wait("disconnected", mark)
