@@ -50,6 +50,8 @@ struct PlannedSession: Sendable {
     /// Whether later lives of the program restore it.
     let isKept: Bool
     let actions: [LinkAction]
+    /// The wrappings of its queue, the innermost first.
+    let wrappings: [Wrapping]
     let orders: [SessionOrder]
     let channel: NumberedValue.Channel
     let buffer: BufferPolicy
@@ -59,8 +61,10 @@ struct PlannedSession: Sendable {
 /// What a program does next.
 enum PlannedStep: Sendable {
     case use(Int, [LinkAction], timeout: Duration)
-    /// A stream over links, tried again when one is lost.
-    case follow(Int, NumberedValue.Channel, [ChainLink], BufferPolicy, Manner)
+    /// A stream over links, tried again when one is lost, with a chain within each link and one around all.
+    case follow(Int, NumberedValue.Channel, within: [ChainLink], [ChainLink], BufferPolicy, Manner)
+    /// A stream over links that several consumers share, who come one after the other.
+    case share(Int, [Manner], BufferPolicy)
     case session(PlannedSession)
     case fleet([Int], Manner)
     case queue(Int, [Wrapping], [LinkAction], cancelled: Int?)
@@ -78,18 +82,24 @@ enum PlannedStep: Sendable {
     case restored([Int])
     case receivesMessage(Int)
     case sendsMessage(Int)
+    case exchange(PlannedExchange)
+    /// Is a peripheral, by the adapter with which the central connects.
+    case serves(lasting: Duration)
+    /// Uses what another central serves.
+    case visits(Int, Manner)
     case rests(Duration)
 
-    init(_ chance: inout Chance, peripherals: Int) {
+    init(_ chance: inout Chance, peripherals: Int, host: Int) {
         let peripheral = chance.below(peripherals)
         let channel: NumberedValue.Channel = chance.onceIn(4) ? .indicated : .notified
         let buffer: BufferPolicy = chance.any(of: [.standard, .unbounded, .newest(3), .oldest(5), .fail(40)])
         let actions = (0..<chance.within(1...6)).map { _ in chance.any(of: LinkAction.allCases) }
-        switch chance.below(22) {
+        switch chance.below(26) {
         case 0...3: self = .use(peripheral, actions, timeout: chance.seconds(1...40))
         case 4...6:
             let chain = (0..<chance.below(4)).map { _ in chance.any(of: ChainLink.allCases) }
-            self = .follow(peripheral, channel, chain, buffer, Manner(&chance))
+            let within = (0..<chance.any(of: [0, 0, 1, 2])).map { _ in chance.any(of: ChainLink.allCases) }
+            self = .follow(peripheral, channel, within: within, chain, buffer, Manner(&chance))
         case 7...9:
             let orders = (0..<chance.any(of: [0, 0, 1, 3, 6])).map { _ in chance.any(of: SessionOrder.allCases) }
             self = .session(
@@ -98,6 +108,7 @@ enum PlannedStep: Sendable {
                     finds: chance.onceIn(3),
                     isKept: chance.onceIn(2),
                     actions: actions,
+                    wrappings: (0..<chance.below(4)).map { _ in chance.any(of: Wrapping.allCases) },
                     orders: orders,
                     channel: channel,
                     buffer: buffer,
@@ -117,6 +128,9 @@ enum PlannedStep: Sendable {
         case 18: self = .presence(Manner(&chance))
         case 19: self = .observes(peripheral, Manner(&chance))
         case 20: self = .serial(peripheral)
+        case 21: self = .share(peripheral, (0..<chance.within(2...4)).map { _ in Manner(&chance) }, buffer)
+        case 22, 23: self = .exchange(PlannedExchange(&chance, peripheral))
+        case 24: self = .visits(host, Manner(&chance))
         default: self = .rests(chance.seconds(0...30))
         }
     }
@@ -124,13 +138,14 @@ enum PlannedStep: Sendable {
     /// The peripherals that it needs.
     var peripherals: [Int] {
         switch self {
-        case .use(let number, _, _), .follow(let number, _, _, _, _), .queue(let number, _, _, _),
+        case .use(let number, _, _), .follow(let number, _, _, _, _, _), .queue(let number, _, _, _),
             .receivesMessage(let number), .sendsMessage(let number), .flows(let number, _, _, _),
-            .typed(let number, _), .observes(let number, _), .serial(let number):
+            .typed(let number, _), .observes(let number, _), .serial(let number), .share(let number, _, _):
             [number]
         case .session(let session): [session.peripheral]
+        case .exchange(let exchange): [exchange.peripheral]
         case .fleet(let numbers, _), .restored(let numbers): numbers
-        case .scan, .presence, .rests: []
+        case .scan, .presence, .rests, .serves, .visits: []
         }
     }
 
@@ -144,13 +159,24 @@ struct PlannedProgram: Sendable, CustomStringConvertible {
     let central: Int
     var steps: [(number: Int, step: PlannedStep)]
 
-    init(_ number: Int, seed: UInt64, peripherals: Int, centrals: Int, isSmall: Bool) {
+    init(_ number: Int, seed: UInt64, peripherals: Int, host: Int, isSmall: Bool) {
         var chance = Chance(seed, 0x2000 + UInt64(number))
         self.number = number
-        central = chance.below(centrals)
+        central = chance.below(WorldPlan.centrals)
         steps = []
         for number in 0..<chance.within(1...(isSmall ? 3 : 6)) {
-            steps.append((number, PlannedStep(&chance, peripherals: peripherals)))
+            steps.append((number, PlannedStep(&chance, peripherals: peripherals, host: host)))
+        }
+    }
+
+    /// One that is a peripheral, now and then.
+    init(_ number: Int, seed: UInt64, hostingBy central: Int) {
+        var chance = Chance(seed, 0x2000 + UInt64(number))
+        self.number = number
+        self.central = central
+        steps = (0..<chance.within(1...4)).map { number in
+            let serves = number.isMultiple(of: 2)
+            return (number, serves ? .serves(lasting: chance.seconds(5...120)) : .rests(chance.seconds(0...9)))
         }
     }
 

@@ -87,13 +87,15 @@ extension PlannedStep {
     var patience: Duration? {
         switch self {
         case .use, .receivesMessage, .sendsMessage, .serial, .rests: nil
-        case .follow(_, _, _, _, let manner), .fleet(_, let manner), .scan(let manner), .typed(_, let manner),
-            .observes(_, let manner), .presence(let manner):
+        case .share(_, let manners, _): manners.map(\.patience).max()
+        case .follow(_, _, _, _, _, let manner), .fleet(_, let manner), .scan(let manner), .typed(_, let manner),
+            .observes(_, let manner), .presence(let manner), .visits(_, let manner):
             manner.patience
         case .session(let session): session.manner.patience
+        case .serves(let duration): duration
         case .restored: .seconds(60)
         case .flows: .seconds(600)
-        case .queue: .seconds(300)
+        case .queue, .exchange: .seconds(300)
         }
     }
 }

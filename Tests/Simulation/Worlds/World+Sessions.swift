@@ -22,7 +22,7 @@ extension World {
                     return false
                 }
                 group.addTask {
-                    try await self.perform(session.actions, in: running, name)
+                    try await self.perform(session.actions, session.wrappings, in: running, name)
                     return false
                 }
                 group.addTask {
@@ -43,14 +43,20 @@ extension World {
         }
     }
 
-    private func perform(_ actions: [LinkAction], in session: Session, _ name: String) async throws {
+    private func perform(
+        _ actions: [LinkAction],
+        _ wrappings: [Wrapping],
+        in session: Session,
+        _ name: String
+    ) async throws {
+        let queue = wrap(session.queue, wrappings).timingOut(after: .seconds(60))
         for action in actions {
             try? await session.withLink(timeout: .seconds(60)) { link in
                 try await self.perform(action, on: link, name)
             }
             try Task.checkCancellation()
             let command = CommandBlock<Void>.block(name) { link in try await self.perform(action, on: link, name) }
-            try? await session.queue.timingOut(after: .seconds(60)).run(command)
+            do { try await queue.run(command) } catch let error as BLEError { check(error, of: name) }
             try Task.checkCancellation()
         }
     }

@@ -9,8 +9,8 @@ extension World {
             try await peripheral(number, of: central).withLink(timeout: timeout) { link in
                 for action in actions { try await self.perform(action, on: link, name) }
             }
-        case .follow(let number, let channel, let chain, let buffer, let manner):
-            try await follow(number, channel, chain, buffer, manner, name, of: central)
+        case .follow(let number, let channel, let within, let chain, let buffer, let manner):
+            try await follow(number, channel, within: within, chain, buffer, manner, name, of: central)
         case .session(let session): try await run(session, name, of: central)
         case .restored(let numbers): try await restore(numbers, name, of: central)
         case .fleet(let numbers, let manner): try await runFleet(numbers, manner, name, of: central)
@@ -24,23 +24,18 @@ extension World {
         case .observes(let number, let manner): try await observe(number, manner, name, of: central)
         case .serial(let number): try await useSerialLine(number, name, of: central)
         case .receivesMessage(let number):
-            let receiver = beginsMessage(number, of: central)
-            defer { endsMessage(number, of: central) }
-            let message = try await peripheral(number, of: central).withLink(timeout: .seconds(30)) { link in
-                try await link.notifications(of: PlannedPeripheral.outbound, buffer: .unbounded)
-                    .assembled(until: .endOfMessage()).timeout(.seconds(60)).first()
-            }
-            // Who takes part in another one's subscription may come in the middle of a message.
-            if let planned = plan.peripherals.first(where: { $0.number == number }), message != planned.message,
-                !plan.altersValues, isAlone(receiver, number, of: central)
-            {
-                report("\(name) gets another message than was sent", "message")
+            try await peripheral(number, of: central).withLink(timeout: .seconds(30)) { link in
+                try await self.receiveMessage(of: number, on: link, name, of: central)
             }
         case .sendsMessage(let number):
-            guard let planned = plan.peripherals.first(where: { $0.number == number }) else { return }
             try await peripheral(number, of: central).withLink(timeout: .seconds(30)) { link in
-                try await link.send(planned.message, to: PlannedPeripheral.inbound)
+                try await self.sendMessage(to: number, on: link)
             }
+        case .exchange(let exchange): try await run(exchange, name, of: central)
+        case .share(let number, let manners, let buffer):
+            try await share(number, manners, buffer, name, of: central)
+        case .serves: try await serve(name, of: central)
+        case .visits(let other, let manner): try await visit(other, manner, name, of: central)
         case .rests(let duration): try await time.sleep(for: duration)
         }
     }
@@ -104,17 +99,7 @@ extension World {
         watch.commandsBegan(central, number)
         defer { watch.commandsEnded(central, number, at: time.now) }
         try await peripheral(number, of: central).withQueue { queue in
-            var queue = queue
-            for wrapping in wrappings {
-                switch wrapping {
-                case .connecting:
-                    queue = queue.connecting(timeout: .seconds(20), then: .disconnectWhenIdle(.seconds(5)))
-                case .retrying: queue = queue.retrying(.exponential(attempts: 3))
-                case .timingOut: queue = queue.timingOut(after: .seconds(90))
-                case .authorizing:
-                    queue = queue.authorizing { link in try await link.write([4, 5], to: PlannedPeripheral.readable) }
-                }
-            }
+            let queue = wrap(queue, wrappings)
             let handles = actions.enumerated().map { index, action in
                 queue.enqueue(
                     CommandBlock<Void>.block("\(name) \(action.rawValue)") { link in
@@ -133,6 +118,18 @@ extension World {
                         report("\(name): command \(index) is cancelled", "cancelled")
                     }
                 }
+            }
+        }
+    }
+
+    func wrap(_ queue: CommandQueue, _ wrappings: [Wrapping]) -> CommandQueue {
+        wrappings.reduce(queue) { queue, wrapping in
+            switch wrapping {
+            case .connecting: queue.connecting(timeout: .seconds(20), then: .disconnectWhenIdle(.seconds(5)))
+            case .retrying: queue.retrying(.exponential(attempts: 3))
+            case .timingOut: queue.timingOut(after: .seconds(90))
+            case .authorizing:
+                queue.authorizing { link in try await link.write([4, 5], to: PlannedPeripheral.readable) }
             }
         }
     }

@@ -33,6 +33,7 @@ extension World {
     func follow(
         _ number: Int,
         _ channel: NumberedValue.Channel,
+        within: [ChainLink],
         _ chain: [ChainLink],
         _ buffer: BufferPolicy,
         _ manner: Manner,
@@ -43,14 +44,14 @@ extension World {
         let isTimed = chain.contains(.timeout)
         let source = peripheral.stream(timeout: .seconds(20)) { link in
             let values = link.notifications(of: NumberedValue.uuid(of: channel), buffer: buffer)
-            return isTimed ? values.timeout(.seconds(15)) : values
+            return within.reduce(isTimed ? values.timeout(.seconds(15)) : values) { self.apply($1, to: $0) }
         }
         var stream = source.retry()
         for link in chain { stream = apply(link, to: stream) }
         let route = AirWatch.Route(central: central, peripheral: number, channel: channel)
         watch.began(route)
         defer { watch.ended(route, at: time.now) }
-        let isComplete = chain.allSatisfy(\.keepsValues)
+        let isComplete = (within + chain).allSatisfy(\.keepsValues)
         try await consume(stream, Consumer(self, central: central, name, isComplete ? .complete : .order), manner)
         let counters = source.counters
         if counters.waiting != 0 || counters.delivered < 0 || counters.dropped < 0 {

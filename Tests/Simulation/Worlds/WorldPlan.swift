@@ -25,9 +25,11 @@ public struct WorldPlan: Sendable {
         let isSmall = chance.onceIn(2)
         let count = chance.any(of: isSmall ? [1, 1, 2, 3] : [1, 1, 2, 2, 3, 4, 6, 8])
         peripherals = (0..<count).map { PlannedPeripheral($0, seed: seed) }
+        let host = chance.below(Self.centrals)
         programs = (0..<(isSmall ? chance.any(of: [1, 1, 1, 2, 2, 3]) : chance.within(1...9))).map {
-            PlannedProgram($0, seed: seed, peripherals: count, centrals: Self.centrals, isSmall: isSmall)
+            PlannedProgram($0, seed: seed, peripherals: count, host: host, isSmall: isSmall)
         }
+        if chance.onceIn(3) { programs.append(PlannedProgram(programs.count, seed: seed, hostingBy: host)) }
         faults = (0..<(isSmall ? chance.below(4) : chance.below(10))).map {
             PlannedFault($0, seed: seed, peripherals: count, centrals: Self.centrals, length: Self.length)
         }
