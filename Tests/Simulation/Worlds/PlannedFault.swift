@@ -48,6 +48,8 @@ struct PlannedFault: Sendable, CustomStringConvertible {
         case missesAdvertisements(percent: Int)
         case deaf
         case hangs
+        /// The adapter has lost its keys, as after a reset to the factory's state; a peripheral keeps nothing else either.
+        case forgetsBonds
     }
 
     let number: Int
@@ -77,7 +79,7 @@ struct PlannedFault: Sendable, CustomStringConvertible {
     private static func kind(_ chance: inout Chance) -> Kind {
         let (skipped, times) = (chance.below(12), chance.within(1...3))
         let (pdus, reason) = (chance.any(of: PDUs.allCases), chance.any(of: reasons))
-        switch chance.below(20) {
+        switch chance.below(21) {
         case 0, 1: return .losesLinks(every: chance.seconds(5...120), reason)
         case 2: return .dropsLink(after: chance.below(40), pdus, reason)
         case 3: return .swallows(pdus, skipping: skipped, times: times)
@@ -101,6 +103,7 @@ struct PlannedFault: Sendable, CustomStringConvertible {
         case 16: return .delaysConnections(by: chance.seconds(1...20))
         case 17: return .neverEstablishes(chance.within(1...3), of: 4)
         case 18: return .missesAdvertisements(percent: chance.within(10...95))
+        case 19: return .forgetsBonds
         default: return chance.onceIn(2) ? .deaf : .hangs
         }
     }
@@ -132,7 +135,7 @@ extension PlannedFault {
         case .delaysConnections(let delay): .delayConnections(by: delay)
         case .neverEstablishes(let count, let total): .neverEstablish(count, of: total)
         case .missesAdvertisements(let percent): .missAdvertisements(Double(percent) / 100)
-        case .adapter, .deaf, .hangs: nil
+        case .adapter, .deaf, .hangs, .forgetsBonds: nil
         }
     }
 

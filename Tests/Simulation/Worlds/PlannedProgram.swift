@@ -30,6 +30,7 @@ enum LinkAction: String, Sendable, CaseIterable {
 enum ChainLink: String, Sendable, CaseIterable {
     case map, filter, buffered, share, timeout, throttle, debounce, prefix, distinct, dropFirst, onEach, compactMap
     case merge, flatMap, reductions, batched, combineLatest, takeUntil
+    case replay, retryAgain, dropWhile, takeWhile, newest, zip
 }
 
 /// A wrapping of a queue.
@@ -66,7 +67,7 @@ enum PlannedStep: Sendable {
     /// A stream over links that several consumers share, who come one after the other.
     case share(Int, [Manner], BufferPolicy)
     case session(PlannedSession)
-    case fleet([Int], Manner)
+    case fleet([Int], [Wrapping], Manner)
     case queue(Int, [Wrapping], [LinkAction], cancelled: Int?)
     case flows(Int, [PlannedFlow], pause: Duration, isRetried: Bool)
     /// Values of a type, over links.
@@ -115,7 +116,10 @@ enum PlannedStep: Sendable {
                     manner: Manner(&chance)
                 )
             )
-        case 10: self = .fleet(Array(Set((0..<4).map { _ in chance.below(peripherals) })).sorted(), Manner(&chance))
+        case 10:
+            let wrappings = (0..<chance.below(3)).map { _ in chance.any(of: Wrapping.allCases) }
+            let peripherals = Set((0..<4).map { _ in chance.below(peripherals) })
+            self = .fleet(peripherals.sorted(), wrappings, Manner(&chance))
         case 11, 12:
             let wrappings = (0..<chance.within(1...4)).map { _ in chance.any(of: Wrapping.allCases) }
             self = .queue(peripheral, wrappings, actions, cancelled: chance.onceIn(3) ? chance.below(4) : nil)
@@ -144,7 +148,7 @@ enum PlannedStep: Sendable {
             [number]
         case .session(let session): [session.peripheral]
         case .exchange(let exchange): [exchange.peripheral]
-        case .fleet(let numbers, _), .restored(let numbers): numbers
+        case .fleet(let numbers, _, _), .restored(let numbers): numbers
         case .scan, .presence, .rests, .serves, .visits: []
         }
     }

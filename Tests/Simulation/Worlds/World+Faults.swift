@@ -18,6 +18,9 @@ extension World {
             switch planned.kind {
             case .deaf: adapter.goDeaf(untilPowerCycle: planned.number % 2 == 0)
             case .hangs: adapter.hang()
+            case .forgetsBonds:
+                adapter.forgetBonds()
+                if case .peripheral(let number) = planned.scope { renewStore(of: number) }
             case .adapter(let state, let duration):
                 adapter.setState(state)
                 try await time.sleep(for: duration)

@@ -79,6 +79,6 @@ extension World {
     /// The peripheral of a plan that was kept.
     private func number(of plan: Session.Plan) -> Int? {
         guard case .addresses(let addresses) = plan.target else { return nil }
-        return self.plan.peripherals.first { addresses.contains($0.address) }?.number
+        return addresses.lazy.compactMap { self.number(of: $0) }.first
     }
 }

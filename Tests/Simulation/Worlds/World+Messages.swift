@@ -50,10 +50,7 @@ extension World {
             let name = "\(name) \(direction.rawValue) \(place)"
             return queue.enqueue(
                 CommandBlock<Void>.block(name) { link in
-                    switch direction {
-                    case .receives: try await self.receiveMessage(of: number, on: link, name, of: central)
-                    case .sends: try await self.sendMessage(to: number, on: link)
-                    }
+                    try await self.perform(direction, number, on: link, name, of: central)
                 },
                 deadline: .seconds(200)
             )
@@ -75,6 +72,36 @@ extension World {
                     report("\(name): message \(place) is cancelled", "cancelled")
                 }
             }
+        }
+    }
+
+    /// A message in each direction, in commands of a queue.
+    func exchange(_ number: Int, in queue: CommandQueue, _ name: String, of central: Int) async throws {
+        for direction in PlannedExchange.Direction.allCases {
+            do {
+                try await queue.timingOut(after: .seconds(60)).run(
+                    CommandBlock<Void>.block("\(name) \(direction.rawValue)") { link in
+                        try await self.perform(direction, number, on: link, name, of: central)
+                    }
+                )
+                reached("exchange of a fleet: \(direction.rawValue)")
+            } catch let error as BLEError {
+                log("\(name): \(error)")
+                check(error, of: name)
+            }
+        }
+    }
+
+    private func perform(
+        _ direction: PlannedExchange.Direction,
+        _ number: Int,
+        on link: Link,
+        _ name: String,
+        of central: Int
+    ) async throws {
+        switch direction {
+        case .receives: try await receiveMessage(of: number, on: link, name, of: central)
+        case .sends: try await sendMessage(to: number, on: link)
         }
     }
 

@@ -88,7 +88,7 @@ extension PlannedStep {
         switch self {
         case .use, .receivesMessage, .sendsMessage, .serial, .rests: nil
         case .share(_, let manners, _): manners.map(\.patience).max()
-        case .follow(_, _, _, _, _, let manner), .fleet(_, let manner), .scan(let manner), .typed(_, let manner),
+        case .follow(_, _, _, _, _, let manner), .fleet(_, _, let manner), .scan(let manner), .typed(_, let manner),
             .observes(_, let manner), .presence(let manner), .visits(_, let manner):
             manner.patience
         case .session(let session): session.manner.patience

@@ -96,10 +96,19 @@ extension World {
         try await self.central(central).withFleet { fleet in
             let sessions = try fleet.restore()
             if sessions.count < numbers.count { report("\(name): \(sessions.count) sessions of \(numbers)", "kept") }
-            let consumer = Consumer(self, central: central, name, .order)
-            for try await value in fleet.values {
-                reached("value of a restored session")
-                consumer.take(value.value)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for session in sessions {
+                    guard let number = session.peripheral.flatMap({ self.number(of: $0.address) }) else { continue }
+                    group.addTask {
+                        try await self.exchange(number, in: session.queue, "\(name).\(number)", of: central)
+                    }
+                }
+                let consumer = Consumer(self, central: central, name, .order)
+                for try await value in fleet.values {
+                    reached("value of a restored session")
+                    consumer.take(value.value)
+                }
+                group.cancelAll()
             }
         }
     }
@@ -124,25 +133,49 @@ extension World {
         if !isLegal { report("\(name): no rule has \(from), \(cause.kind), \(to)", "transition") }
     }
 
-    func runFleet(_ numbers: [Int], _ manner: Manner, _ name: String, of central: Int) async throws {
+    func runFleet(
+        _ numbers: [Int],
+        _ wrappings: [Wrapping],
+        _ manner: Manner,
+        _ name: String,
+        of central: Int
+    ) async throws {
         let routes = numbers.map { AirWatch.Route(central: central, peripheral: $0, channel: .notified) }
         for route in routes { watch.began(route) }
         defer { for route in routes { watch.ended(route, at: time.now) } }
         try await self.central(central).withFleet { fleet in
-            for number in numbers {
+            let sessions = numbers.map { number in
                 fleet.add(
                     Session.Plan(self.peripheral(number, of: central)).subscribing(to: PlannedPeripheral.notifying)
                 )
             }
-            let consumer = Consumer(self, central: central, name, .order)
-            var count = 0
-            for try await value in fleet.values {
-                consumer.take(value.value)
-                count += 1
-                if count >= manner.count { return }
-                if count == 5, let first = fleet.sessions.first { await fleet.remove(first) }
-                try await time.sleep(for: manner.pace)
+            try await withThrowingTaskGroup(of: Bool.self) { group in
+                group.addTask {
+                    try await self.takeValues(of: fleet, manner, name, of: central)
+                    return true
+                }
+                for (number, session) in zip(numbers, sessions) {
+                    group.addTask {
+                        let queue = self.wrap(session.queue, wrappings)
+                        try await self.exchange(number, in: queue, "\(name).\(number)", of: central)
+                        return false
+                    }
+                }
+                defer { group.cancelAll() }
+                while let isOver = try await group.next() { if isOver { return } }
             }
+        }
+    }
+
+    private func takeValues(of fleet: Fleet, _ manner: Manner, _ name: String, of central: Int) async throws {
+        let consumer = Consumer(self, central: central, name, .order)
+        var count = 0
+        for try await value in fleet.values {
+            consumer.take(value.value)
+            count += 1
+            if count >= manner.count { return }
+            if count == 5, let first = fleet.sessions.first { await fleet.remove(first) }
+            try await time.sleep(for: manner.pace)
         }
     }
 }

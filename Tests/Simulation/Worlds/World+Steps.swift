@@ -13,7 +13,8 @@ extension World {
             try await follow(number, channel, within: within, chain, buffer, manner, name, of: central)
         case .session(let session): try await run(session, name, of: central)
         case .restored(let numbers): try await restore(numbers, name, of: central)
-        case .fleet(let numbers, let manner): try await runFleet(numbers, manner, name, of: central)
+        case .fleet(let numbers, let wrappings, let manner):
+            try await runFleet(numbers, wrappings, manner, name, of: central)
         case .queue(let number, let wrappings, let actions, let cancelled):
             try await runQueue(number, wrappings, actions, cancelled, name, of: central)
         case .flows(let number, let flows, let pause, let isRetried):

@@ -82,6 +82,12 @@ extension World {
         case .batched: stream.batched(atMost: 7).flatMap { [time] in BLEStream($0, timeline: time) }
         case .combineLatest: stream.combineLatest(with: BLEStream([0], timeline: time)).map(\.0)
         case .takeUntil: stream.take(until: peripheral(0, of: 0).connectionStates.dropFirst(4))
+        case .replay: stream.share(replay: 3)
+        case .retryAgain: stream.retry(.exponential(attempts: 3))
+        case .dropWhile: stream.drop { $0.isEmpty }
+        case .takeWhile: stream.take { $0.count > 512 }
+        case .newest: stream.buffered(.newest(4))
+        case .zip: stream.zip(with: BLEStream(0..<Int.max, timeline: time)).map(\.0)
         }
     }
 }
@@ -91,9 +97,9 @@ extension ChainLink {
     var keepsValues: Bool {
         switch self {
         case .map, .filter, .buffered, .share, .timeout, .onEach, .compactMap, .prefix, .merge, .flatMap, .reductions,
-            .batched, .takeUntil:
+            .batched, .takeUntil, .replay, .retryAgain, .dropWhile, .takeWhile, .newest:
             true
-        case .throttle, .debounce, .distinct, .dropFirst, .combineLatest: false
+        case .throttle, .debounce, .distinct, .dropFirst, .combineLatest, .zip: false
         }
     }
 }

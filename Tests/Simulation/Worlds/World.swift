@@ -24,6 +24,8 @@ final class World: Sendable {
         var messageReceivers: [[Int]: MessageReceivers] = [:]
         /// The peripherals with which a central has had a session that it keeps.
         var keptSessions: [Int: Set<Int>] = [:]
+        /// What the peripherals keep, however often they begin anew.
+        var stores: [Int: PeerStore] = [:]
     }
 
     let plan: WorldPlan
@@ -34,8 +36,6 @@ final class World: Sendable {
     let centralAdapters: [SimulatedAdapter]
     private let adapters: [Int: SimulatedAdapter]
     private let receivers: [Int: FirmwareReceivers]
-    /// What the peripherals keep, however often they begin anew.
-    private let stores: [Int: PeerStore]
     /// What the centrals keep.
     private let centralStores: [PeerStore]
     private let isTraced: Bool
@@ -60,8 +60,8 @@ final class World: Sendable {
         )
         let updatable = plan.peripherals.filter(\.isUpdatable)
         receivers = Dictionary(uniqueKeysWithValues: updatable.map { ($0.number, FirmwareReceivers()) })
-        stores = Dictionary(uniqueKeysWithValues: plan.peripherals.map { ($0.number, .inMemory()) })
         centralStores = (0..<WorldPlan.centrals).map { _ in .inMemory() }
+        for planned in plan.peripherals { renewStore(of: planned.number) }
         for number in 0..<WorldPlan.centrals {
             let central = try await open(number)
             state.withLock { $0.centrals.append(central) }
@@ -113,11 +113,17 @@ final class World: Sendable {
 
     func receivers(of peripheral: Int) -> FirmwareReceivers? { receivers[peripheral] }
 
-    func store(of peripheral: Int) -> PeerStore? { stores[peripheral] }
+    func store(of peripheral: Int) -> PeerStore? { state.withLock { $0.stores[peripheral] } }
+
+    /// What a peripheral has kept is gone when it begins anew.
+    func renewStore(of peripheral: Int) { state.withLock { $0.stores[peripheral] = .inMemory() } }
 
     func peripheral(_ number: Int, of central: Int) -> Peripheral {
         self.central(central).peripheral(BluetoothAddress(rawValue: 0xC0DE_0000_0000 + UInt64(number), kind: .random))
     }
+
+    /// The number of the one with an address.
+    func number(of address: BluetoothAddress) -> Int? { plan.peripherals.first { $0.address == address }?.number }
 
     // MARK: - Messages
 
