@@ -103,7 +103,7 @@ final class CommandConnection: Sendable {
         guard case .session(let reference) = source, let session = reference.session, !session.orders.isDriven else {
             return nil
         }
-        return CommandDelay.unready(session.board).wait
+        return CommandDelay.unready(session).wait
     }
 
     /// Notes what the running command waits for; `nil`: for nothing any more.

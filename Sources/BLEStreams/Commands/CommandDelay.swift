@@ -4,7 +4,7 @@ import BLERadio
 /// What keeps a command from its work. The words are made when a limit passes: noting this costs no memory.
 enum CommandDelay: Sendable {
     /// The session isn't ready.
-    case unready(SessionStates)
+    case unready(Session)
     /// A command or another operation of the session has its turn.
     case inUse
     /// The link, which several may use, is somebody else's.
@@ -15,8 +15,8 @@ enum CommandDelay: Sendable {
     /// What the command waits for, in words.
     var wait: SessionPatience.Wait {
         switch self {
-        case .unready(let board):
-            var wait = board.whyNotReady
+        case .unready(let session):
+            var wait = session.whyNotReady
             wait.cause = "the session was not ready"
             return wait
         case .inUse:
@@ -32,7 +32,9 @@ enum CommandDelay: Sendable {
         case .unlinked(let peripheral):
             let radio = peripheral.core.radio
             let adapter = radio.adapterInfo
-            let obstacle = adapter.state.error(operation: "connect", object: adapter.name) ?? radio.connectObstacle
+            let obstacle =
+                adapter.state.error(operation: "connect", object: adapter.name)
+                ?? peripheral.core.joined?.bondObstacle(to: peripheral.address) ?? radio.connectObstacle
             return SessionPatience.Wait(
                 cause: "there was no link",
                 why: obstacle?.cause,

@@ -235,15 +235,9 @@ final class JoinedConnect: Sendable {
 
     /// The reason why there is no adapter to connect through.
     private func whyNone() -> BLEError {
-        let info = radio.adapterInfo
-        let (holders, areOff) = radio.choose { chooser, _ in
-            (chooser.holders(of: peer), !chooser.hasCandidates(for: peer))
-        }
-        // One that is on has refused, for a reason of its own.
-        if info.state == .poweredOn, !holders.isEmpty, areOff {
-            return .bondIsElsewhere(peer, holders.sorted().map { radio.name(of: $0) })
-        }
+        if let obstacle = radio.bondObstacle(to: peer) { return obstacle }
         if let failure = state.withLock({ $0.failure }) { return failure }
+        let info = radio.adapterInfo
         let none = BLEError.noneJoined(operation: "connect", object: "\(peer)")
         return info.state == .absent ? none : info.state.error(operation: "connect", object: "\(peer)") ?? none
     }

@@ -8,6 +8,16 @@ extension JoinedRadio {
         choose { chooser, _ in !chooser.hasCandidates(for: peer) }
     }
 
+    /// Why none of them is on while another adapter is: the bond belongs to those that are off or gone. `nil` if one of
+    /// them is on, which may refuse for a reason of its own; if there is no bond; if no adapter is on.
+    func bondObstacle(to peer: BluetoothAddress) -> BLEError? {
+        let (holders, areOff) = choose { chooser, _ in
+            (chooser.holders(of: peer), !chooser.hasCandidates(for: peer))
+        }
+        guard adapterInfo.state == .poweredOn, !holders.isEmpty, areOff else { return nil }
+        return .bondIsElsewhere(peer, holders.sorted().map { name(of: $0) })
+    }
+
     /// The state of the one that is nearest to being on.
     ///
     /// - Parameter peer: the peripheral; `nil` if it isn't known.

@@ -48,7 +48,7 @@ extension Session: CharacteristicAccess {
     func readyLink(within patience: SessionPatience) async throws -> Link {
         if isOperating, [.reading, .writing].contains(state.kind) { throw waitingForOperation("ready") }
         let (board, over) = (board, over)
-        let limit = patience.rest { board.whyNotReady }
+        let limit = patience.rest { self.whyNotReady }
         return try await reply(on: core.timeline, limit: limit) { finish in
             board.wait { [weak self] state in
                 switch state {
@@ -63,6 +63,22 @@ extension Session: CharacteristicAccess {
             }
         }
     }
+
+    /// What a caller waits for while the session isn't ready, and what keeps it from that.
+    var whyNotReady: SessionPatience.Wait {
+        var wait = board.whyNotReady
+        // The state tells only that an adapter is awaited.
+        guard case .disconnected(.waitingToReconnect(_, .adapter)) = state, let obstacle = bondObstacle else {
+            return wait
+        }
+        wait.why = "it is waiting to reconnect: \(obstacle.cause)"
+        wait.remedy = obstacle.remedy
+        return wait
+    }
+
+    /// Which of joined adapters, to which the bond belongs, are off or gone while another one is on; `nil` if that isn't
+    /// so.
+    var bondObstacle: BLEError? { peripheral.flatMap { core.joined?.bondObstacle(to: $0.address) } }
 
     private func operate<Output: Sendable>(
         _ begin: SessionState.Trigger,

@@ -38,7 +38,7 @@ extension Session {
     ) async throws -> LinkHold {
         let patience = SessionPatience(timeout, self)
         while true {
-            note(.unready(board))
+            note(.unready(self))
             let link = try await readyLink(within: patience)
             // Operations that the state shows, such as reading, take turns with commands.
             note(.inUse)

@@ -107,6 +107,31 @@ import Testing
     }
 
     @Test(arguments: [true, false])
+    func `a limit that passes before that one returns names it`(_ isUnplugged: Bool) async throws {
+        try await Self.withoutHolder(isUnplugged: isUnplugged) { site, peripheral in
+            let limit = Duration.seconds(5)
+            let connecting = try await peripheral.withQueue { plain in
+                let queue = plain.connecting(timeout: .seconds(60))
+                return await bleError { try await queue.run(.read(JoinedSite.fixed), deadline: limit) }
+            }
+            let waiting = try await site.central.withSession(Session.Plan(peripheral.address)) { session in
+                try await site.time.sleep(for: .seconds(2))
+                #expect(session.state.kind == .waitingToReconnect, "\(session.state)")
+                return [
+                    await bleError { try await session.queue.run(.read(JoinedSite.fixed), deadline: limit) },
+                    await bleError { _ = try await session.read(JoinedSite.fixed, timeout: limit) },
+                    await bleError { try await session.ready(timeout: limit) },
+                ]
+            }
+            for error in waiting + [connecting] {
+                #expect(error?.code == .timedOut, "\(error as Any)")
+                #expect(error?.cause.contains("the bond with it belongs to far") == true, "\(error as Any)")
+                #expect(error?.remedy.contains("Switch that adapter on") == true, "\(error as Any)")
+            }
+        }
+    }
+
+    @Test(arguments: [true, false])
     func `a session waits for that one, which counts as no failure, and goes on at once`(_ isUnplugged: Bool)
         async throws
     {
