@@ -80,6 +80,11 @@ extension Session: CharacteristicAccess {
     /// so.
     var bondObstacle: BLEError? { peripheral.flatMap { core.joined?.bondObstacle(to: $0.address) } }
 
+    /// The same, behind a trigger that tells only that the adapter was lost.
+    func obstacle(behind trigger: SessionState.Trigger) -> BLEError? {
+        if case .adapterLost = trigger { bondObstacle } else { nil }
+    }
+
     private func operate<Output: Sendable>(
         _ begin: SessionState.Trigger,
         _ end: SessionState.Trigger,

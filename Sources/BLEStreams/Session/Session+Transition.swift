@@ -22,7 +22,7 @@ extension Session {
             self.session = session
             state = step.state
             previous = step.previous
-            cause = step.cause.map { Cause(trigger: $0) }
+            cause = step.cause.map { Cause(trigger: $0, obstacle: session.obstacle(behind: $0)) }
             time = step.time
         }
     }
@@ -38,12 +38,21 @@ extension Session.Transition {
     public struct Cause: Sendable, CustomStringConvertible {
         package let trigger: SessionState.Trigger
 
+        /// Which of joined adapters are awaited; `nil` unless only they may connect.
+        let obstacle: BLEError?
+
         /// The error, if the cause is a failure of the peripheral or the adapter; for a lost link, its
         /// ``BLEError/reason`` says how the link ended.
-        public var error: BLEError? { trigger.error }
+        public var error: BLEError? {
+            guard var error = trigger.error, let obstacle else { return trigger.error }
+            (error.object, error.cause, error.remedy) = (obstacle.object, obstacle.cause, obstacle.remedy)
+            return error
+        }
 
         /// The cause in words: `link lost: closed by the peer (HCI 0x13)`.
-        public var description: String { trigger.description }
+        public var description: String {
+            obstacle.map { "\(trigger.kind.words): \($0.cause)" } ?? trigger.description
+        }
     }
 }
 

@@ -157,6 +157,20 @@ import Testing
         }
     }
 
+    @Test(arguments: [true, false])
+    func `a session that waits for that one tells which it is`(_ isUnplugged: Bool) async throws {
+        try await Self.withoutHolder(isUnplugged: isUnplugged) { site, peripheral in
+            try await site.central.withSession(Session.Plan(peripheral.address)) { session in
+                let waiting = try await session.states.first { $0.state.kind == .waitingToReconnect }
+                let error = waiting.cause?.error
+                #expect(error?.code == (isUnplugged ? .adapterNotFound : .adapterPoweredOff), "\(error as Any)")
+                #expect(error?.cause.contains("the bond with it belongs to far") == true, "\(error as Any)")
+                #expect(error?.remedy.contains("Switch that adapter on") == true, "\(error as Any)")
+                #expect("\(waiting)".contains("the bond with it belongs to far"), "\(waiting)")
+            }
+        }
+    }
+
     @Test func `a session that waits for nothing fails with the name of that one`() async throws {
         try await Self.withoutHolder(isUnplugged: false) { site, peripheral in
             var plan = Session.Plan(peripheral.address)
