@@ -47,7 +47,8 @@ public protocol ATTLink: AnyObject, Sendable {
     /// Encrypts the link with the keys of a bond; a peripheral asks the central to do it (a Security Request).
     ///
     /// - Parameter result: called once: immediately if the link is already encrypted, and at the latest when the link
-    ///   ends. There is no time limit here. Until then ``send(_:)`` may refuse PDUs as if the buffer were full.
+    ///   ends, or soon if it has ended. There is no time limit here. Until then ``send(_:)`` may refuse PDUs as if the
+    ///   buffer were full.
     func encrypt(_ result: @escaping @Sendable (Result<Void, BLEError>) -> Void)
 
     /// Pairs again on an encrypted link, for keys of a higher level than it has; only the central can do this. The

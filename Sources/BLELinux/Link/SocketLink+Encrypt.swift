@@ -15,22 +15,32 @@ extension SocketLink {
     /// kernel, `net/bluetooth/smp.c`, `smp_conn_security`, `smp_ltk_encrypt`, `smp_cmd_pairing_rsp`.
     func encrypt(_ result: @escaping Encrypted) {
         let level = environment.keyLevel(of: kernelPeer) ?? .encrypted
-        let outcome: Result<Void, BLEError>? = state.withLock { state in
-            guard let socket = state.socket, !state.phase.isOver else {
-                return .failure(.encryptionFailed(peer, state.reasonOfEnd))
-            }
+        let (outcome, end) = state.withLock { state -> (Result<Void, BLEError>?, DisconnectReason?) in
+            guard let socket = state.socket, !state.phase.isOver else { return (nil, state.reasonOfEnd) }
             // Requesting the existing level is an error.
-            if Self.isEncrypted(socket) { return .success(()) }
+            if Self.isEncrypted(socket) { return (.success(()), nil) }
             do throws(SystemError) {
                 if state.encryptions.isEmpty { try socket.descriptor.requireSecurity(level.kernelLevel) }
             } catch {
-                return .failure(.cannotEncrypt(error, peer))
+                return (.failure(.cannotEncrypt(error, peer)), nil)
             }
             state.encryptions.append(result)
             waitUntilWritable(&state)
-            return nil
+            return (nil, nil)
         }
         if let outcome { result(outcome) }
+        if let end { tell(end, to: result) }
+    }
+
+    /// Tells who asks for encryption too late why the link has ended. That may have been the encryption all the same:
+    /// the kernel begins one by itself at the peer's request, and drops the link if the peer has no key.
+    private func tell(_ end: DisconnectReason, to result: @escaping Encrypted) {
+        environment.readEnd(ofLinkTo: kernelPeer) { [peer, environment] told in
+            let isMissing = told == .authenticationFailure
+            let reason = isMissing ? DisconnectReason(.keyMissing, systemError: end.systemError) : end
+            let isForeign = environment.hasForeignKey(of: peer)
+            result(.failure(.encryptionFailed(peer, reason, hasForeignKey: isForeign)))
+        }
     }
 
     /// The socket is writable: the encryption that these have requested is in force, or will not come.

@@ -254,6 +254,22 @@ import Testing
         #expect(end.link.send([0x0A, 3, 0]) == .ended)
     }
 
+    /// The peer has requested that itself, and the kernel has dropped the link.
+    @Test func `who asks for encryption when the peer's want of a key has ended the link is told that`() async throws {
+        let end = FakeRun.End(try await run.connect(run.radio(), to: .example))
+        await run.kernel.idle()
+        let central = run.kernel.central
+        run.kernel.with { state in
+            guard let link = state.link(of: central, with: .example) else { return }
+            state.end(link.socket, error: ECONNABORTED, reason: 4)
+        }
+        #expect(try await end.end(in: run).kind == .closedLocally)
+        let outcome = try await run.answer("encrypting") { end.link.encrypt($0) }
+        let failure = outcome.failure
+        #expect(failure?.code == .securityFailed && failure?.reason?.kind == .keyMissing, "\(failure as Any)")
+        #expect(failure?.cause.contains("no longer has the keys") == true, "\(failure as Any)")
+    }
+
     @Test func `a link whose peer refuses better keys stays as it is, and says who refused`() async throws {
         run.kernel.with { $0.peers[.example]?.pairing = .refuses }
         let radio = try run.radio()
