@@ -13,9 +13,11 @@ extension BLEError {
         object: String
     ) -> BLEError {
         let told = told?.about(operation, object)
-        // Only the side that still has its key learns that the peer has lost its own. A link that was lost says nothing
-        // about the keys: a bluetoothd may have loaded them.
-        if let told, told.reason?.kind == .keyMissing || told.code == .disconnected { return told }
+        // Only the side that still has its key learns that the peer has lost its own.
+        if let told, told.reason?.kind == .keyMissing { return told }
+        // A link that was lost says nothing about the keys: a bluetoothd may have loaded them. But a peripheral may end
+        // a link that isn't encrypted.
+        if let told, told.code == .disconnected { return keysNotRestored.map(told.alsoWithoutKeys) ?? told }
         if let keysNotRestored { return .withoutKeys(operation, object, because: keysNotRestored) }
         return told ?? .encryptionUnanswered(operation, object)
     }
@@ -28,6 +30,13 @@ extension BLEError {
             cause: "the link could not be encrypted with the bond's keys: the peripheral did not answer the request",
             remedy: "Try again; if it fails each time, remove the bond with Peripheral.unpair(), then pair again."
         )
+    }
+
+    private func alsoWithoutKeys(because error: BLEError) -> BLEError {
+        var failure = self
+        failure.cause += ", and the adapter had not accepted the bond's keys before: \(error.cause)"
+        if !error.remedy.isEmpty { failure.remedy = error.remedy }
+        return failure
     }
 
     private static func withoutKeys(_ operation: String, _ object: String, because error: BLEError) -> BLEError {

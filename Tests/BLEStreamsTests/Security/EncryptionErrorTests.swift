@@ -45,6 +45,18 @@ import Testing
         #expect(differs.cause.contains("bluetoothd has the list"))
     }
 
+    /// A peripheral may end a link that isn't encrypted; to remove the bond would be of no use then.
+    @Test func `a link that was lost where its keys could not be loaded tells both, with the remedy for the keys`() {
+        let lost = Self.lost(.closedByPeer, .disconnected)
+        let refusal = BLEError(.permissionDenied, operation: "restore bonds", cause: "it lacks", remedy: "Grant it.")
+        let told = telling(lost, keysNotRestored: refusal)
+        #expect(told.code == .disconnected && told.reason?.kind == .closedByPeer && !told.isFinal)
+        #expect(told.cause.contains(lost.cause) && told.cause.contains(refusal.cause))
+        #expect(told.remedy == refusal.remedy)
+        let loaded = telling(lost)
+        #expect(loaded.cause == lost.cause && loaded.remedy == lost.remedy)
+    }
+
     /// A session ends for good at an error that is final.
     @Test(arguments: [BLEError.Code.securityFailed, .permissionDenied, .systemFailure, .timedOut])
     func `keys that could not be loaded for a passing reason end nothing for good`(_ code: BLEError.Code) {
