@@ -197,8 +197,9 @@ extension LinuxRadio {
                 switch answer {
                 case .success:
                     keys.remove(peer)
-                    Bluetoothd.forget(peer, of: adapter.name, over: bus, loop: loop, timeline: timeline) {
-                        sink.finish(.success(true))
+                    Bluetoothd.forget(peer, of: adapter.name, over: bus, loop: loop, timeline: timeline) { silence in
+                        let error = silence.map { BLEError.bluetoothdMayKeep(peer, $0) }
+                        sink.finish(error.map { .failure($0) } ?? .success(true))
                     }
                 case .failure(let failure) where failure.status == .notPaired:
                     // Another program's list may have removed it: it must not count as there, nor be given again.
@@ -210,5 +211,19 @@ extension LinuxRadio {
             }
         }
         return RadioActivity { sink.close() }
+    }
+}
+
+extension BLEError {
+    /// The adapter has removed a peer's key, but bluetoothd was not reached.
+    fileprivate static func bluetoothdMayKeep(_ peer: BluetoothAddress, _ failure: BusFailure) -> BLEError {
+        BLEError(
+            .timedOut,
+            operation: "unpair",
+            object: "from \(peer)",
+            cause: "the adapter has removed the key, but bluetoothd, if it runs, may still have the bond: \(failure)",
+            remedy: "Run \"bluetoothctl remove \(peer)\", then unpair again; otherwise bluetoothd gives the adapter "
+                + "the key at its next start."
+        )
     }
 }

@@ -11,8 +11,8 @@ extension Bluetoothd {
         _ result: @escaping @Sendable ([String: Bool]) -> Void
     ) {
         guard bus.isThere else { return result([:]) }
-        openBus(bus, loop: loop, timeline: timeline) { connection in
-            guard let connection else { return result([:]) }
+        openBus(bus, loop: loop, timeline: timeline) { opened in
+            guard let connection = try? opened.get() else { return result([:]) }
             ask(adapters[...], [:], connection) { answers in
                 connection.close()
                 result(answers)

@@ -45,8 +45,8 @@ enum Bluetoothd {
         timeline: any Timeline,
         _ result: @escaping @Sendable (Presence) -> Void
     ) {
-        openBus(bus, loop: loop, timeline: timeline) { bus in
-            guard let bus else { return result(.unknown) }
+        openBus(bus, loop: loop, timeline: timeline) { opened in
+            guard let bus = try? opened.get() else { return result(.unknown) }
             bus.call(.busCall("GetNameOwner", [.string(BusMessage.bluetoothd)]), deadline: PairingAgent.patience) {
                 answer in
                 bus.close()
@@ -59,13 +59,12 @@ enum Bluetoothd {
         }
     }
 
-    /// Opens a connection for questions alone; the closure is called once, on the loop's thread, with `nil` if there is
-    /// none in time, and closes what it gets.
+    /// Opens a connection for questions alone; the closure is called once, on the loop's thread, and closes what it gets.
     static func openBus(
         _ bus: SystemBus,
         loop: EventLoop,
         timeline: any Timeline,
-        _ opened: @escaping @Sendable (BusConnection?) -> Void
+        _ opened: @escaping @Sendable (Result<BusConnection, BusFailure>) -> Void
     ) {
         BusConnection.open(
             bus,
@@ -74,31 +73,35 @@ enum Bluetoothd {
             deadline: PairingAgent.patience,
             received: { _ in nil },
             ended: {},
-            opened: { opened(try? $0.get()) }
+            opened: opened
         )
     }
 
     /// Makes bluetoothd, if it is on the bus, forget a device: the kernel's event that one was unpaired removes nothing
     /// from its disk, and the keys would be back at its next start. Never starts it.
+    ///
+    /// - Parameter done: called once, on the loop's thread, with the failure if nobody has answered: then it may still
+    ///   have the device.
     static func forget(
         _ device: BluetoothAddress,
         of adapter: String,
         over bus: SystemBus,
         loop: EventLoop,
         timeline: any Timeline,
-        _ done: @escaping @Sendable () -> Void
+        _ done: @escaping @Sendable (BusFailure?) -> Void
     ) {
         let patience = PairingAgent.patience
-        guard bus.isThere else { return done() }
-        openBus(bus, loop: loop, timeline: timeline) { bus in
-            guard let bus else { return done() }
-            @Sendable func end() {
+        @Sendable func tell(_ failure: BusFailure?) { done(failure == .timedOut ? failure : nil) }
+        guard bus.isThere else { return tell(nil) }
+        openBus(bus, loop: loop, timeline: timeline) { opened in
+            guard let bus = try? opened.get() else { return tell(opened.failure) }
+            @Sendable func end(_ answer: Result<BusMessage, BusFailure>) {
                 bus.close()
-                done()
+                tell(answer.failure)
             }
             bus.call(.busCall("GetNameOwner", [.string(BusMessage.bluetoothd)]), deadline: patience) { owner in
-                guard case .success = owner else { return end() }
-                bus.call(removal(of: device, from: adapter), deadline: patience) { _ in end() }
+                guard case .success = owner else { return end(owner) }
+                bus.call(removal(of: device, from: adapter), deadline: patience) { end($0) }
             }
         }
     }

@@ -196,8 +196,8 @@ extension Peripheral {
     /// - Throws: ``BLEError/Code/notFound`` if there is no bond; the store's error if the bond behind a private address
     ///   may be in a file that can't be read; also if the adapter's key is removed, but the file that may have the bond
     ///   could not be changed, for example because the disk is full: another call tries again, and otherwise the next
-    ///   program loads the key again. ``BLEError/Code/permissionDenied``, ``BLEError/Code/timedOut``, an error of the
-    ///   adapter; `CancellationError`.
+    ///   program loads the key again. ``BLEError/Code/timedOut``, also if bluetoothd gives no answer, and may keep the
+    ///   bond. ``BLEError/Code/permissionDenied``, an error of the adapter; `CancellationError`.
     public func unpair(timeout: Duration = .seconds(10)) async throws {
         var hadBond = false
         let (radio, object) = (core.radio, "from \(self)")
