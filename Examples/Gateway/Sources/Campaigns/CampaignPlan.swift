@@ -91,7 +91,7 @@ public struct CampaignPlan: Hashable, Sendable, Codable {
             throw DecodingError.dataCorrupted(
                 DecodingError.Context(
                     codingPath: [],
-                    debugDescription: "there is no field '\(stranger)'; the fields are \(known)"
+                    debugDescription: "there is no field '\(stranger.shown(limit: 40))'; the fields are \(known)"
                 )
             )
         }

@@ -22,13 +22,28 @@ extension CampaignPlan {
     private static func words(for error: DecodingError) -> String {
         switch error {
         case .keyNotFound(let field, _): "'\(field.stringValue)' is missing"
-        case .typeMismatch(_, let context), .valueNotFound(_, let context):
-            context.codingPath.first.map { "'\($0.stringValue)' is not what the field must be" }
-                ?? "it is not a JSON object"
+        case .typeMismatch(let type, let context), .valueNotFound(let type, let context):
+            context.codingPath.first.map { field in
+                let part = context.codingPath.count > 1 ? "each entry of '" : "'"
+                return "\(part)\(field.stringValue)' must be \(words(for: type))"
+            } ?? "it is not a JSON object"
         case .dataCorrupted(let context):
-            context.codingPath.first.map { "'\($0.stringValue)': \(context.debugDescription)" }
-                ?? String(context.debugDescription.reversed().drop { $0 == "." }.reversed())
+            context.codingPath.first.map { "'\($0.stringValue)': \(said(by: context))" } ?? said(by: context)
         @unknown default: "\(error)"
         }
+    }
+
+    private static func words(for type: Any.Type) -> String {
+        switch type {
+        case is Int.Type: "a whole number"
+        case is Bool.Type: "true or false"
+        case is String.Type: "a text in quotes"
+        default: "a list"
+        }
+    }
+
+    /// It may quote the plan, whose numbers are as long as one likes.
+    private static func said(by context: DecodingError.Context) -> String {
+        String(context.debugDescription.reversed().drop { $0 == "." }.reversed()).shown(limit: 300)
     }
 }
