@@ -61,7 +61,8 @@ struct Transfer: Command {
                 _ = try await environment.discover(link, deadline)
                 let values = link.notifications(of: characteristic)
                 let messages = values.onEach {
-                    // Both count values that the kernel has dropped; beside that, the stream drops none before it fails.
+                    // Both count values that the kernel has dropped; beside that, the stream drops none before it
+                    // fails.
                     chunks.add($0.bytes, dropped: max(values.counters.dropped, link.droppedPDUs))
                 }
                 .assembled(until: endMark, maximumSize: Self.largestMessage)

@@ -1,8 +1,8 @@
 import BLEStreams
 import Synchronization
 
-/// The values that the kernel has dropped on a link while a client had subscriptions, and of which nobody can tell whose
-/// they were.
+/// The values that the kernel has dropped on a link while a client had subscriptions, and of which nobody can tell
+/// whose they were.
 ///
 /// Where that is known, the subscription's stream counts them too; the link counts all of them.
 final class ProxyLosses: Sendable {

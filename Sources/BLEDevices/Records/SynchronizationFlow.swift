@@ -20,8 +20,8 @@ public import BLEStreams
 ///
 /// Of a device that sends later records first, the flow keeps a whole report, and stores it in order when it has come:
 /// if the link is lost before, it requests the report again. ``BLEError/Code/overflow`` tells of one that has more than
-/// 16 MiB. With a batch of one, which the device may wait for, each record is stored as it comes. An earlier record that
-/// comes for the first time behind a stored one is a ``BLEError/Code/protocolViolation``.
+/// 16 MiB. With a batch of one, which the device may wait for, each record is stored as it comes. An earlier record
+/// that comes for the first time behind a stored one is a ``BLEError/Code/protocolViolation``.
 ///
 /// Synchronizations of one device take turns, in whichever queues they are run: each has exclusive use of the link.
 /// ``CommandQueue/connecting(timeout:then:)`` limits how long one waits for its turn.

@@ -93,8 +93,8 @@ public struct CentralBytes: AsyncSequence, Sendable {
     /// - Parameter octets: what to write; nothing is sent if there are none.
     /// - Throws: as ``PeripheralServer/notify(_:of:to:)-(Collection<UInt8>,_,_)``; ``BLEError/Code/notSupported`` also
     ///   if the central unsubscribes before the last piece is queued, even if it subscribes again at once: the rest
-    ///   would look like a beginning; ``BLEError/Code/overflow`` if the central agrees on a smaller MTU meanwhile, which
-    ///   may cut pieces that wait. Pieces before the one that failed have been sent. When the task is cancelled,
+    ///   would look like a beginning; ``BLEError/Code/overflow`` if the central agrees on a smaller MTU meanwhile,
+    ///   which may cut pieces that wait. Pieces before the one that failed have been sent. When the task is cancelled,
     ///   `CancellationError`, after a whole piece.
     public func write(_ octets: some Collection<UInt8>) async throws {
         try await server.notify(inPieces: octets, of: serial.incoming, to: central)

@@ -93,8 +93,8 @@ final class ManagementSocket: Sendable {
     ///
     /// - Parameters:
     ///   - index: the adapter that it is for; `nil`: this one, unless it was seen to be absent.
-    ///   - failed: called, on the loop's thread, if it stays there: no socket can, the kernel is busy, or the controller
-    ///     doesn't answer.
+    ///   - failed: called, on the loop's thread, if it stays there: no socket can, the kernel is busy, or the
+    ///     controller doesn't answer.
     func undo<Command: ManagementCommand>(
         _ command: Command,
         index: ManagementIndex? = nil,

@@ -59,7 +59,8 @@ enum Bluetoothd {
         }
     }
 
-    /// Opens a connection for questions alone; the closure is called once, on the loop's thread, and closes what it gets.
+    /// Opens a connection for questions alone; the closure is called once, on the loop's thread, and closes what it
+    /// gets.
     static func openBus(
         _ bus: SystemBus,
         loop: EventLoop,

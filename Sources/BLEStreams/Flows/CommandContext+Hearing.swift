@@ -94,8 +94,8 @@ extension CommandContext {
 
     /// Subscribes to a characteristic; returns when the device has confirmed that. Its values arrive as
     /// ``Event/received(_:from:)`` until ``unsubscribe(from:)``, the end of the link, or the end of the command. If the
-    /// subscription ends before, since the device's services have changed, ``next(timeout:)`` throws why. No event tells
-    /// of values that the kernel has dropped: ``Link/droppedPDUs`` counts them.
+    /// subscription ends before, since the device's services have changed, ``next(timeout:)`` throws why. No event
+    /// tells of values that the kernel has dropped: ``Link/droppedPDUs`` counts them.
     ///
     /// A stream, ``CharacteristicAccess/notifications(of:indications:buffer:)->BLEStream<Key.Value>``, suits a command
     /// that waits for one characteristic; this suits a command that waits for several, for the link and for the device

@@ -27,8 +27,8 @@ extension CommandContext {
     ///
     /// - Parameters:
     ///   - policy: how often to retry, and after what pause; by default five more times.
-    ///   - limit: how long each attempt waits for the adapter, counted from when it is first away, also if it comes back
-    ///     and goes again; by default 10 minutes. A session waits for it itself, without a limit.
+    ///   - limit: how long each attempt waits for the adapter, counted from when it is first away, also if it comes
+    ///     back and goes again; by default 10 minutes. A session waits for it itself, without a limit.
     /// - Throws: the last error, which is the adapter's if it did not return; ``BLEError/Code/disconnected`` if the
     ///   command may not connect; ``BLEError/Code/ended`` if another command has replaced this one;
     ///   `CancellationError`.

@@ -105,8 +105,8 @@ final class JoinedScan: Sendable {
         }
     }
 
-    /// An adapter that was off or away for a moment has told that it is on before its scan failed, and tells it no more.
-    /// One that fails again is left out for longer.
+    /// An adapter that was off or away for a moment has told that it is on before its scan failed, and tells it no
+    /// more. One that fails again is left out for longer.
     private func pause(after error: BLEError, on member: JoinedRadio.Member) -> Duration {
         guard error.isAboutAdapter, member.radio.adapterInfo.state == .poweredOn else { return Self.pause }
         let now = radio.timeline.now

@@ -62,8 +62,8 @@ extension BLEStream {
     /// - End: with the upstream; or with the first element of the other stream: the upstream then receives no more, and
     ///   what it has received is still delivered. The end of the other stream has no effect.
     /// - Throw: errors of both streams pass. An error of the other stream comes after what this one has received, with
-    ///   the part of an incomplete message in ``BLEError/received``, or in ``BLEError/receivedParts`` behind its own. An
-    ///   error of this stream has that of the other one in ``BLEError/receivedParts``.
+    ///   the part of an incomplete message in ``BLEError/received``, or in ``BLEError/receivedParts`` behind its own.
+    ///   An error of this stream has that of the other one in ``BLEError/receivedParts``.
     /// - Cancellation and an early `break` close both at once.
     public func take<Other: Sendable>(until other: BLEStream<Other>) -> BLEStream<Element> {
         lift { upstream, waker in

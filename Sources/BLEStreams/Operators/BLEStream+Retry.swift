@@ -7,8 +7,8 @@ extension BLEStream {
     /// The elements of the new iteration follow those already delivered. Values that the peer sends in the meantime are
     /// lost: ``withGaps()`` shows where, once the first element behind the gap has come; a consumer that leaves at the
     /// gap drops that element, also one of a session's planned subscription. The count of failures, which lengthens
-    /// pauses and uses up attempts, restarts once the stream has worked for the policy's `stableAfter`, counted from its
-    /// first element.
+    /// pauses and uses up attempts, restarts once the stream has worked for the policy's `stableAfter`, counted from
+    /// its first element.
     ///
     /// - Parameters:
     ///   - policy: how often, and after what pause.

@@ -79,7 +79,8 @@ final class KnownIdentities: Sendable {
 
 extension CentralCore {
     /// Whether the adapter may know a bond's peer behind its private addresses: it gets no keys of another adapter's
-    /// bonds, so it reaches such a peer only by the address on air. Until its own address is known, each may be its own.
+    /// bonds, so it reaches such a peer only by the address on air. Until its own address is known, each may be its
+    /// own.
     func mayReveal(_ bond: Bond) -> Bool {
         let local = radio.adapterInfo.address
         // An adapter may yet be joined.

@@ -178,8 +178,8 @@ struct RecoveryMachine {
 
     /// - Parameters:
     ///   - besideLinks: whether the adapter has links, whoever made them.
-    ///   - isOff: whether it is off: after a step that was taken, somebody has switched it off since, and a further step
-    ///     would switch it on.
+    ///   - isOff: whether it is off: after a step that was taken, somebody has switched it off since, and a further
+    ///     step would switch it on.
     mutating func timerFired(_ id: TimerID, besideLinks: Bool = false, isOff: Bool = false) -> Output {
         switch (id, state) {
         case (.silence, .watching(hasHeard: true)):

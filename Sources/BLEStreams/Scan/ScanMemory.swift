@@ -5,8 +5,8 @@ import BLERadio
 ///
 /// A device repeats its advertisement many times a second, and dozens of scans may listen: whether a payload matches a
 /// scan's filters is determined once, and remembered until the device sends another one. The signal strength, which
-/// differs each time, is checked each time, and so are private addresses, whose identities may become known; fields that
-/// no scan filters for are never parsed.
+/// differs each time, is checked each time, and so are private addresses, whose identities may become known; fields
+/// that no scan filters for are never parsed.
 struct ScanMemory {
     /// What a device sent last, and for which scans it is known whether they want that: a bit for each.
     private struct Entry {

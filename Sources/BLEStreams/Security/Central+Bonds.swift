@@ -30,8 +30,8 @@ extension Central {
     ///   - bonds: the bonds, from ``Bond/imported(from:)`` or ``Bond/importedFromBluetoothd(in:)``.
     ///   - replacing: whether they may replace bonds with other keys between the same peer and adapter.
     /// - Throws: ``BLEError/Code/securityFailed`` if one would replace a bond without permission;
-    ///   ``BLEError/Code/systemFailure`` if they could not be written, or if a file that may have a former bond with one
-    ///   of the peers can't be read: nothing is stored then.
+    ///   ``BLEError/Code/systemFailure`` if they could not be written, or if a file that may have a former bond with
+    ///   one of the peers can't be read: nothing is stored then.
     public func adopt(_ bonds: [Bond], replacing: Bool = false) async throws {
         let (store, timeline) = (core.store, core.timeline)
         let (former, unread): ([Bond], BLEError?) = await withCheckedContinuation { continuation in

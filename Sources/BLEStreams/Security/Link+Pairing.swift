@@ -30,8 +30,8 @@ extension Link {
     /// - Throws: ``BLEError/Code/securityFailed``, with its ``BLEError/pairingFailure``, if either side refuses or a
     ///   passkey is wrong; without one if the keys don't match, or if the system's events about the pairing were lost,
     ///   which is not final (``BLEError/isFinal``): pair again; the store's error if a file that may have a bond with
-    ///   the peripheral can't be read: nothing is paired then, or the new keys are removed again; the store's error with
-    ///   ``PairingFailure/bondNotKept`` if the bond could not be written; ``BLEError/Code/permissionDenied``,
+    ///   the peripheral can't be read: nothing is paired then, or the new keys are removed again; the store's error
+    ///   with ``PairingFailure/bondNotKept`` if the bond could not be written; ``BLEError/Code/permissionDenied``,
     ///   ``BLEError/Code/disconnected``, ``BLEError/Code/timedOut``, ``BLEError/Code/notSupported`` if the radio can't
     ///   pair, `CancellationError`.
     public func pair(answers: PairingAnswers = PairingAnswers(), timeout: Duration = .seconds(60)) async throws {

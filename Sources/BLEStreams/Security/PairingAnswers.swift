@@ -49,9 +49,9 @@ public struct PairingAnswers: Sendable {
     ///     refuses.
     ///   - compares: for Numeric Comparison: returns whether the other device shows the same number, 0 to 999,999, to
     ///     be shown with six digits.
-    ///   - displays: for Passkey Entry on the other device: shows a passkey, 0 to 999,999, with six digits, and returns;
-    ///     the second argument counts the digits typed there. It is called again as they are typed, if the radio
-    ///     reports that; Linux doesn't. Keep showing the passkey until the pairing ends.
+    ///   - displays: for Passkey Entry on the other device: shows a passkey, 0 to 999,999, with six digits, and
+    ///     returns; the second argument counts the digits typed there. It is called again as they are typed, if the
+    ///     radio reports that; Linux doesn't. Keep showing the passkey until the pairing ends.
     ///   - limit: how long each answer may take; after that the pairing is refused. The Security Manager waits 30 s,
     ///     which includes the way to the peer.
     ///   - outOfBand: the other device's out-of-band data, from NFC or a printed code. It authenticates the pairing

@@ -18,8 +18,8 @@ extension PeripheralServer {
         return try key.value(of: value, during: "value")
     }
 
-    /// Changes the octets of a stored characteristic; this alone sends no notification. A central that is reading a long
-    /// value in parts reads the former one to its end.
+    /// Changes the octets of a stored characteristic; this alone sends no notification. A central that is reading a
+    /// long value in parts reads the former one to its end.
     ///
     /// - Throws: ``BLEError/Code/notFound`` if it doesn't exist or is dynamic; ``BLEError/Code/overflow`` if the value
     ///   is longer than the characteristic allows; ``BLEError/Code/invalidArgument`` if the key names several.

@@ -8,8 +8,8 @@ extension Session {
     ///
     /// It returns immediately; ``ready(timeout:)`` waits for the result.
     ///
-    /// - Throws: ``SessionState/IllegalTrigger`` if there is a link, or the peripheral is being searched for or connected
-    ///   to, or the session has failed.
+    /// - Throws: ``SessionState/IllegalTrigger`` if there is a link, or the peripheral is being searched for or
+    ///   connected to, or the session has failed.
     public func connect() throws(SessionState.IllegalTrigger) {
         try handle(mustSearch ? .scan : .connect)
         wake()
@@ -20,8 +20,8 @@ extension Session {
     ///
     /// It returns immediately; ``ready(timeout:)`` waits for the result.
     ///
-    /// - Throws: ``SessionState/IllegalTrigger`` if there is a link, or the peripheral is being searched for or connected
-    ///   to, or the session has failed. To change to another peripheral, call ``disconnect()`` first.
+    /// - Throws: ``SessionState/IllegalTrigger`` if there is a link, or the peripheral is being searched for or
+    ///   connected to, or the session has failed. To change to another peripheral, call ``disconnect()`` first.
     public func search() throws(SessionState.IllegalTrigger) {
         try handle(.scan)
         wake()

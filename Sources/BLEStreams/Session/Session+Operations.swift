@@ -76,8 +76,8 @@ extension Session: CharacteristicAccess {
         return wait
     }
 
-    /// Which of joined adapters, to which the bond belongs, are off or gone while another one is on; `nil` if that isn't
-    /// so.
+    /// Which of joined adapters, to which the bond belongs, are off or gone while another one is on; `nil` if that
+    /// isn't so.
     var bondObstacle: BLEError? { peripheral.flatMap { core.joined?.bondObstacle(to: $0.address) } }
 
     /// The same, behind a trigger that tells only that the adapter was lost.

@@ -116,8 +116,8 @@ extension Session {
     /// While another user of the same link has exclusive use of it, as a flow has, ``discover`` and ``subscribe`` have
     /// not begun yet. ``initialise`` counts that wait, since only the program knows what its first steps wait for.
     public struct Limits: Hashable, Sendable {
-        /// Until the peripheral is heard; `nil`: without limit. If the session has had no link yet, it then fails; later
-        /// it searches again, as ``Session/Plan/reconnecting`` says.
+        /// Until the peripheral is heard; `nil`: without limit. If the session has had no link yet, it then fails;
+        /// later it searches again, as ``Session/Plan/reconnecting`` says.
         public var search: Duration? = .seconds(30)
         /// Until a link is up and its MTU negotiated.
         public var connect: Duration = .seconds(30)

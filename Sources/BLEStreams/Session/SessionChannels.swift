@@ -63,8 +63,8 @@ final class SessionChannels: Sendable {
         add([(subscription: subscription, consumer: consumer)])
     }
 
-    /// Adds the consumers of one stream, one for each of its subscriptions, all at once: if the session fails meanwhile,
-    /// the stream ends behind what was kept of all of them.
+    /// Adds the consumers of one stream, one for each of its subscriptions, all at once: if the session fails
+    /// meanwhile, the stream ends behind what was kept of all of them.
     ///
     /// - Returns: the closure that removes them.
     func add(_ parts: [(subscription: Session.Subscription, consumer: SessionConsumer)]) -> @Sendable () -> Void {

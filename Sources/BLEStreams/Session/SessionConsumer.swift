@@ -12,8 +12,8 @@ final class SessionConsumer: Sendable {
     let interrupted: @Sendable (StreamGap) -> Bool
     /// Wakes the consumer to take what was put; called without a lock.
     let wake: @Sendable () -> Void
-    /// The subscription is confirmed: on each link, and at the beginning if it already is; or it has been made anew, and
-    /// values may be missing. Only a consumer that reads the value then has it.
+    /// The subscription is confirmed: on each link, and at the beginning if it already is; or it has been made anew,
+    /// and values may be missing. Only a consumer that reads the value then has it.
     let switchedOn: (@Sendable () -> Void)?
     /// The values have ended; `nil` for a consumer that outlives a failure of the session.
     let finish: (@Sendable ((any Error)?) -> Void)?

@@ -103,8 +103,8 @@ struct PeerFolder: Sendable {
 
     // MARK: - Reading
 
-    /// The record in a peer's file, and a notice for the program, if any. Its operation is `examine`, so that it differs
-    /// from the error of a file that could not be read.
+    /// The record in a peer's file, and a notice for the program, if any. Its operation is `examine`, so that it
+    /// differs from the error of a file that could not be read.
     typealias Reading = (record: PeerRecord, notice: BLEError?)
 
     /// The record of a peer; empty if there is no file, or if it was damaged and has been set aside.

@@ -50,9 +50,9 @@ public struct BLEStream<Element: Sendable>: AsyncSequence, Sendable {
     /// The counts of this stream's values so far, over all iterations, including open ones.
     ///
     /// For a chain of operators, these are the counters of its last buffer: the source's, or that of a later
-    /// ``buffered(_:)`` or ``share(replay:buffer:)``. For merged streams, they are the sum, with each of them once, also
-    /// if a stream is merged with itself. A stream of given elements has no buffer and counts nothing. They can be read
-    /// from anywhere:
+    /// ``buffered(_:)`` or ``share(replay:buffer:)``. For merged streams, they are the sum, with each of them once,
+    /// also if a stream is merged with itself. A stream of given elements has no buffer and counts nothing. They can be
+    /// read from anywhere:
     ///
     /// ```swift
     /// let beats = link.notifications(of: .heartRateMeasurement, buffer: .newest(100))

@@ -11,7 +11,8 @@ extension BLEError {
         return error
     }
 
-    /// The same error where the central has a part of the message: what is sent on its link would be taken for the rest.
+    /// The same error where the central has a part of the message: what is sent on its link would be taken for the
+    /// rest.
     var leavingPart: BLEError {
         var error = self
         error.isFinal = true

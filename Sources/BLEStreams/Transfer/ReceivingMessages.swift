@@ -36,8 +36,8 @@ extension PeripheralServer {
     /// leaves. If a message grows too long, or chunks were lost, that central's link is dropped and the program is
     /// warned, since the message boundaries are lost. Chunks are lost if they arrive faster than the stream is
     /// iterated. Chunks without response are also lost if they are written before the central knows that the services
-    /// were replaced, if they are signed, if the characteristic's closure refuses them or takes longer than 20 s, and if
-    /// the kernel has no room for them.
+    /// were replaced, if they are signed, if the characteristic's closure refuses them or takes longer than 20 s, and
+    /// if the kernel has no room for them.
     ///
     /// Iterate it in one loop for as long as messages may come. A message that is under way when an iteration ends is
     /// lost, as is one behind another in the same chunk; if its central writes in a later iteration, that central's

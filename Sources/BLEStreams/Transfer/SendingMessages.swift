@@ -33,11 +33,11 @@ extension PeripheralServer {
     /// the next message for the rest of that one. So that one is refused, and the link dropped, unless the central has
     /// subscribed anew in between.
     ///
-    /// Where an error is final (``BLEError/isFinal``), don't repeat the message on this link: the central may have a part
-    /// of it, or may still get its rest, and would then get the message twice. So it is with some errors of the code
-    /// ``BLEError/Code/busy``; after one that is not final, the central has nothing of the message. In each case you can
-    /// drop the link with ``ConnectedCentral/disconnect()``, and send the message again when the central has subscribed
-    /// again.
+    /// Where an error is final (``BLEError/isFinal``), don't repeat the message on this link: the central may have a
+    /// part of it, or may still get its rest, and would then get the message twice. So it is with some errors of the
+    /// code ``BLEError/Code/busy``; after one that is not final, the central has nothing of the message. In each case
+    /// you can drop the link with ``ConnectedCentral/disconnect()``, and send the message again when the central has
+    /// subscribed again.
     ///
     /// - Parameters:
     ///   - message: any number of octets, including none.

@@ -9,8 +9,8 @@ import Testing
     /// A folder of its own for each test, and an adapter that nobody else has.
     private let path: String
     private let adapter: AdapterFacts
-    /// Its claims are in memory: a child that another test starts would keep one of this machine's until it executes its
-    /// program.
+    /// Its claims are in memory: a child that another test starts would keep one of this machine's until it executes
+    /// its program.
     private let claims = FakeKernel()
 
     init() {

@@ -8,8 +8,8 @@ struct PluggedAdapter {
     let adapter: LinuxAdapter
     let facts: AdapterFacts
     private let notes: NoteFolder
-    /// Its claims are in memory: a child that another test starts would keep one of this machine's until it executes its
-    /// program.
+    /// Its claims are in memory: a child that another test starts would keep one of this machine's until it executes
+    /// its program.
     private let claims = FakeKernel()
 
     init() throws {

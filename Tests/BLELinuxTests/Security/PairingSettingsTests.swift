@@ -13,8 +13,8 @@ import Testing
     /// An adapter that nobody else has.
     private let adapter: AdapterFacts
     private let path: String
-    /// Its claims are in memory: a child that another test starts would keep one of this machine's until it executes its
-    /// program.
+    /// Its claims are in memory: a child that another test starts would keep one of this machine's until it executes
+    /// its program.
     private let claims = FakeKernel()
 
     init() throws {

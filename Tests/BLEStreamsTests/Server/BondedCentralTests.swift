@@ -208,8 +208,8 @@ import Testing
         }
     }
 
-    /// Serves a peripheral twice, the second time with the files as they were in the middle of a link of the first time:
-    /// that is what a killed program or a lost power leaves.
+    /// Serves a peripheral twice, the second time with the files as they were in the middle of a link of the first
+    /// time: that is what a killed program or a lost power leaves.
     ///
     /// - Parameters:
     ///   - later: the peripheral of the second time, if it is another one.

@@ -44,7 +44,8 @@ import Testing
         await store.flush()
     }
 
-    /// The central writes a characteristic's configuration on one link, with five seconds behind each value, and leaves.
+    /// The central writes a characteristic's configuration on one link, with five seconds behind each value, and
+    /// leaves.
     private func configure(_ values: [UInt8], at place: Place, _ wrote: () -> Void) async throws {
         let visitor = try await Central.open(.radio(place.visitor), store: .inMemory())
         let handle = try await visitor.peripheral(place.far.address).withLink { link in

@@ -1,6 +1,6 @@
 extension String {
-    /// The text as a log may show it, whoever has written it: with nothing that a terminal would interpret or that would
-    /// begin another line, and of no more than so many Unicode scalars.
+    /// The text as a log may show it, whoever has written it: with nothing that a terminal would interpret or that
+    /// would begin another line, and of no more than so many Unicode scalars.
     package func shown(limit: Int) -> String {
         var text = ""
         for scalar in unicodeScalars.prefix(limit) {

@@ -4,8 +4,8 @@ public import BLEStreams
 public struct GlucoseMeasurementContext: Hashable, Sendable {
     /// An amount of something.
     public struct Amount: Hashable, Sendable {
-        /// The kind, by its number in the specification: 1 breakfast, 2 lunch …; 1 rapid-acting insulin, 2 short-acting
-        /// ….
+        /// The kind, by its number in the specification: 1 breakfast, 2 lunch and so on; 1 rapid-acting insulin,
+        /// 2 short-acting insulin and so on.
         public var kind: Int
         /// The amount in kilograms, or in litres if ``isVolume``.
         public var value: MedicalNumber
