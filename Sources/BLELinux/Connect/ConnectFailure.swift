@@ -80,8 +80,8 @@ struct ConnectFailure {
             ("it advertises but did not answer the connection request", "Move closer to it, then try again.")
         case .notImplemented:
             ("the connection was lost before it was established", "Try again; move closer to it if this happens often.")
-        // Of the HCI statuses that the kernel turns into this, a controller gives an attempt only that for a lack of
-        // resources. Source: kernel, `net/bluetooth/lib.c`, `bt_to_errno`.
+        // The kernel turns several HCI statuses into this error. Of these, a controller reports only one for an attempt
+        // to connect: that it lacks resources. Source: kernel, `net/bluetooth/lib.c`, `bt_to_errno`.
         case .connectionRefused where adapter.isLinked:
             (
                 "the controller of \(adapter.name) refused one more link: it may manage no more than it has",

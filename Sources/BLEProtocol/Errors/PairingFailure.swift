@@ -24,7 +24,7 @@ public struct PairingFailure: Hashable, Sendable {
     public static let timedOut = PairingFailure("timedOut")
     /// The other device requires an answer for which the program has no closure: a passkey, or a comparison of numbers.
     public static let needsAnswers = PairingFailure("needsAnswers")
-    /// The out-of-band data is not or no longer the other device's.
+    /// The out-of-band data is another device's, or out of date.
     public static let wrongOutOfBandData = PairingFailure("wrongOutOfBandData")
     /// The other device tried to replace a bond by a weaker one, such as an authenticated bond by an unauthenticated
     /// one, as any device that claims its address could. It can pair again once that bond is removed here.
