@@ -65,45 +65,11 @@ import Testing
         [CharacteristicValue(bytes: [octet], time: ReceptionTime(sinceEpoch: .zero, source: .simulation))]
     }
 
-    /// What the driver does with one step.
-    private static func carryOut(
-        _ machine: inout LinkMachine,
-        _ step: (inout LinkMachine, inout LinkMachine.Output) -> Void
-    ) {
-        var output = LinkMachine.Output()
-        step(&machine, &output)
-        for delivery in output.deliveries {
-            for consumer in delivery.consumers { consumer.deliver(delivery.values) }
-        }
-        for notice in output.rest?.notices ?? [] {
-            switch notice {
-            case .lost(let consumer, let count): consumer.lost(count)
-            case .mayLack(let consumer): consumer.mayLack()
-            case .values(let consumer, let values): consumer.deliver(values)
-            case .held(let consumer, let id): handOver(&machine, id, to: consumer)
-            case .ended(let consumer, _): consumer.finish(nil)
-            case .begun, .armed, .registered, .moved: break
-            }
-        }
-    }
-
-    private static func handOver(
-        _ machine: inout LinkMachine,
-        _ id: LinkMachine.Subscription.ID,
-        to consumer: ValueConsumer
-    ) {
-        while let held = machine.takeHeld(id) {
-            if !held.values.isEmpty { consumer.deliver(held.values) }
-            if held.lost > 0 { consumer.lost(held.lost) }
-            if held.mayLackMore { consumer.mayLack() }
-        }
-    }
-
     /// Receives values of a handle, with a loss behind the first and the second one.
     private static func receive(_ machine: inout LinkMachine, of handle: UInt16) {
         for octet in 1...3 as ClosedRange<UInt8> {
-            carryOut(&machine) { $0.received(value(octet), of: handle, &$1) }
-            if octet < 3 { carryOut(&machine) { $0.dropped(2, &$1) } }
+            machine.carryOut { $0.received(value(octet), of: handle, &$1) }
+            if octet < 3 { machine.carryOut { $0.dropped(2, &$1) } }
         }
     }
 
@@ -113,7 +79,7 @@ import Testing
         machine.shut(1...5)
         Self.receive(&machine, of: 3)
         #expect(story.all.isEmpty)
-        Self.carryOut(&machine) { $0.take(Self.unchanged, &$1) }
+        machine.carryOut { $0.take(Self.unchanged, &$1) }
         #expect(story.all == ["1", "2 lost", "2", "2 lost", "3"])
     }
 
@@ -122,7 +88,7 @@ import Testing
         var machine = Self.machine([(3, left), (5, right)])
         machine.shut(1...3)
         Self.receive(&machine, of: 3)
-        Self.carryOut(&machine) { $0.take(Self.unchanged, &$1) }
+        machine.carryOut { $0.take(Self.unchanged, &$1) }
         #expect(left.all == ["1", "?", "2", "?", "3"])
         #expect(right.all == ["?", "?"])
     }
@@ -132,7 +98,7 @@ import Testing
         var machine = Self.machine([(3, story)])
         machine.shut(1...5)
         Self.receive(&machine, of: 3)
-        Self.carryOut(&machine) { _ = $0.ended(DisconnectReason(.supervisionTimeout), &$1) }
+        machine.carryOut { _ = $0.ended(DisconnectReason(.supervisionTimeout), &$1) }
         #expect(story.all == ["7 lost", "end"])
     }
 
@@ -145,10 +111,10 @@ import Testing
         if isOver {
             // Nobody has handed them over when the link ends.
             Self.subscribe(&machine, 3, story)
-            Self.carryOut(&machine) { _ = $0.ended(DisconnectReason(.supervisionTimeout), &$1) }
+            machine.carryOut { _ = $0.ended(DisconnectReason(.supervisionTimeout), &$1) }
             #expect(story.all == ["1", "?", "2", "?", "3", "end"])
         } else {
-            Self.carryOut(&machine) { machine, output in
+            machine.carryOut { machine, output in
                 _ = machine.subscribe(.handle(3), indications: false, pass: nil, story.consumer, &output)
             }
             #expect(story.all == ["1", "?", "2", "?", "3"])
@@ -162,11 +128,11 @@ import Testing
         let kept = LinkMachine.KeptSubscription(uuid: BluetoothUUID(0x2A37), valueHandle: 3)
         machine.begin(now: .zero, kept: [kept], &output)
         machine.add(Self.database, of: [.heartRate])
-        Self.carryOut(&machine) { $0.dropped(2, &$1) }
-        Self.carryOut(&machine) { machine, output in
+        machine.carryOut { $0.dropped(2, &$1) }
+        machine.carryOut { machine, output in
             _ = machine.subscribe(.handle(3), indications: false, pass: nil, story.consumer, &output)
         }
-        Self.carryOut(&machine) { $0.received(Self.value(1), of: 3, &$1) }
+        machine.carryOut { $0.received(Self.value(1), of: 3, &$1) }
         #expect(story.all == ["?", "1"])
     }
 }

@@ -48,25 +48,6 @@ import Testing
         return machine
     }
 
-    /// What the driver does with one step.
-    private static func carryOut(
-        _ machine: inout LinkMachine,
-        _ step: (inout LinkMachine, inout LinkMachine.Output) -> Void
-    ) {
-        var output = LinkMachine.Output()
-        step(&machine, &output)
-        for delivery in output.deliveries {
-            for consumer in delivery.consumers { consumer.deliver(delivery.values) }
-        }
-        for case .lost(let consumer, let count) in output.rest?.notices ?? [] { consumer.lost(count) }
-        for case .held(let consumer, let id) in output.rest?.notices ?? [] {
-            while let held = machine.takeHeld(id) {
-                if !held.values.isEmpty { consumer.deliver(held.values) }
-                if held.lost > 0 { consumer.lost(held.lost) }
-            }
-        }
-    }
-
     private static func values(_ octets: UInt8...) -> [CharacteristicValue] {
         octets.map { CharacteristicValue(bytes: [$0], time: ReceptionTime(sinceEpoch: .zero, source: .simulation)) }
     }
@@ -81,13 +62,13 @@ import Testing
     @Test func `values in doubt wait, and go on in order`() {
         let inbox = Inbox()
         var machine = Self.machine(inbox.consumer)
-        Self.carryOut(&machine) { $0.received(Self.values(1), of: Self.handle, &$1) }
+        machine.carryOut { $0.received(Self.values(1), of: Self.handle, &$1) }
         machine.shut(1...4)
-        Self.carryOut(&machine) { $0.received(Self.values(2, 3), of: Self.handle, &$1) }
-        Self.carryOut(&machine) { $0.received(Self.values(4), of: Self.handle, &$1) }
+        machine.carryOut { $0.received(Self.values(2, 3), of: Self.handle, &$1) }
+        machine.carryOut { $0.received(Self.values(4), of: Self.handle, &$1) }
         #expect(inbox.taken.withLock { $0 } == [1])
-        Self.carryOut(&machine) { $0.take(Self.unchanged, &$1) }
-        Self.carryOut(&machine) { $0.received(Self.values(5), of: Self.handle, &$1) }
+        machine.carryOut { $0.take(Self.unchanged, &$1) }
+        machine.carryOut { $0.received(Self.values(5), of: Self.handle, &$1) }
         #expect(inbox.taken.withLock { $0 } == [1, 2, 3, 4, 5] && inbox.lost.withLock { $0 } == 0)
     }
 
@@ -95,9 +76,9 @@ import Testing
         let inbox = Inbox()
         var machine = Self.machine(inbox.consumer)
         machine.shut(1...4)
-        Self.carryOut(&machine) { $0.received(Self.values(1), of: Self.handle, &$1) }
-        Self.carryOut(&machine) { $0.take(Self.first, &$1) }
-        Self.carryOut(&machine) { $0.received(Self.values(2), of: Self.handle, &$1) }
+        machine.carryOut { $0.received(Self.values(1), of: Self.handle, &$1) }
+        machine.carryOut { $0.take(Self.first, &$1) }
+        machine.carryOut { $0.received(Self.values(2), of: Self.handle, &$1) }
         #expect(inbox.taken.withLock { $0 } == [1, 2] && inbox.lost.withLock { $0 } == 0)
     }
 
@@ -146,13 +127,13 @@ import Testing
         let inbox = Inbox()
         var machine = Self.machine(inbox.consumer)
         machine.shut(1...4)
-        Self.carryOut(&machine) { $0.received(Self.values(1), of: Self.handle, &$1) }
+        machine.carryOut { $0.received(Self.values(1), of: Self.handle, &$1) }
         var output = LinkMachine.Output()
         machine.take(Self.unchanged, &output)
         machine.shut(1...4)
         let held = machine.takeHeld(1)
         #expect(held == nil)
-        Self.carryOut(&machine) { $0.take(Self.unchanged, &$1) }
+        machine.carryOut { $0.take(Self.unchanged, &$1) }
         #expect(inbox.taken.withLock { $0 } == [1])
     }
 
@@ -167,7 +148,7 @@ import Testing
             _ = machine.subscribe(.handle(Self.handle), indications: false, pass: nil, inbox.consumer, &output)
             if isInDoubt { machine.shut(1...4) }
             // Nobody has handed it over yet.
-            Self.carryOut(&machine) { _ = $0.ended(DisconnectReason(.supervisionTimeout), &$1) }
+            machine.carryOut { _ = $0.ended(DisconnectReason(.supervisionTimeout), &$1) }
         }
         #expect(inbox.taken.withLock { $0 } == [1, 2] && inbox.lost.withLock { $0 } == 2)
     }
@@ -176,9 +157,9 @@ import Testing
         let inbox = Inbox()
         var machine = Self.machine(inbox.consumer)
         machine.shut(1...4)
-        Self.carryOut(&machine) { $0.received(Self.values(1, 2), of: Self.handle, &$1) }
-        Self.carryOut(&machine) { $0.take(Self.changed, &$1) }
-        Self.carryOut(&machine) { $0.received(Self.values(3), of: Self.handle, &$1) }
+        machine.carryOut { $0.received(Self.values(1, 2), of: Self.handle, &$1) }
+        machine.carryOut { $0.take(Self.changed, &$1) }
+        machine.carryOut { $0.received(Self.values(3), of: Self.handle, &$1) }
         #expect(inbox.taken.withLock { $0 } == [])
     }
 
@@ -186,8 +167,8 @@ import Testing
         let inbox = Inbox()
         var machine = Self.machine(inbox.consumer)
         machine.shut(1...4)
-        for _ in 0..<500 { Self.carryOut(&machine) { $0.received(Self.values(1, 2, 3), of: Self.handle, &$1) } }
-        Self.carryOut(&machine) { $0.take(Self.unchanged, &$1) }
+        for _ in 0..<500 { machine.carryOut { $0.received(Self.values(1, 2, 3), of: Self.handle, &$1) } }
+        machine.carryOut { $0.take(Self.unchanged, &$1) }
         #expect(inbox.taken.withLock { $0.count } == LinkMachine.HeldValues.room)
         #expect(inbox.lost.withLock { $0 } == 1500 - LinkMachine.HeldValues.room)
     }

@@ -133,8 +133,7 @@ import Testing
                     queue.authorizing(
                         with: CommandBlock<Void>("renew") { context in
                             runs.add(number)
-                            try await context.disconnect()
-                            try await context.connect(timeout: .seconds(30))
+                            try await Self.renew.run(in: context)
                         }
                     )
                 }
