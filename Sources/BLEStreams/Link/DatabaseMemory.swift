@@ -28,7 +28,7 @@ struct DatabaseMemory: Sendable {
     func take(_ memory: DatabaseTracker.Memory) {
         guard isIdentity else { return }
         switch memory {
-        case .forget: store.update(peer) { $0.services = nil }
+        case .forget: store.forgetServices(of: peer)
         case .store(let remembered):
             let record = ServicesRecord(remembered)
             store.update(peer) { $0.services = record }

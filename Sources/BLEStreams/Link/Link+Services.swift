@@ -100,7 +100,7 @@ extension Peripheral {
     /// This is unnecessary if the peripheral complies with the specification: its Database Hash or an indication then
     /// reveals a change.
     public func forgetServices() {
-        for address in [address] + alternatives { core.store.update(address) { $0.services = nil } }
+        for address in [address] + alternatives { core.store.forgetServices(of: address) }
     }
 }
 

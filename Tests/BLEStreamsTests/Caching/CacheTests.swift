@@ -44,6 +44,38 @@ import Testing
         #expect(links[0].count - 1 == 11)
     }
 
+    @Test func `what is forgotten while the disk is full is discovered again, and goes from the file later`()
+        async throws
+    {
+        try await StoreChild.with { child in
+            let store = PeerStore(folder: child.folder) { _ in }
+            try await Bench.run { bench in
+                let central = try await Central.open(.radio(bench.centralAdapter), store: store)
+                let peripheral = central.peripheral(bench.peripheralAdapter.address)
+                _ = try await peripheral.withLink { try await $0.discover() }
+                await bench.time.holding { await store.flush() }
+                // What is in the way of the new file is as good as a full disk.
+                let obstacle = "\(child.folder)/.new"
+                try FileManager.default.createDirectory(atPath: obstacle, withIntermediateDirectories: false)
+                peripheral.forgetServices()
+                await bench.time.holding { await store.flush() }
+                try await peripheral.withLink { link in
+                    _ = try await link.discover()
+                    #expect(!link.servicesAreRemembered)
+                }
+                await bench.time.holding { await store.flush() }
+                try FileManager.default.removeItem(atPath: obstacle)
+                await bench.time.holding { await store.flush() }
+                let later = PeerStore(folder: child.folder)
+                let second = try await Central.open(.radio(bench.centralAdapter), store: later)
+                try await second.peripheral(peripheral.address).withLink { link in
+                    _ = try await link.discover()
+                    #expect(!link.servicesAreRemembered)
+                }
+            }
+        }
+    }
+
     @Test func `a peripheral that says too early that there is nothing more is not remembered by what it has told`()
         async throws
     {

@@ -1,5 +1,6 @@
 import BLESimulator
 import BLEStreams
+import Foundation
 import Synchronization
 import Testing
 
@@ -86,6 +87,34 @@ import Testing
                 }
                 #expect(delay >= .seconds(1) && delay <= .seconds(2))
                 #expect(session.state.kind == (isThereThen ? .ready : .failed))
+            }
+        }
+    }
+
+    @Test func `what is thrown away while the disk is full does not come back from the file on the next link`()
+        async throws
+    {
+        try await StoreChild.with { child in
+            let store = PeerStore(folder: child.folder) { _ in }
+            try await Bench.run(description: Self.before, serve: Self.serve(true)) { bench in
+                bench.air.faults.add(Self.sameHash)
+                let central = try await Central.open(.radio(bench.centralAdapter), store: store)
+                let plan = Session.Plan(bench.peripheralAdapter.address)
+                try await central.withSession(plan) { _ = try await $0.read(Bench.readable) }
+                await bench.time.holding { await store.flush() }
+                // What is in the way of the new file is as good as a full disk.
+                let obstacle = "\(child.folder)/.new"
+                try FileManager.default.createDirectory(atPath: obstacle, withIntermediateDirectories: false)
+                try await central.withSession(plan.subscribing(to: Bench.notifying)) { session in
+                    var remedies = 0
+                    for try await transition in session.states {
+                        if transition.state.isReady || transition.state.kind == .failed { break }
+                        guard transition.state.kind == .waitingToReconnect else { continue }
+                        remedies += 1
+                        await bench.time.holding { await store.flush() }
+                    }
+                    #expect(remedies == 1 && session.state.isReady, "\(session.state)")
+                }
             }
         }
     }
