@@ -30,11 +30,25 @@ public final class MetricsPage: EventHandler {
     private struct State {
         var peripherals: [BluetoothAddress: MetricsOfPeripheral] = [:]
         var others = MetricsOfPeripheral()
+        /// Those of the others to which there is a link.
+        var linkedOthers: Set<BluetoothAddress> = []
         var operations: [String: MetricsOfOperation] = [:]
         var connecting = DurationHistogram()
         var reconnecting = DurationHistogram()
         var sessionFailures = 0
         var adapterTroubles = 0
+
+        mutating func addToOthers(_ event: Central.Event) {
+            others.add(event.kind)
+            guard let peripheral = event.peripheral else { return }
+            switch event.kind {
+            case .connected: linkedOthers.insert(peripheral)
+            // This is told also of a link that was lost before anybody got it, and whose beginning nobody was told.
+            case .disconnected: linkedOthers.remove(peripheral)
+            default: return
+            }
+            others.links = linkedOthers.count
+        }
     }
 
     private let state = Mutex(State())
@@ -56,11 +70,11 @@ public final class MetricsPage: EventHandler {
             default: break
             }
             guard let peripheral = event.peripheral else {
-                state.others.add(event.kind, ofSeveral: true)
+                state.addToOthers(event)
                 return
             }
             if state.peripherals[peripheral] == nil, state.peripherals.count >= Self.peripheralLimit {
-                state.others.add(event.kind, ofSeveral: true)
+                state.addToOthers(event)
             } else {
                 state.peripherals[peripheral, default: MetricsOfPeripheral()].add(event.kind)
             }
@@ -140,12 +154,12 @@ private struct MetricsOfPeripheral: Sendable {
 
     var isEmpty: Bool { Self.metrics.allSatisfy { self[keyPath: $0.value] == nil } }
 
-    /// - Parameter isOfSeveral: whether these are the metrics of several peripherals; one has one link at a time.
-    mutating func add(_ kind: Central.Event.Kind, ofSeveral isOfSeveral: Bool = false) {
+    /// Counts an event of a peripheral, which has one link at a time.
+    mutating func add(_ kind: Central.Event.Kind) {
         switch kind {
-        case .connected: links = isOfSeveral ? (links ?? 0) + 1 : 1
+        case .connected: links = 1
         case .disconnected(let reason, _):
-            links = isOfSeveral ? max((links ?? 0) - 1, 0) : 0
+            links = 0
             if reason.kind != .closedLocally { lost = (lost ?? 0) + 1 }
         case .connectFailed: failures = (failures ?? 0) + 1
         case .reconnected: reconnects = (reconnects ?? 0) + 1

@@ -99,6 +99,10 @@ import Testing
         #expect(lines == [#"ble_links{peripheral="other"} 2"#])
         tell(258, .disconnected(DisconnectReason(.closedLocally), after: .zero))
         #expect(lines == [#"ble_links{peripheral="other"} 1"#])
+        // Links that were never established, of which nobody was told that they are up.
+        let neverUp = DisconnectReason(.failedToEstablish)
+        for number in 259...300 { tell(UInt64(number), .disconnected(neverUp, after: .zero)) }
+        #expect(lines == [#"ble_links{peripheral="other"} 1"#])
     }
 
     @Test func `an operation that fails is told with its error, without values`() async throws {
