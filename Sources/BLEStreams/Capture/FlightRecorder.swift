@@ -14,10 +14,11 @@ import Synchronization
 /// ```
 ///
 /// With a folder, it writes a file automatically when a session fails: `2026-11-20T13:00:37Z-C4F2171A1DBB.btsnoop`; at
-/// most one in ten seconds, and the first 32 of a process. One that can't be written doesn't count, and what there was
-/// room for is removed; it warns once, until another file could be written. btmon and Wireshark show the file, and a
-/// simulated air replays it (`RecordedTraffic`). It contains the services that were discovered since the program began,
-/// including those of links that began before those minutes.
+/// most one in ten seconds, and the first 32 of a process. A file of that name stays, and the new one has a number at
+/// its end: `…-C4F2171A1DBB-2.btsnoop`. One that can't be written doesn't count, and what there was room for is removed;
+/// it warns once, until another file could be written. btmon and Wireshark show the file, and a simulated air replays it
+/// (`RecordedTraffic`). It contains the services that were discovered since the program began, including those of links
+/// that began before those minutes.
 ///
 /// Values are left out by default: their octets are zeros, in memory too, as are names and data in advertisements.
 /// Addresses, handles, types, lengths, times and errors are kept. Its memory is limited; recording costs an allocation
@@ -38,6 +39,8 @@ public final class FlightRecorder: Sendable {
     /// The limits of automatic files: their number, and the time between them.
     private static let fileLimit = 32
     private static let fileDistance = Duration.seconds(10)
+    /// How many files may have the same time and peripheral.
+    private static let mostOfOneName = 1000
 
     private let folder: String?
     private let warning: PeerStore.Warning
@@ -97,7 +100,7 @@ public final class FlightRecorder: Sendable {
         guard isDue else { return }
         let device = event.peripheral.map { "-" + "\($0)".filter { $0 != ":" } } ?? ""
         let octets = octets(because: "\(error.code) in \(error.operation)")
-        let path = "\(folder)/\(event.time.isoText.prefix(19))Z\(device).btsnoop"
+        let path = Self.freePath("\(folder)/\(event.time.isoText.prefix(19))Z\(device)")
         let written = state.withLock { $0.whenWritten }
         // A full disk must not stop a program that runs for months.
         let file: CaptureFile
@@ -119,6 +122,23 @@ public final class FlightRecorder: Sendable {
             unlink(path)
             if isNews(failure) { warning(failure) }
         }
+    }
+
+    /// The path of a file that is not there yet. Without a clock of its own, a machine begins with the same time at each
+    /// start, and the file of an earlier run may be the one that shows the cause.
+    private static func freePath(_ beginning: String) -> String {
+        var (path, number) = ("\(beginning).btsnoop", 1)
+        while isFile(path), number < mostOfOneName {
+            number += 1
+            path = "\(beginning)-\(number).btsnoop"
+        }
+        return path
+    }
+
+    /// Whether there is a file; the corresponding C function is `stat`.
+    private static func isFile(_ path: String) -> Bool {
+        var status = stat()
+        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
     }
 
     /// An automatic file could not be written. It doesn't count: the disk may be full for days, and the program runs

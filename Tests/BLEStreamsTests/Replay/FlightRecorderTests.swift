@@ -165,6 +165,23 @@ import Testing
         }
     }
 
+    @Test func `a file of an earlier run, at the same time by a clock that began anew, stays`() async throws {
+        try await withFolder { folder in
+            var all: [String] = []
+            for _ in 0..<2 {
+                let recorder = FlightRecorder(folder: folder.path)
+                let (paths, feed) = AsyncStream.makeStream(of: String.self)
+                recorder.whenWritten { feed.yield($0) }
+                try await failSession(recordedBy: recorder)
+                var written = paths.makeAsyncIterator()
+                all.append(try #require(await written.next()))
+            }
+            let files = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+            #expect(Set(all).count == 2 && files.count == 2, "\(files)")
+            for path in all { #expect(try records(of: path).compactMap(Packet.init).count > 4) }
+        }
+    }
+
     @Test func `the program is warned of a file that can't be made`() async throws {
         let (warnings, feed) = AsyncStream.makeStream(of: BLEError.self)
         let recorder = FlightRecorder(folder: "/no/such/folder", warning: { feed.yield($0) })
