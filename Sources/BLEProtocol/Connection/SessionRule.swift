@@ -82,6 +82,9 @@ extension ConnectionMachine {
             rule(.scanning, .discovered, .discovered),
             rule(.scanning, .searchFailed, .waitingToReconnect, if: .attemptsLeftOnceConnected),
             rule(.scanning, .searchFailed, .failed),
+            // A plan that has the session fail where it finds nobody at first says nothing of a radio that can't look.
+            rule(.scanning, .scanFailed, .waitingToReconnect, if: .attemptsLeft),
+            rule(.scanning, .scanFailed, .failed),
         ] + adapterLost(in: .scanning)
         + [
             rule(.scanning, .disconnect, .initial),

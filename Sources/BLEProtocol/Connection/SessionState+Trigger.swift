@@ -51,8 +51,10 @@ extension SessionState {
 
         // Failures.
 
-        /// The peripheral was not received in time, or the radio can't scan.
+        /// The peripheral was not received in time.
         case searchFailed(BLEError)
+        /// The radio can't scan, or no longer.
+        case scanFailed(BLEError)
         /// No link was made: it took too long, was refused, or was lost before it was up.
         case connectFailed(BLEError)
         /// The peripheral's services could not be discovered.
@@ -83,7 +85,7 @@ extension SessionState.Trigger {
         case disconnect, reset
         case discovered, linkEstablished, servicesDiscovered, characteristicDiscovered, readFinished, writeFinished
         case subscribed, resume, adapterReturned
-        case searchFailed, connectFailed, discoveryFailed, notFound, notSupported, initialisationFailed
+        case searchFailed, scanFailed, connectFailed, discoveryFailed, notFound, notSupported, initialisationFailed
         case operationFailed, subscriptionFailed, subscriptionRefused, linkLost, adapterLost
     }
 
@@ -111,6 +113,7 @@ extension SessionState.Trigger {
         case .resume: .resume
         case .adapterReturned: .adapterReturned
         case .searchFailed: .searchFailed
+        case .scanFailed: .scanFailed
         case .connectFailed: .connectFailed
         case .discoveryFailed: .discoveryFailed
         case .notFound: .notFound
@@ -127,9 +130,9 @@ extension SessionState.Trigger {
     /// Its error, if it reports a failure of the peripheral or the adapter.
     package var error: BLEError? {
         switch self {
-        case .searchFailed(let error), .connectFailed(let error), .discoveryFailed(let error), .notFound(let error),
-            .notSupported(let error), .initialisationFailed(let error), .operationFailed(let error),
-            .subscriptionFailed(let error), .subscriptionRefused(let error):
+        case .searchFailed(let error), .scanFailed(let error), .connectFailed(let error), .discoveryFailed(let error),
+            .notFound(let error), .notSupported(let error), .initialisationFailed(let error),
+            .operationFailed(let error), .subscriptionFailed(let error), .subscriptionRefused(let error):
             error
         case .linkLost(let reason): .lostLink(reason)
         case .adapterLost(let state): state.error(operation: "session")

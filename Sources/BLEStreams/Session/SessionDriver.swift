@@ -129,7 +129,8 @@ final class SessionDriver: Sendable {
             session.found(found)
             handle(.discovered(found.address))
         } catch let error as BLEError {
-            handle(latest.trigger(for: error, or: .searchFailed(error)))
+            let isInVain = plan.limits.search.map { error.code == .timedOut && error.elapsed == $0 } ?? false
+            handle(latest.trigger(for: error, or: isInVain ? .searchFailed(error) : .scanFailed(error)))
         }
     }
 

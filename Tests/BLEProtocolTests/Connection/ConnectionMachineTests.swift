@@ -23,7 +23,7 @@ import Testing
                 .scan: [.scanning], .connect: [.connecting], .adapterLost: trouble, .disconnect: [.initial],
             ],
             .scanning: [
-                .discovered: [.discovered], .searchFailed: trouble, .adapterLost: trouble,
+                .discovered: [.discovered], .searchFailed: trouble, .scanFailed: trouble, .adapterLost: trouble,
                 .disconnect: [.initial],
             ],
             .discovered: [.connect: [.connecting], .adapterLost: trouble, .disconnect: [.initial]],
@@ -205,6 +205,25 @@ import Testing
         }
         try machine.handle(.connectFailed(Paths.failedToEstablish))
         #expect(machine.state.kind == .waitingToReconnect && machine.failures == 1)
+    }
+
+    @Test func `a radio that can't scan is tried again before the first link too; a search in vain is not`() throws {
+        var machine = ConnectionMachine()
+        try machine.handle(.scan)
+        try machine.handle(.scanFailed(Paths.timeout))
+        #expect(machine.state.kind == .waitingToReconnect && machine.failures == 1)
+        try machine.handle(.resume)
+        #expect(machine.state.kind == .scanning)
+        var vain = machine
+        try vain.handle(.searchFailed(Paths.timeout))
+        #expect(vain.state == .failed(Paths.timeout))
+        var final = machine
+        try final.handle(.scanFailed(Paths.notFound))
+        #expect(final.state == .failed(Paths.notFound))
+        var once = ConnectionMachine(policy: .init(reconnecting: nil))
+        try once.handle(.scan)
+        try once.handle(.scanFailed(Paths.timeout))
+        #expect(once.state == .failed(Paths.timeout))
     }
 
     @Test func `the remedy for a stale cache is tried once, after one to two seconds`() throws {

@@ -44,6 +44,7 @@ enum Paths {
         case .resume: [.resume]
         case .adapterReturned: [.adapterReturned]
         case .searchFailed: errors.map { .searchFailed($0) }
+        case .scanFailed: errors.map { .scanFailed($0) }
         case .connectFailed: errors.map { .connectFailed($0) }
         case .discoveryFailed: errors.map { .discoveryFailed($0) }
         case .notFound: [.notFound(notFound)]

@@ -151,6 +151,24 @@ import Testing
         }
     }
 
+    @Test func `a session that has yet to find its peripheral outlives an adapter that hangs, whoever cures it`()
+        async throws
+    {
+        try await Bench.run(serve: Bench.sendForEver) { bench in
+            let plan = Session.Plan(finding: .service(BluetoothUUID(0xA000))).subscribing(to: Bench.notifying)
+            bench.centralAdapter.hang()
+            try await bench.central.withSession(plan) { session in
+                let change = try await session.states.first {
+                    [.waitingToReconnect, .failed].contains($0.state.kind)
+                }
+                #expect(change.state.kind == .waitingToReconnect, "\(change)")
+                #expect(change.cause?.error?.cause == "the controller does not answer", "\(change)")
+                try await bench.central.powerCycle()
+                _ = try await session.notifications(of: Bench.notifying).timeout(.seconds(60)).collect(3)
+            }
+        }
+    }
+
     @Test func `a program that serves too is told that its own plan has switched the adapter off, and serves again`()
         async throws
     {
