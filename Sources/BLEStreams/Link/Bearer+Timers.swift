@@ -58,19 +58,29 @@ extension Bearer {
         }
     }
 
-    /// Takes a timer that is due; sets the alarm again for one that isn't due yet.
+    /// How late a timer is where the program was stopped, or the machine slept; and how long what has come meanwhile
+    /// then has to be read: it waits in the socket, while timers fire at once.
+    private static let lateness = Duration.seconds(1)
+    private static let grace = Duration.milliseconds(500)
+
+    /// Takes a timer that is due; sets the alarm again for one that isn't due yet, or that is far too late.
     private func takeDue<ID>(
         _ timer: WritableKeyPath<Alarms, (id: ID, due: Duration)?>,
         _ now: Duration,
         _ state: inout State
     ) -> (id: ID, due: Duration)? {
         guard let found = state.alarms[keyPath: timer] else { return nil }
-        if found.due <= now {
-            state.alarms[keyPath: timer] = nil
-            return found
+        if found.due > now {
+            _ = setAlarm(in: found.due - now, &state)
+            return nil
         }
-        _ = setAlarm(in: found.due - now, &state)
-        return nil
+        if now - found.due >= Self.lateness {
+            let due = setAlarm(in: Self.grace, &state)
+            state.alarms[keyPath: timer] = (found.id, due)
+            return nil
+        }
+        state.alarms[keyPath: timer] = nil
+        return found
     }
 
     func set(_ wait: LinkMachine.Wait, _ state: inout State) {
