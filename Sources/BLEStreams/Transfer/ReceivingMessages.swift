@@ -74,6 +74,8 @@ extension PeripheralServer {
                     case .gap(let gap): return .gap(gap)
                     case .pending: return .pending
                     case .end:
+                        // A later operator may have stopped it in the middle of a message, and the server goes on.
+                        assemblies.interruptAll()
                         isOver = true
                         return .end
                     }
@@ -197,11 +199,9 @@ private struct Assemblies {
 
     /// The iteration ends: its unfinished messages are lost, complete ones that nobody has taken, and what is waiting.
     /// Requests among that are refused.
-    mutating func abandon(_ chunks: Cursor<Incoming>) {
+    func abandon(_ chunks: Cursor<Incoming>) {
         chunks.stop()
-        for message in ready { interrupt(message.central) }
-        for assembly in underWay.values where assembly.assembler.unfinished != nil { interrupt(assembly.central) }
-        for central in givenUp.values { interrupt(central) }
+        interruptAll()
         while true {
             switch try? chunks.poll() {
             case .element(.write(let waiting)): if !waiting.element.awaitsAnswer { interrupt(waiting.element.central) }
@@ -210,6 +210,14 @@ private struct Assemblies {
             case .pending, .end, nil: return
             }
         }
+    }
+
+    /// The centrals of which there is a part of a message, or a complete one that nobody has taken, write no whole one
+    /// next.
+    func interruptAll() {
+        for message in ready { interrupt(message.central) }
+        for assembly in underWay.values where assembly.assembler.unfinished != nil { interrupt(assembly.central) }
+        for central in givenUp.values { interrupt(central) }
     }
 
     private func isInterrupted(_ central: ConnectedCentral) -> Bool {

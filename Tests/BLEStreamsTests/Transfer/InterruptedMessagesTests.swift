@@ -105,6 +105,38 @@ import Testing
         #expect(warnings.all.contains { $0.cause.contains("before one was complete or taken") })
     }
 
+    @Test(arguments: [Link.WriteKind.withResponse, .withoutResponse])
+    func `the rest of a message is not a whole one, though the time of the iteration that has its beginning was over`(
+        kind: Link.WriteKind
+    ) async throws {
+        let taken = Recorder<[UInt8]>()
+        let warnings = Recorder<BLEError>()
+        try await Bench.run(description: MessageBench.description, warnings: warnings) { server, _ in
+            while true {
+                for try await message in server.messages(to: MessageBench.inbound).prefix(for: .seconds(10)) {
+                    taken.add(message.octets)
+                }
+            }
+        } _: { bench in
+            let error = await bleError {
+                try await bench.peripheral.withLink { link in
+                    try await link.write([1, 1], to: MessageBench.inbound, kind)
+                    try await bench.time.sleep(for: .seconds(15))
+                    try await link.send([2, 2], to: MessageBench.inbound, kind)
+                    try await bench.time.sleep(for: .seconds(1))
+                    _ = try await link.read(MessageBench.inbound)
+                }
+            }
+            #expect(error?.code == .disconnected)
+            try await bench.peripheral.withLink { link in
+                try await link.send([3], to: MessageBench.inbound)
+                try await bench.time.sleep(for: .seconds(1))
+            }
+        }
+        #expect(taken.all == [[3]])
+        #expect(warnings.all.contains { $0.cause.contains("before one was complete or taken") })
+    }
+
     @Test func `a message goes on in chunks as it has begun when the MTU grows, and the next one in larger ones`()
         async throws
     {
