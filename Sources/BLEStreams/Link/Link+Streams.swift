@@ -59,21 +59,23 @@ extension Link {
                         return isReading
                     }
                     guard !isSecond else { return }
-                    let cancel = self.start(
-                        .characteristic(selector, anyOf: []) { ReadValue(handle: $0.valueHandle) },
-                        operation: "read",
-                        object: OperationObject(.of, selector, self.peripheral.address),
-                        finish: { (outcome: Result<[UInt8], BLEError>) in
-                            isReading.withLock { $0 = false }
-                            switch outcome {
-                            case .success(let octets):
-                                mailbox.send(CharacteristicValue(bytes: octets[...], time: self.timeline.wallTime))
-                                hasRead.withLock { $0 = true }
-                            case .failure(let error): mailbox.finish(throwing: error)
-                            }
+                    // What is notified from now on is contained in what is read.
+                    hasRead.withLock { $0 = false }
+                    let cancel = self.startReading(selector) { outcome in
+                        isReading.withLock { $0 = false }
+                        switch outcome {
+                        case .success(let octets):
+                            mailbox.send(CharacteristicValue(bytes: octets[...], time: self.timeline.wallTime))
+                            hasRead.withLock { $0 = true }
+                        case .failure(let error): mailbox.finish(throwing: error)
                         }
-                    )
+                    }
                     reading.undoInstead(cancel)
+                },
+                moved: {
+                    // No gap comes before the first value.
+                    guard hasRead.withLock({ $0 }) else { return }
+                    mailbox.interrupted(by: BLEError.subscriptionMoved(object), for: .zero)
                 },
                 answers: self.whoAnswers
             )
@@ -83,5 +85,17 @@ extension Link {
                 reading.end()
             }
         }
+    }
+
+    private func startReading(
+        _ selector: CharacteristicSelector,
+        finish: @escaping @Sendable (Result<[UInt8], BLEError>) -> Void
+    ) -> @Sendable () -> Void {
+        start(
+            .characteristic(selector, anyOf: []) { ReadValue(handle: $0.valueHandle) },
+            operation: "read",
+            object: OperationObject(.of, selector, peripheral.address),
+            finish: finish
+        )
     }
 }

@@ -110,6 +110,29 @@ import Testing
         }
     }
 
+    @Test(arguments: 1...5 as ClosedRange<UInt64>)
+    func `values that a link follows are read again behind a change, after the gap and before what is notified then`(
+        seed: UInt64
+    ) async throws {
+        try await Bench.run(seed: seed, serve: Bench.changing(to: [Self.moved])) { bench in
+            try await bench.peripheral.withLink { link in
+                var (values, gaps): ([[UInt8]], [Int]) = ([], [])
+                let stream = link.values(of: Bench.notifying).timeout(.seconds(60)).withGaps()
+                for try await item in stream {
+                    switch item {
+                    case .value(let value): values.append(Array(value))
+                    case .gap: gaps.append(values.count)
+                    }
+                    if values.count == 1, gaps.isEmpty { try await link.write([0xFF], to: Bench.readable) }
+                    if values.last == [8] { break }
+                }
+                #expect(values.first == [0] && gaps == [values.count - 1])
+                // The second value is notified when the subscription has been made anew.
+                #expect(!values.contains([2]))
+            }
+        }
+    }
+
     @Test(arguments: [false, true])
     func `values that a session follows are read again behind a change, after the gap`(isPlanned: Bool) async throws {
         try await Bench.run(serve: Bench.changing(to: [Self.moved])) { bench in
