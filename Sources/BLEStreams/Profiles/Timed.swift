@@ -31,13 +31,17 @@ extension TypedCharacteristic {
     /// }
     /// ```
     public var timed: TypedCharacteristic<Timed<Value>> {
-        let (decode, encode) = (decode, encode)
-        return TypedCharacteristic<Timed<Value>>(uuid, in: service) { reader throws(MalformedValue) in
-            Timed(try decode(&reader), at: reader.time)
-        } encode: { timed, writer throws(MalformedValue) in
-            guard let encode else { throw MalformedValue("the key says how a value is read, not how it is written") }
-            try encode(timed.value, &writer)
+        let decode = decode
+        var timedEncode: (@Sendable (Timed<Value>, inout ValueWriter) throws(MalformedValue) -> Void)?
+        if let encode {
+            timedEncode = { timed, writer throws(MalformedValue) in try encode(timed.value, &writer) }
         }
+        return TypedCharacteristic<Timed<Value>>(
+            uuid,
+            in: service,
+            decode: { reader throws(MalformedValue) in Timed(try decode(&reader), at: reader.time) },
+            encode: timedEncode
+        )
         .at(reference)
     }
 }

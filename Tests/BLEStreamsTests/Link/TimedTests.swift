@@ -40,6 +40,17 @@ import Testing
         }
     }
 
+    @Test func `a value of a key that only reads can't be written, and the remedy is a key that writes`() async throws {
+        try await Bench.run { bench in
+            try await bench.peripheral.withLink { link in
+                let key = TypedCharacteristic(Bench.readable) { reader throws(MalformedValue) in try reader.bytes(3) }
+                let sample = try await link.read(key.timed)
+                let error = await bleError { try await link.write(sample, to: key.timed) }
+                #expect(error?.code == .notSupported && error?.remedy.contains("encode") == true)
+            }
+        }
+    }
+
     @Test func `a time is a date`() {
         let time = ReceptionTime(sinceEpoch: .milliseconds(1_704_067_200_250), source: .kernel)
         #expect(time.date == Date(timeIntervalSince1970: 1_704_067_200.25))
