@@ -1,5 +1,8 @@
+import BLEStreams
 import Foundation
 import Testing
+
+@testable import ble
 
 @Suite(.timeLimit(.minutes(10))) struct NotifyTests {
     @Test func `values come as they are sent, and are counted in the end`() async throws {
@@ -120,6 +123,15 @@ import Testing
         #expect((gap["duration"] as? Double ?? 0) > 0 && gap["dropped"] as? Int == 0)
         #expect(run.output.last == #"{"received":8,"dropped":0}"#)
         #expect(run.complaint.contains("disconnected") && run.complaint.contains("gap: nothing was received for"))
+    }
+
+    @Test func `people read how long a gap was, how much was dropped, or why values may be missing`() {
+        let lost = BLEError(.disconnected, operation: "notifications", cause: "the link was lost")
+        #expect(StreamGap(reason: lost, duration: .seconds(3)).text == "gap: nothing was received for 3.00 s")
+        #expect(StreamGap(dropped: 7).text == "gap: 7 values were dropped")
+        let moved = BLEError(.servicesChanged, operation: "notifications", cause: "the services changed")
+        #expect(StreamGap(reason: moved).text == "gap: the services changed")
+        #expect(StreamGap(reason: moved, dropped: 7).text == "gap: 7 values were dropped")
     }
 
     @Test func `people read time and value`() async throws {

@@ -270,9 +270,11 @@ extension StreamGap {
     }
 
     /// The same for a person.
-    fileprivate var text: String {
-        duration == .zero
-            ? "gap: \(dropped) values were dropped" : "gap: nothing was received for \(duration.secondsText)"
+    var text: String {
+        if duration > .zero { return "gap: nothing was received for \(duration.secondsText)" }
+        // Behind a change of the services, nobody knows how many.
+        if dropped == 0, let cause = (reason as? BLEError)?.cause { return "gap: \(cause)" }
+        return "gap: \(dropped) values were dropped"
     }
 }
 
