@@ -113,7 +113,7 @@ extension CommandContext {
     /// The same.
     ///
     /// - Parameter tellsOfLosses: whether ``valueOrLoss(timeout:)`` returns `nil` where the kernel has dropped PDUs
-    ///   that may have been values: for parts of messages.
+    ///   that may have been values, or where the subscription was made anew: for parts of messages.
     package func subscribe(
         to key: some CharacteristicKey,
         indications: Bool = false,

@@ -7,7 +7,8 @@ extension Link {
     /// - Parameters:
     ///   - limit: how long to wait for that, and the error on expiry.
     ///   - deliver: receives each value, in order, on the radio's context.
-    ///   - missed: called where values were dropped before they arrived here, or may have been.
+    ///   - missed: called where values were dropped before they arrived here, or may be missing: also where the
+    ///     subscription was made anew, since the services have changed.
     ///   - ended: called once when the values of a confirmed subscription end because of the link or the peer; without
     ///     an error if this side closed.
     /// - Returns: a closure that unsubscribes.
@@ -37,6 +38,7 @@ extension Link {
                     finish(.failure(error ?? closed))
                     if confirmation.hasEnded { ended(error) }
                 },
+                moved: missed,
                 armed: {
                     confirmation.end()
                     finish(.success { subscription.end() })
