@@ -9,9 +9,10 @@ public import BLEStreams
 /// ``CommandQueue/retrying(_:when:)`` or later, also continues after the last record that it has stored of that device.
 /// If the device only repeats its records, the flow fails with ``BLEError/Code/protocolViolation``.
 ///
-/// If the kernel drops PDUs of the link because it has no room for them, a record may be missing: no later one is
-/// stored, and the flow requests the report again, after the last record stored. It fails with
-/// ``BLEError/Code/overflow`` if this happens more often in a row, without a new record, than `resume` allows.
+/// If the kernel drops PDUs of the link because it has no room for them, or if the device's services change and its
+/// records are subscribed to anew, a record may be missing: no later one is stored, and the flow requests the report
+/// again, after the last record stored. It fails with ``BLEError/Code/overflow`` if this happens more often in a row,
+/// without a new record, than `resume` allows.
 ///
 /// If the device has begun its numbers anew, as after a reset to its factory settings, it has no record after the last
 /// one stored. The flow asks a device without new records for its latest one, and fails with
@@ -107,7 +108,7 @@ public struct SynchronizationFlow: Command {
                 } catch let error where !isKeeping && reception.isWhy(error) {
                     losses = place.last == last ? losses + 1 : 1
                     guard let delay = resume.delay(afterFailure: losses, random: context.timeline.randomBits()) else {
-                        throw BLEError.lossy(losses, context)
+                        throw BLEError.lossy(losses, reception, context)
                     }
                     try await pause(for: delay, on: context.timeline)
                     // What is left of this report would be taken for the next one.
@@ -177,20 +178,25 @@ private struct Place {
 }
 
 /// Whether all that the device has sent since a moment has arrived. The kernel tells only how many PDUs it has dropped:
-/// each of them may have been a record.
+/// each of them may have been a record. While a subscription is made anew, nobody knows what would have come.
 private struct Reception {
     /// A record may be missing.
     private struct Loss: Error {}
 
     private let link: Link
     private let dropped: Int
+    private let moved: Int
 
     init(in context: CommandContext) throws {
         link = try context.link
         dropped = link.droppedPDUs
+        moved = link.movedSubscriptions
     }
 
-    private var isWhole: Bool { link.droppedPDUs == dropped }
+    /// Whether the kernel has dropped something.
+    var hasDropped: Bool { link.droppedPDUs != dropped }
+
+    private var isWhole: Bool { !hasDropped && link.movedSubscriptions == moved }
 
     func expectAll() throws { if !isWhole { throw Loss() } }
 
@@ -202,15 +208,23 @@ private struct Reception {
 }
 
 extension BLEError {
-    fileprivate static func lossy(_ count: Int, _ context: CommandContext) -> BLEError {
+    /// - Parameter last: what became of the last report.
+    fileprivate static func lossy(_ count: Int, _ last: Reception, _ context: CommandContext) -> BLEError {
         let reports = count == 1 ? "a report" : "\(count) reports in a row"
+        var cause = "the device's services changed in \(reports), and records may have been sent meanwhile"
+        var remedy = "Wait until the device no longer changes its services."
+        if last.hasDropped {
+            cause = "the kernel has dropped PDUs of the link in \(reports), and each may have been a record"
+            remedy =
+                "Reduce the load of this machine, and don't block in an EventHandler, which delays the thread that "
+                + "reads the adapter's links."
+        }
         return BLEError(
             .overflow,
             operation: "synchronization",
             object: "of records of \(context.peripheral)",
-            cause: "the kernel has dropped PDUs of the link in \(reports), and each may have been a record",
-            remedy: "Reduce the load of this machine, and don't block in an EventHandler, which delays the thread that "
-                + "reads the adapter's links. Then run the flow again: it continues after the last record stored."
+            cause: cause,
+            remedy: remedy + " Then run the flow again: it continues after the last record stored."
         )
     }
 }

@@ -239,6 +239,9 @@ extension Bearer {
     /// PDUs that the radio or kernel has dropped.
     var drops: Int { state.withLock { $0.machine.drops } }
 
+    /// The subscriptions that were made anew elsewhere, since the services had changed.
+    var moves: Int { state.withLock { $0.machine.moves } }
+
     /// The number of PDUs for the client half that were unexpected, and ignored.
     var ignored: Int { state.withLock { $0.machine.ignored } }
 

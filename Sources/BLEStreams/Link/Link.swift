@@ -161,6 +161,10 @@ public final class Link: Sendable {
     /// ``BLEError/Code/overflow``, since a chunk may be missing.
     public var droppedPDUs: Int { bearer.drops }
 
+    /// The number of subscriptions that were made anew since the peripheral's services had changed: what it would have
+    /// sent meanwhile is missing.
+    package var movedSubscriptions: Int { bearer.moves }
+
     /// The number of PDUs of the peripheral that were ignored: unexpected responses, responses to another request than
     /// the one in progress, and malformed notifications; 0 if the peripheral complies with the Attribute Protocol.
     ///

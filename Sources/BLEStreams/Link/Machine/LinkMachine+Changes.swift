@@ -127,6 +127,7 @@ extension LinkMachine {
         guard let found else { return fail([id], .servicesChanged, &output) }
         let stays = isSame && found.valueHandle == former.valueHandle
         settleDoubt(id, isSame: stays, &output)
+        moves += stays ? 0 : 1
         if !stays { output.tell(.moved(entry.consumer)) }
         arm(id, found, nil, &output)
     }

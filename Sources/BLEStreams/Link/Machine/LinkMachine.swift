@@ -80,6 +80,8 @@ struct LinkMachine: Sendable {
     var closedToSubscribers: DisconnectReason?
     /// The number of PDUs that the radio or the kernel has dropped.
     var drops = 0
+    /// How many subscriptions were made anew elsewhere, since the services had changed.
+    var moves = 0
     /// The number of unexpected PDUs of the peer.
     var ignored = 0
 
