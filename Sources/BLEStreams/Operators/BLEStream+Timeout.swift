@@ -4,6 +4,11 @@ public import BLERadio
 /// What a time limit applies to.
 public enum TimeoutScope: Hashable, Sendable {
     /// Each wait for a value, including the first one. Time that the consumer spends elsewhere doesn't count.
+    ///
+    /// An operator behind this one that looks for the next value before it delivers one, such as
+    /// ``BLEStream/buffered(_:)``, ``BLEStream/batched(atMost:)``, ``BLEStream/throttle(for:)`` or
+    /// ``BLEStream/merge(with:)``, begins the wait itself: then that time counts. Put the limit behind such an operator
+    /// if the consumer may be busy for longer.
     case eachValue
     /// The wait for the first value only.
     case firstValue
