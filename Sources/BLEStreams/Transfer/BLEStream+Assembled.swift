@@ -52,6 +52,8 @@ extension BLEStream where Element: Collection, Element.Element == UInt8 {
             // Whoever gets the error has the beginning, and the next stream has the rest. If nobody does, nobody gets
             // the rest either.
             func leave() {
+                // An error of another type, or of an operator behind this one, has no part: nobody gets that either.
+                if waker.dropsError { _ = handedOut(.lost) }
                 if isTorn || isHoled {
                     if waker.dropsError, !isHoled {
                         assembler.skip()

@@ -32,12 +32,16 @@ extension SuccessiveMessagesTests {
     }
 
     /// Fails so many seconds after it has begun, but only once.
-    private static func failingOnce(after seconds: Int, _ bench: Bench) -> BLEStream<String> {
+    private static func failingOnce(
+        after seconds: Int,
+        _ bench: Bench,
+        with error: any Error = Stage.failure
+    ) -> BLEStream<String> {
         let hasFailed = Flag()
         return BLEStream.interval(.seconds(seconds), timeline: bench.time).compactMap { _ -> String? in
             guard !hasFailed.isSet else { return nil }
             hasFailed.set()
-            throw Stage.failure
+            throw error
         }
     }
 
@@ -77,6 +81,90 @@ extension SuccessiveMessagesTests {
             // The rest comes in the tenth second.
             let taken = try await both.timeout(.seconds(5)).collect(15)
             #expect(taken.suffix(5) == ["6", "7", "8", "9", "10"] || taken.suffix(5) == ["5", "6", "7", "8", "9"])
+        }
+    }
+}
+
+// MARK: - Errors without a part
+
+/// What fails here fails with an error of the program, which has no part of a message.
+extension SuccessiveMessagesTests {
+    private struct OwnError: Error {}
+
+    /// Where the program's error comes from.
+    enum Origin: CaseIterable {
+        /// An operator in front of the messages.
+        case chunk
+        /// An operator behind them.
+        case message
+        /// The stream that is to end them.
+        case signal
+
+        var bursts: [[String]] {
+            switch self {
+            case .chunk: [["one\nha", "l!", "f\ntwo\n"]]
+            case .message: [["one\nbad\nhal"], ["f\ntwo\n"]]
+            case .signal: [["one\nhal"], ["f\ntwo\n"]]
+            }
+        }
+
+        func failing(_ session: Session, _ bench: Bench) -> BLEStream<String> {
+            switch self {
+            case .chunk:
+                let chunks = session.notifications(of: Bench.notifying).onEach { chunk in
+                    guard !chunk.elementsEqual("l!".utf8) else { throw OwnError() }
+                }
+                return chunks.assembled(until: .delimiter("\n")).map(SuccessiveMessagesTests.text)
+            case .message: return SuccessiveMessagesTests.refusingOne(SuccessiveMessagesTests.unkeptLines(session))
+            case .signal:
+                let signal = SuccessiveMessagesTests.failingOnce(after: 5, bench, with: OwnError())
+                return SuccessiveMessagesTests.unkeptLines(session).take(until: signal)
+            }
+        }
+    }
+
+    private static func refusingOne(_ lines: BLEStream<String>) -> BLEStream<String> {
+        lines.onEach { line in
+            guard line != "bad" else { throw OwnError() }
+        }
+    }
+
+    @Test(arguments: Origin.allCases)
+    func `of a message that the program's own error interrupts, the rest is no message behind retry`(
+        origin: Origin
+    ) async throws {
+        try await Self.run(bursts: origin.bursts) { bench, session in
+            try await session.ready()
+            let lines = origin.failing(session, bench).retry(.constant(.seconds(1))).timeout(.seconds(60))
+            let taken = try await lines.collect(2)
+            #expect(taken == ["one", "two"])
+        }
+    }
+
+    @Test func `beside others, too, the program's own error leaves no rest behind retry`() async throws {
+        try await Self.run(bursts: [[], ["one\nbad\nhal"], ["f\ntwo\n"]]) { _, session in
+            try await session.ready()
+            try await withThrowingTaskGroup(of: [String].self) { group in
+                group.addTask { try await Self.lines(session).collect(4) }
+                let lines = Self.refusingOne(Self.lines(session)).retry(.constant(.seconds(1)))
+                let taken = try await lines.timeout(.seconds(60)).collect(2)
+                #expect(taken == ["one", "two"])
+                let whole = try await group.next()
+                #expect(whole == ["one", "bad", "half", "two"])
+            }
+        }
+    }
+
+    @Test func `the rest of a message is no signal for what the program's own error has ended`() async throws {
+        try await Self.run(bursts: [["hal"], ["f\ntwo\n"]]) { bench, session in
+            try await session.ready()
+            let rest = Self.unkeptLines(session).filter { $0 == "f" }
+            let ticks = BLEStream.interval(.seconds(1), timeline: bench.time).map { "\($0)" }
+            let failing = ticks.merge(with: Self.failingOnce(after: 5, bench, with: OwnError()))
+            let both = failing.take(until: rest).retry(.constant(.seconds(1)))
+            // The rest comes in the tenth second.
+            let taken = try await both.timeout(.seconds(5)).collect(15)
+            #expect(taken.count == 15)
         }
     }
 }
