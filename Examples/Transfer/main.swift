@@ -40,6 +40,9 @@ func send(on adapter: AdapterChoice) async throws {
                 try await server.send(message.utf8, of: .transfer, to: change.central)
             } catch let error as BLEError where error.code == .disconnected || error.code == .notSupported {
                 print("\(change.central) left in the middle of the message.")
+            } catch let error as BLEError where error.code == .overflow {
+                print("\(change.central) agreed on a smaller MTU in the middle of the message.")
+                change.central.disconnect()
             }
         }
     }

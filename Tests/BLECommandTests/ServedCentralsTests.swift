@@ -70,6 +70,37 @@ import Testing
         }
     }
 
+    @Test func `a central that agrees on a smaller MTU amid a transfer does not end those to the others`()
+        async throws
+    {
+        let device = LocalPeripheral(name: "Teller") { TransferProfile().services }
+        // Little is on its way at a time.
+        let settings = AdapterSettings(sendBufferSize: 600)
+        try await Self.withNowhere { output in
+            let serve: @Sendable (PeripheralServer, Bench) async throws -> Void = { server, _ in
+                try await TransferProfile().live(server, ServeDiary(output))
+            }
+            try await Bench.run(description: device, settings: settings, serve: serve) { bench in
+                let address = bench.peripheralAdapter.address
+                let configuration = try await Self.configuration(of: .demo(2), bench)
+                try await RawCentral.connected(from: bench.centralAdapter, to: address) { central in
+                    let answer = await central.ask([0x02, 0x32, 0x00])
+                    #expect(answer?.first == 0x03)
+                    central.send([0x12] + configuration + [0x01, 0x00])
+                    while let pdu = await central.next(), pdu.first != 0x1B {}
+                    central.send([0x02, 0x17, 0x00])
+                    try await bench.time.sleep(for: .seconds(20))
+                    #expect(central.end != nil)
+                }
+                let message = try await bench.peripheral.withLink { link in
+                    let chunks = link.notifications(of: BluetoothUUID.demo(2)).timeout(.seconds(60))
+                    return try await chunks.assembled(until: .endOfMessage()).first()
+                }
+                #expect(message.count > 2000)
+            }
+        }
+    }
+
     @Test func `a value that is written while another one waits for a central is sent when many others were written`()
         async throws
     {

@@ -32,11 +32,11 @@ extension ServedProfile {
 let servedProfiles: [any ServedProfile.Type] = [HeartRateProfile.self, TransferProfile.self, EchoProfile.self]
 
 extension BLEError {
-    /// Whether it concerns only that central: it has left or unsubscribed, doesn't know the services, or has come back
-    /// to a subscription without the security that this requires.
+    /// Whether it concerns only that central: it has left or unsubscribed, doesn't know the services, has come back to
+    /// a subscription without the security that this requires, or has agreed on a smaller MTU in the middle.
     fileprivate var concernsOneCentral: Bool {
         switch code {
-        case .disconnected, .notSupported, .busy, .permissionDenied: true
+        case .disconnected, .notSupported, .busy, .permissionDenied, .overflow: true
         default: false
         }
     }
@@ -109,7 +109,10 @@ struct TransferProfile: ServedProfile {
                         transfers.addTask {
                             do {
                                 try await server.send(message.utf8, of: .demo(2), to: change.central)
-                            } catch let error as BLEError where error.concernsOneCentral {}
+                            } catch let error as BLEError where error.concernsOneCentral {
+                                // It would wait for the rest.
+                                if error.code == .overflow { change.central.disconnect() }
+                            }
                         }
                     }
                 }
