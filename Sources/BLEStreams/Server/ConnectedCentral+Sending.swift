@@ -177,8 +177,12 @@ extension ConnectedCentral {
                 .notSupported,
                 operation: operation,
                 object: object,
-                cause: "the central has not subscribed to it",
-                remedy: "Send after the central has subscribed: PeripheralServer.subscriptions(of:) reports it."
+                cause:
+                    "the central has not subscribed to its "
+                    + (operation == "indicate" ? "indications" : "notifications"),
+                remedy:
+                    "Send after the central has subscribed to them: PeripheralServer.subscriptions(of:) reports that, "
+                    + "with its kind."
             )
         case .brokenOff:
             BLEError(

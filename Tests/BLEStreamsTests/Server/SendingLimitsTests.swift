@@ -99,6 +99,23 @@ import Testing
         #expect(heard.map { $0.count - 3 } == [512, 512, 176, 3])
     }
 
+    @Test func `who has subscribed in the other way is named as such`() async throws {
+        _ = try await withSubscriber(mtu: 23, bits: 2, sends: 1) { server, central in
+            let message = await bleError { try await server.send(Self.octets(4), of: Self.both, to: central) }
+            let value = await bleError { try await server.notify(Self.octets(4), of: Self.both, to: central) }
+            for error in [message, value] {
+                #expect(error?.code == .notSupported && error?.cause.contains("to its notifications") == true)
+                #expect(error?.remedy.contains("with its kind") == true)
+            }
+            try await server.indicate(Self.octets(4), of: Self.both, to: central)
+        }
+        _ = try await withSubscriber(mtu: 23, bits: 1, sends: 1) { server, central in
+            let error = await bleError { try await server.indicate(Self.octets(4), of: Self.both, to: central) }
+            #expect(error?.code == .notSupported && error?.cause.contains("to its indications") == true)
+            try await server.notify(Self.octets(4), of: Self.both, to: central)
+        }
+    }
+
     @Test func `a value is not sent where no central can subscribe, and that is an error`() async throws {
         try await Bench.run(description: Self.description) { server, _ in
             let notified = await bleError { try await server.notify([1], of: Self.neither) }
