@@ -3,7 +3,10 @@ extension Mailbox {
     /// Adds a gap after all that is in the buffer. Gaps at one place are merged, so there are no more gaps than
     /// elements.
     func addGap(_ gap: StreamGap, to state: inout State) {
-        guard state.end == nil else { return }
+        guard state.end == nil else {
+            state.droppedBehindEnd += gap.dropped
+            return
+        }
         let number = state.first + state.buffer.count
         if var last = state.laterGaps.last, last.number == number {
             last.gap = last.gap.merged(with: gap)

@@ -81,6 +81,17 @@ extension Mailbox {
         }
     }
 
+    /// A consumer that leaves a buffer that has failed, before it gets the error, is not told that values are missing:
+    /// the next one is.
+    private func addDroppedBehindEnd(of state: inout State, to rest: inout Rest) {
+        guard state.droppedBehindEnd > 0 else { return }
+        var missing = StreamGap(dropped: state.droppedBehindEnd)
+        // Of several subscriptions, nobody knows whose they were.
+        missing.mayLackValues = true
+        rest.gap = rest.gap?.merged(with: missing) ?? missing
+        state.droppedBehindEnd = 0
+    }
+
     /// Takes what a consumer that is about to leave has not taken, for a source that keeps it for the next one: here it
     /// counts as never received. Empty for a consumer that only wants no more than what is here.
     func takeRest() -> Rest {
@@ -96,6 +107,7 @@ extension Mailbox {
             }
             mergeGapsAtFront(of: &state)
             rest.gap = state.gap.take()
+            addDroppedBehindEnd(of: &state, to: &rest)
             return rest
         }
     }

@@ -13,6 +13,8 @@ final class Mailbox<Element: Sendable>: Sendable {
 
         var received = 0
         var dropped = 0
+        /// How many of them came behind the end, which the consumer has not been told yet.
+        var droppedBehindEnd = 0
         var highWaterMark = 0
         var end: End?
         /// Whether the consumer is about to leave.
@@ -62,20 +64,6 @@ final class Mailbox<Element: Sendable>: Sendable {
         // Before any source knows it: each value is counted as it comes.
         tally?.began(self) { [self] in counters }
     }
-
-    /// The counts of the values so far.
-    var counters: StreamCounters {
-        state.withLock { state in
-            var counters = StreamCounters()
-            counters.received = state.received
-            counters.dropped = state.dropped
-            counters.highWaterMark = state.highWaterMark
-            counters.delivered = state.received - state.dropped - waiting(in: state)
-            return counters
-        }
-    }
-
-    func waiting(in state: borrowing State) -> Int { state.buffer.count + inHand.load(ordering: .relaxed) }
 
     /// Whether there is room for so many more elements, with so many in the consumer's hand.
     @inline(__always)
@@ -163,7 +151,10 @@ final class Mailbox<Element: Sendable>: Sendable {
             return
         }
         state.dropped += 1
-        guard state.end == nil else { return }
+        guard state.end == nil else {
+            state.droppedBehindEnd += 1
+            return
+        }
         if state.isStopped { return addGap(StreamGap(dropped: 1), to: &state) }
         switch policy {
         case .newest:
@@ -173,7 +164,9 @@ final class Mailbox<Element: Sendable>: Sendable {
             mergeGapsAtFront(of: &state, with: StreamGap(dropped: 1))
         // No memory is that large; if one were, what didn't fit would be reported all the same.
         case .unbounded, .oldest: addGap(StreamGap(dropped: 1), to: &state)
-        case .fail(let capacity): state.end = .failed(BLEError.bufferOverflow(subject, capacity: capacity))
+        case .fail(let capacity):
+            state.end = .failed(BLEError.bufferOverflow(subject, capacity: capacity))
+            state.droppedBehindEnd = 1
         }
     }
 
@@ -327,7 +320,9 @@ final class Mailbox<Element: Sendable>: Sendable {
                 values.shrink()
                 return .pending
             case .finished, .closed: return .end
-            case .failed(let error): throw error
+            case .failed(let error):
+                state.droppedBehindEnd = 0
+                throw error
             }
         }
     }

@@ -160,6 +160,25 @@ import Testing
         }
     }
 
+    @Test(arguments: [BufferPolicy.oldest(2), .fail(2)])
+    func `a message with a hole from a consumer that was late is none, though it has left before it noticed`(
+        buffer: BufferPolicy
+    ) async throws {
+        let bursts = [["one\n"], ["t", "w", "e", "n"], ["ty\nthree\n"]]
+        try await Self.run(bursts: bursts) { bench, session in
+            let chunks = session.notifications(of: Bench.notifying, buffer: buffer)
+            for try await line in chunks.assembled(until: .delimiter("\n")).map(Self.text) {
+                #expect(line == "one")
+                // The second burst overruns the buffer meanwhile; the third one comes later.
+                try await bench.time.sleep(for: .seconds(15))
+                break
+            }
+            let error = await bleError { _ = try await Self.lines(session).timeout(.seconds(60)).first() }
+            #expect(error?.code == .overflow && error?.received == Array("tw".utf8))
+            #expect(error?.cause == "2 chunks were dropped" && chunks.counters.dropped == 2)
+        }
+    }
+
     @Test func `the part of a message that a lost link interrupts is dropped with it`() async throws {
         let drop = Fault.dropLink(after: 2, .notifications)
         try await Self.run(bursts: [["one\ntw", "never sent"]], faults: drop) { bench, session in

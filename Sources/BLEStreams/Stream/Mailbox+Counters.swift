@@ -1,0 +1,18 @@
+import Synchronization
+
+// What has become of the values.
+extension Mailbox {
+    /// The counts of the values so far.
+    var counters: StreamCounters {
+        state.withLock { state in
+            var counters = StreamCounters()
+            counters.received = state.received
+            counters.dropped = state.dropped
+            counters.highWaterMark = state.highWaterMark
+            counters.delivered = state.received - state.dropped - waiting(in: state)
+            return counters
+        }
+    }
+
+    func waiting(in state: borrowing State) -> Int { state.buffer.count + inHand.load(ordering: .relaxed) }
+}
