@@ -64,7 +64,9 @@ extension PeripheralServer {
     }
 
     /// Writes of all values, from now on: those of dynamic values for the program to accept or reject, those of stored
-    /// values after the fact.
+    /// values after the fact. If there are several iterations, of this or of
+    /// ``messages(to:endingWith:maximumSize:)``, the oldest gets each write that waits for an answer, and the others
+    /// don't; what waits for none goes to all.
     ///
     /// Up to 4,096 writes of each central may wait for the program. Further ones of that central are dropped, and
     /// requests among them are refused with Insufficient Resources; other centrals are not affected.

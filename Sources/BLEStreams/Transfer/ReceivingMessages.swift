@@ -39,7 +39,8 @@ extension PeripheralServer {
     /// were replaced, if they are signed, if the characteristic's closure refuses them or takes longer than 20 s, and
     /// if the kernel has no room for them.
     ///
-    /// Iterate it in one loop for as long as messages may come. A message that is under way when an iteration ends is
+    /// Iterate it in one loop for as long as messages may come, and no ``writes()`` of the characteristic beside it: an
+    /// older iteration gets what is written with response. A message that is under way when an iteration ends is
     /// lost, as is one behind another in the same chunk; if its central writes in a later iteration, that central's
     /// link is dropped, and the program is warned. What is written between two iterations is refused, and lost if it
     /// was written without response: the next iteration would begin in the middle of a message.

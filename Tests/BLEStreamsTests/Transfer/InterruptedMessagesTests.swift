@@ -80,6 +80,31 @@ import Testing
         #expect(warnings.all.contains { $0.code == .overflow && $0.cause.hasPrefix(cause) })
     }
 
+    @Test func `chunks with response go to an older iteration alone, those without response to each`() async throws {
+        let (taken, others) = (Recorder<[UInt8]>(), Recorder<[UInt8]>())
+        try await Bench.run(description: MessageBench.description) { server, bench in
+            try await withThrowingDiscardingTaskGroup { group in
+                group.addTask {
+                    for try await write in server.writes() {
+                        write.accept()
+                        others.add(write.value)
+                    }
+                }
+                try await bench.time.sleep(for: .seconds(1))
+                for try await message in server.messages(to: MessageBench.inbound) { taken.add(message.octets) }
+            }
+        } _: { bench in
+            try await bench.peripheral.withLink { link in
+                try await bench.time.sleep(for: .seconds(2))
+                try await link.send([1], to: MessageBench.inbound)
+                try await link.send([2], to: MessageBench.inbound, .withoutResponse)
+                try await bench.time.sleep(for: .seconds(1))
+            }
+        }
+        #expect(others.all == [[1], Self.mark, [2], Self.mark])
+        #expect(taken.all == [[2]])
+    }
+
     @Test func `a message that came in one chunk with the one that was taken is not lost in silence`() async throws {
         let taken = Recorder<[UInt8]>()
         let warnings = Recorder<BLEError>()
