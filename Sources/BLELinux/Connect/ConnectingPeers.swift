@@ -14,8 +14,9 @@ final class ConnectingPeers: Sendable {
         var takesPatience: Bool?
         /// The time to set once the kernel is known to accept it.
         var wanted: Duration?
-        /// Whether a discovery is under way; `nil` until an event has shown it, and after a loss of events.
-        var isDiscovering: Bool?
+        /// What the discovery that is under way listens for; empty if there is none, `nil` until an event has shown it,
+        /// and after a loss of events.
+        var discovery: ManagementDiscoveryType?
         var isInterrupting = false
         var observation: RadioActivity?
     }
@@ -28,11 +29,11 @@ final class ConnectingPeers: Sendable {
         self.management = management
         self.timeline = timeline
         let observation = management?.observe { [weak self] events in
-            for case .discovering(_, let isOn) in events.map(\.event) {
-                self?.state.withLock { $0.isDiscovering = isOn }
+            for case .discovering(let type, let isOn) in events.map(\.event) {
+                self?.state.withLock { $0.discovery = isOn ? type : [] }
             }
         } lost: { [weak self] _ in
-            self?.state.withLock { $0.isDiscovering = nil }
+            self?.state.withLock { $0.discovery = nil }
         }
         state.withLock { $0.observation = observation }
     }
@@ -53,21 +54,36 @@ final class ConnectingPeers: Sendable {
     /// Ends the current discovery, of any program, which then begins again.
     ///
     /// The kernel connects when an advertisement is reported, and controllers report each device once per discovery:
-    /// for a peer that was already found, the attempt would wait until the discovery ends, up to ten seconds. When the
-    /// connection is made, the kernel ends the discovery anyway.
+    /// for a peer that was already found, the attempt would wait until the discovery ends, up to ten seconds. So it
+    /// would during one of Bluetooth Classic alone, in which the kernel listens for no peer. When the connection is
+    /// made, the kernel ends the discovery anyway.
     func interruptDiscovery() {
-        let isDue = state.withLock { state in
-            guard state.isDiscovering != false, !state.isInterrupting else { return false }
+        let types = state.withLock { state -> [ManagementDiscoveryType] in
+            guard state.discovery?.isEmpty != true, !state.isInterrupting else { return [] }
             state.isInterrupting = true
-            return true
+            return state.discovery.map { [$0] } ?? Self.discoveryTypes
         }
-        guard isDue else { return }
-        management?.submit(ManagementStopDiscovery()) { [weak self] answer in
+        if !types.isEmpty { stopDiscovery(ofOneOf: types[...]) }
+    }
+
+    /// The types that programs discover: this library, bluetoothd where the adapter has Bluetooth Classic, and a
+    /// program that wants nothing else.
+    private static let discoveryTypes: [ManagementDiscoveryType] = [.lowEnergy, [.lowEnergy, .classic], .classic]
+
+    /// The kernel ends a discovery only for whoever names its type. Source: kernel, `net/bluetooth/mgmt.c`,
+    /// `stop_discovery`.
+    private func stopDiscovery(ofOneOf types: ArraySlice<ManagementDiscoveryType>) {
+        guard let type = types.first else { return state.withLock { $0.isInterrupting = false } }
+        management?.submit(ManagementStopDiscovery(type)) { [weak self] answer in
+            if answer.failure?.status == .invalidParameters {
+                self?.stopDiscovery(ofOneOf: types.dropFirst())
+                return
+            }
             self?.state.withLock { state in
                 state.isInterrupting = false
                 // No discovery is under way, or this program may not end it.
                 if let status = answer.failure?.status, status == .rejected || status == .permissionDenied {
-                    state.isDiscovering = false
+                    state.discovery = []
                 }
             }
         }

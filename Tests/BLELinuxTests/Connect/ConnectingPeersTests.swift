@@ -11,13 +11,17 @@ import Testing
     private static let setElevenSeconds: [UInt8] = [0x4C, 0, 0, 0, 5, 0, 0x1B, 0, 2, 0xF8, 0x2A]
     private static let stopDiscovery: [UInt8] = [0x24, 0, 0, 0, 1, 0, 6]
 
+    private static func stop(_ type: UInt8) -> [UInt8] { [0x24, 0, 0, 0, 1, 0, type] }
+
     /// Command Complete for a command, with its status and what comes with it (mgmt-api.txt, Command Complete Event).
     private static func answer(_ opcode: UInt8, _ status: UInt8, _ parameters: [UInt8] = []) -> [UInt8] {
         [1, 0, 0, 0, UInt8(3 + parameters.count), 0, opcode, 0, status] + parameters
     }
 
     /// Discovering: on or off.
-    private static func discovering(_ isOn: Bool) -> [UInt8] { [0x13, 0, 0, 0, 2, 0, 6, isOn ? 1 : 0] }
+    private static func discovering(_ isOn: Bool, type: UInt8 = 6) -> [UInt8] {
+        [0x13, 0, 0, 0, 2, 0, type, isOn ? 1 : 0]
+    }
 
     private struct Bench {
         let kernel: UDPSocket
@@ -125,5 +129,35 @@ import Testing
         let attempt = bench.peers.begin(failures: 0)
         #expect(await bench.commands.next() == Self.readDefaults)
         attempt.cancel()
+    }
+
+    /// bluetoothd also discovers devices of Bluetooth Classic, where the adapter has that.
+    @Test(arguments: [1, 7] as [UInt8]) func `a discovery is interrupted by its own type`(_ type: UInt8) async throws {
+        let bench = try Bench()
+        try bench.say(Self.discovering(true, type: type))
+        try await bench.settle()
+        bench.peers.interruptDiscovery()
+        #expect(await bench.commands.next() == Self.stop(type))
+        try bench.say(Self.answer(0x24, 0, [type]))
+        try bench.say(Self.discovering(false, type: type))
+        try await bench.settle()
+        bench.peers.interruptDiscovery()
+        let attempt = bench.peers.begin(failures: 0)
+        #expect(await bench.commands.next() == Self.readDefaults)
+        attempt.cancel()
+    }
+
+    @Test func `a discovery whose beginning was not seen is interrupted by the type that it has`() async throws {
+        let bench = try Bench()
+        bench.peers.interruptDiscovery()
+        // Invalid Parameters: it has another type.
+        for type in [6, 7, 1] as [UInt8] {
+            #expect(await bench.commands.next() == Self.stop(type))
+            try bench.say(Self.answer(0x24, 0x0D, [type]))
+        }
+        try await bench.settle()
+        // It has none of these, and may have ended by now.
+        bench.peers.interruptDiscovery()
+        #expect(await bench.commands.next() == Self.stopDiscovery)
     }
 }

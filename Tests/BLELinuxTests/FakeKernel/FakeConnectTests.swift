@@ -165,6 +165,28 @@ import Testing
         attempt.cancel()
     }
 
+    /// bluetoothd also discovers devices of Bluetooth Classic, where the adapter has that.
+    @Test(arguments: [true, false]) func `an attempt to connect interrupts another program's discovery of any type`(
+        _ isSeen: Bool
+    ) async throws {
+        let number = run.kernel.central
+        run.kernel.with { $0.peers[.example]?.isHere = false }
+        let radio = try run.radio()
+        await run.kernel.idle()
+        run.kernel.with { state in
+            state.adapters[number]?.isDiscovering = true
+            state.adapters[number]?.discoveryType = 7
+            if isSeen { state.tell(number, 0x13, [7, 1]) }
+        }
+        await run.kernel.idle()
+        let attempt = radio.connect(to: .example) { _ in }
+        await run.kernel.idle()
+        #expect(run.kernel.with { $0.adapters[number]?.isDiscovering } == false)
+        attempt.cancel()
+        await run.kernel.idle()
+        withExtendedLifetime(radio) {}
+    }
+
     @Test func `who cancels and connects again waits until the kernel has cleared the first attempt away`() async throws
     {
         run.kernel.with { $0.peers[.example]?.isHere = false }

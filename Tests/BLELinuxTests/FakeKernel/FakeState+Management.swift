@@ -212,7 +212,8 @@ extension FakeState {
         case 0x23, 0x3A: startDiscovery(call)
         case 0x24:
             guard adapters[index]?.isDiscovering == true else { return refuse(call, .rejected) }
-            succeed(call, [6])
+            guard adapters[index]?.discoveryType == parameters.first else { return refuse(call, .invalidParameters) }
+            succeed(call, Array(parameters.prefix(1)))
             endDiscovery(of: index)
         case 0x3E:
             let length = Int(parameters[9])
@@ -237,16 +238,18 @@ extension FakeState {
 
     private mutating func startDiscovery(_ call: Call) {
         guard adapters[call.index]?.isDiscovering != true else { return refuse(call, .busy) }
+        let type = call.parameters.first ?? 6
         adapters[call.index]?.isDiscovering = true
-        succeed(call, [6])
-        tell(call.index, 0x13, [6, 1])
+        adapters[call.index]?.discoveryType = type
+        succeed(call, [type])
+        tell(call.index, 0x13, [type, 1])
         hear(call.index)
         lookForLinks()
     }
 
     mutating func endDiscovery(of number: UInt16) {
         adapters[number]?.isDiscovering = false
-        tell(number, 0x13, [6, 0])
+        tell(number, 0x13, [adapters[number]?.discoveryType ?? 6, 0])
     }
 
     private mutating func advertise(

@@ -190,6 +190,8 @@ struct FakeAdapter {
     /// The links of Bluetooth Classic, by their handles, of which no socket here has one.
     var classicLinks: [UInt16: ManagementAddress] = [:]
     var isDiscovering = false
+    /// What it listens for then; who ends it must name that.
+    var discoveryType: UInt8 = 6
     var isScanningByHCI = false
     /// Who was reported since that scan began, if the controller filters duplicates; `nil`: it reports all.
     var reportedByHCI: Set<BluetoothAddress>?
