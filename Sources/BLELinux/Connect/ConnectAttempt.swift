@@ -34,10 +34,14 @@ final class ConnectAttempt: Sendable {
     /// After how long the repetitions are counted anew: an attempt may wait for months, and where the machine is
     /// suspended, the kernel ends it each time. Source: kernel, `net/bluetooth/hci_sync.c`, `hci_suspend_sync`.
     private static let calm = Duration.seconds(60)
-    private static let mayPass: [SystemError] = [.connectionReset, .connectionAborted, .connectionRefused, .busy]
+    private static let mayPass: [SystemError] = [
+        .connectionReset, .connectionAborted, .connectionRefused, .busy, .notConnected,
+    ]
     /// The shortest time after which such an end means that the kernel has waited for the peer's answer.
     private static let shortestSilence = Duration.seconds(1)
-    private static let silent: [SystemError] = [.timedOut, .hostDown]
+    /// Linux before 5.17 then cancels its request, and hands on the controller's word for that, Unknown Connection
+    /// Identifier, as `ENOTCONN`. Source: kernel, `net/bluetooth/hci_conn.c`, `le_conn_timeout`, `hci_le_conn_failed`.
+    private static let silent: [SystemError] = [.timedOut, .hostDown, .notConnected]
 
     private let peer: BluetoothAddress
     private let adapter: LinuxAdapter

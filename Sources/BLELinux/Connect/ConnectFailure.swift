@@ -102,7 +102,7 @@ struct ConnectFailure {
                 "it closed the connection immediately",
                 "Check that it accepts connections from devices that are not bonded with it."
             )
-        case .connectionAborted:
+        case .connectionAborted, .notConnected:
             ("another program on this host ended the attempt", "Try again.")
         case .accessDenied:
             (

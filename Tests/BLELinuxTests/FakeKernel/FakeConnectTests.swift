@@ -83,7 +83,8 @@ import Testing
     @Test(arguments: [
         (EMLINK, "no free connection slot"), (EACCES, "authentication failed"), (EBADE, "keys of the bond"),
         (ENOSYS, "before it was established"), (EBUSY, "busy"), (ECONNRESET, "closed the connection immediately"),
-        (ECONNREFUSED, "refused"), (ECONNABORTED, "another program"), (EHOSTUNREACH, "gave up"),
+        (ECONNREFUSED, "refused"), (ECONNABORTED, "another program"), (ENOTCONN, "another program"),
+        (EHOSTUNREACH, "gave up"),
     ])
     func `an attempt that fails later says why, and what to do`(_ error: Int32, _ cause: String) async throws {
         run.kernel.with { $0.peers[.example]?.isHere = false }
@@ -140,8 +141,11 @@ import Testing
         attempt.cancel()
     }
 
-    /// A peer that is heard and doesn't answer, for which the kernel waits; and as with each suspension.
-    @Test(arguments: [(ETIMEDOUT, Duration.seconds(5)), (ECONNRESET, .seconds(600))])
+    /// A peer that is heard and doesn't answer, for which the kernel waits, Linux 5.15 with an error of its own; and as
+    /// with each suspension.
+    @Test(arguments: [
+        (ETIMEDOUT, Duration.seconds(5)), (ENOTCONN, .seconds(5)), (ECONNRESET, .seconds(600)),
+    ])
     func `an attempt that the kernel ends again and again goes on for as long as the peer is wanted`(
         _ error: Int32,
         _ time: Duration
