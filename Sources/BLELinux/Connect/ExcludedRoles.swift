@@ -36,10 +36,26 @@ final class ExcludedRoles: Sendable {
         }
         guard isDue else { return }
         management?.submit(ManagementReadExperimentalFeatures()) { [weak self] answer in
+            switch answer {
+            case .success(let features) where features.combinesRoles && !features.hasRolesFlag:
+                self?.learnFromVersion()
+            case .success(let features):
+                self?.state.withLock { $0.areCombined = features.combinesRoles }
+            // If there was no answer, or no adapter, the next call asks again.
+            case .failure(let failure):
+                self?.state.withLock { $0.isAsked = failure.isRefusal }
+            }
+        }
+    }
+
+    /// The kernel has listed the feature without its flag: some say by that that the controller can't.
+    private func learnFromVersion() {
+        management?.submit(ManagementReadVersion(), index: ManagementIndex.none) { [weak self] answer in
             self?.state.withLock { state in
-                state.areCombined = (try? answer.get())?.combinesRoles
-                // If there was no answer, or no adapter, the next call asks again.
-                if case .failure(let failure) = answer { state.isAsked = failure.isRefusal }
+                switch answer {
+                case .success(let version): state.areCombined = version.listsRolesIfCombined
+                case .failure: state.isAsked = false
+                }
             }
         }
     }
@@ -50,4 +66,10 @@ final class ExcludedRoles: Sendable {
         let centrals = adapter.peers(asCentral: false)
         return centrals.isEmpty ? nil : .rolesExclude(adapter: adapter.name, centrals: centrals)
     }
+}
+
+extension ManagementReadVersion.Response {
+    /// Whether the kernel lists the feature only of controllers that have it: since revision 22, Linux 5.18. Linux 5.17
+    /// does, too, with the revision of earlier ones: there, each controller counts as one that can't.
+    fileprivate var listsRolesIfCombined: Bool { (UInt16(version), revision) >= (1, 22) }
 }

@@ -13,7 +13,7 @@ extension FakeState {
         let opcode = UInt16(packet[0]) | UInt16(packet[1]) << 8
         let index = UInt16(packet[2]) | UInt16(packet[3]) << 8
         let parameters = Array(packet[6...])
-        if opcode == 0x01 { return answer(socket, index, opcode, .success, [1, 23, 0]) }
+        if opcode == 0x01 { return answer(socket, index, opcode, .success, [1, revision, 0]) }
         if opcode == 0x03 {
             let numbers = adapters.keys.sorted().flatMap { [UInt8($0 & 0xFF), UInt8($0 >> 8)] }
             return answer(socket, index, opcode, .success, [UInt8(adapters.count), 0] + numbers)
@@ -124,7 +124,11 @@ extension FakeState {
             let combined: [UInt8] = [
                 0xD6, 0x49, 0xB0, 0xD1, 0x28, 0xEB, 0x27, 0x92, 0x96, 0x46, 0xC0, 0x42, 0xB5, 0x10, 0x1B, 0x67,
             ]
-            succeed(call, adapters[index]?.combinesRoles == true ? [1, 0] + combined + [1, 0, 0, 0] : [0, 0])
+            let combinesRoles = adapters[index]?.combinesRoles == true
+            // Earlier kernels list it in any case, and tell by the flag.
+            let isEarlier = revision < 22
+            let flag: UInt8 = isEarlier && combinesRoles ? 1 : 0
+            succeed(call, combinesRoles || isEarlier ? [1, 0] + combined + [flag, 0, 0, 0] : [0, 0])
         case 0x4B: succeed(call, [0x1B, 0, 2, 0xA0, 0x0F])
         default: succeed(call)
         }

@@ -24,6 +24,8 @@ struct FakeState {
     /// Names of local sockets.
     var names: [[UInt8]: Int32] = [:]
     var release = "6.12.1"
+    /// The minor version of the management interface.
+    var revision: UInt8 = 23
     /// Whether the program has `CAP_NET_ADMIN`, and `CAP_NET_RAW`.
     var isAdministrator = true
     var isRaw = true

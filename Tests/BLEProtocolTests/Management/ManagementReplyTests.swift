@@ -109,6 +109,10 @@ import Testing
         #expect(try response(to: command, "0200" + privacy + roles).combinesRoles)
         #expect(try !response(to: command, "0100" + privacy).combinesRoles)
         #expect(try !response(to: command, "0000").combinesRoles)
+        // Of Linux 5.15: the controller has it.
+        let flagged = "d649b0d128eb27929646c042b5101b67 01000000"
+        #expect(try response(to: command, "0200" + flagged + privacy).hasRolesFlag)
+        #expect(try !response(to: command, "0200" + privacy + roles).hasRolesFlag)
         #expect(throws: ManagementDecodingError.self) { try response(to: command, "0200" + roles) }
     }
 
