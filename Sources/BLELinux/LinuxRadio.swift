@@ -110,15 +110,16 @@ public final class LinuxRadio: Radio {
             PairingSettings(management: management, leftovers: leftovers, timeline: timeline) { adapter.facts }
         }
         security = SecurityWatch(management: management)
-        unasked = UnaskedPairings(management: management, bus: bus, loop: loop, timeline: timeline) { adapter.facts }
-        monitor = LinkMonitor(adapter, loop: loop, timeline: timeline)
-        forgotten = ForgottenLinks(
-            adapter,
-            monitor: monitor,
+        unasked = UnaskedPairings(
             management: management,
+            bus: bus,
             loop: loop,
-            timeline: timeline
+            timeline: timeline,
+            hasMade: { adapter.hasMade($0) },
+            facts: { adapter.facts }
         )
+        monitor = LinkMonitor(adapter, loop: loop, timeline: timeline)
+        forgotten = ForgottenLinks(adapter, monitor: monitor, management: management, loop: loop, timeline: timeline)
         symptoms = SymptomWatch(management: management, timeline: timeline)
         restoration = PowerRestoration(of: adapter, leftovers, through: management, loop: loop)
     }

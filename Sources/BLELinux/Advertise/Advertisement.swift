@@ -118,7 +118,7 @@ final class Advertisement: Sendable {
         case .indexRemoved, .extendedIndexRemoved:
             state.withLock { $0.index = nil }
             finish(adapter.whyUnusable(for: "advertise", object: adapter.name, told: .absent))
-        case .deviceConnected(let connected) where !connected.flags.contains(.initiatedHere):
+        case .deviceConnected(let connected) where !adapter.hasMade(connected):
             // A link of Bluetooth Classic doesn't affect an advertisement.
             if let central = connected.address.lowEnergy { perform { $0.centralCame(central) } }
         case .newIdentityResolvingKey(let new):

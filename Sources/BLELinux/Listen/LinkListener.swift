@@ -163,7 +163,7 @@ final class LinkListener: Sendable {
 extension LinkListener {
     private func received(_ event: ManagementEvent) {
         switch event {
-        case .deviceConnected(let connected) where !connected.flags.contains(.initiatedHere):
+        case .deviceConnected(let connected) where !radio.adapter.hasMade(connected):
             if let central = connected.address.lowEnergy { perform { $0.centralCame(central) } }
         case .deviceDisconnected(let address, _):
             if let central = address.lowEnergy { state.withLock { $0.place.centralLeft(central) } }

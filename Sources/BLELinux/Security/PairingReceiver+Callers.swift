@@ -9,7 +9,7 @@ extension PairingReceiver {
 
     func received(_ event: ManagementEvent) {
         switch event {
-        case .deviceConnected(let connected) where !connected.flags.contains(.initiatedHere):
+        case .deviceConnected(let connected) where !surroundings.hasMade(connected):
             guard let central = connected.address.lowEnergy else { return }
             // If there was a link before, its end was missed.
             left(central, .unspecified)

@@ -13,6 +13,8 @@ struct PairingSurroundings: Sendable {
     /// The peers of the links on which the adapter is the peripheral, in any kind of address; empty if the kernel
     /// doesn't say.
     var centrals: @Sendable () -> [BluetoothAddress] = { [] }
+    /// Whether the adapter has made a link that the kernel reports, and its peer is no central.
+    var hasMade: @Sendable (ManagementDeviceConnected) -> Bool = { $0.flags.contains(.initiatedHere) }
     /// Learns which pairings are this program's own.
     var unasked: UnaskedPairings?
     var leftovers: Leftovers
@@ -45,6 +47,7 @@ extension LinuxRadio {
             adapter: adapter.name,
             facts: { [adapter] in adapter.facts },
             centrals: { [adapter] in adapter.peers(asCentral: false) },
+            hasMade: { [adapter] in adapter.hasMade($0) },
             unasked: unasked,
             leftovers: leftovers,
             bus: bus,

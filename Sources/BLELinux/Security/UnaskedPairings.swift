@@ -42,6 +42,8 @@ final class UnaskedPairings: Sendable {
     private let bus: SystemBus
     private let loop: EventLoop
     private let timeline: any Timeline
+    /// Whether this machine has made a link that the kernel reports.
+    private let hasMade: @Sendable (ManagementDeviceConnected) -> Bool
     /// The adapter; `nil` while it is absent.
     private let facts: @Sendable () -> AdapterFacts?
     private let state = Mutex(State())
@@ -52,9 +54,11 @@ final class UnaskedPairings: Sendable {
         bus: SystemBus,
         loop: EventLoop,
         timeline: any Timeline,
+        hasMade: @escaping @Sendable (ManagementDeviceConnected) -> Bool = { $0.flags.contains(.initiatedHere) },
         facts: @escaping @Sendable () -> AdapterFacts?
     ) {
         (self.management, self.bus, self.loop, self.timeline) = (management, bus, loop, timeline)
+        self.hasMade = hasMade
         self.facts = facts
         let observation = management?.observe { [weak self] events in
             for event in events { self?.received(event.event) }
@@ -97,7 +101,7 @@ final class UnaskedPairings: Sendable {
         switch event {
         case .deviceConnected(let connected):
             guard let peer = connected.address.lowEnergy else { return }
-            let isPeripheral = connected.flags.contains(.initiatedHere)
+            let isPeripheral = hasMade(connected)
             state.withLock { state in
                 state.peripherals.remove(peer)
                 if isPeripheral { state.peripherals.insert(peer) }

@@ -33,4 +33,64 @@ import Testing
         #expect((radio.connectObstacle == nil) == combinesRoles)
         withExtendedLifetime(radio) {}
     }
+
+    // MARK: - Who has made a link: Linux before 5.14 doesn't tell
+
+    @Test func `a device that this machine has connected to is no central that another program got`() async throws {
+        kernel.with { $0.tellsWhoConnects = false }
+        let radio = try run.radio()
+        let events = FakeRun.Collector<ListenEvent>()
+        let listening = radio.listen { events.add($0) }
+        await kernel.idle()
+        let end = FakeRun.End(try await run.connect(radio, to: .example))
+        let isTold = await kernel.run(run.timeline, within: ListeningPlace.patience * 2) {
+            events.all.contains { if case .interrupted = $0 { true } else { false } }
+        }
+        #expect(!isTold)
+        end.link.disconnect()
+        _ = try await end.end(in: run)
+        listening.cancel()
+        await kernel.idle()
+    }
+
+    @Test func `a device that this machine has connected to is not answered as a central that pairs`() async throws {
+        let number = kernel.peripheral
+        kernel.with { $0.tellsWhoConnects = false }
+        let radio = try run.radio(number)
+        let events = FakeRun.Collector<PairingReceptionEvent>()
+        let interview = PairingInterview(.displayYesNo) { _, reply in reply(.accept) }
+        let receiving = radio.receivePairings(PairingReception(interview.capability) { _ in interview }) {
+            events.add($0)
+        }
+        await kernel.idle()
+        kernel.with { state in
+            let link = FakeLink(adapter: number, peer: .example, handle: 64, isCentral: true, far: nil)
+            state.leave(link)
+            state.tellConnected(link)
+        }
+        await kernel.idle()
+        kernel.with { $0.pair(ManagementAddress(.example), on: number, for: nil) }
+        await kernel.idle()
+        #expect(!events.all.contains { if case .paired = $0 { true } else { false } })
+        receiving.cancel()
+        await kernel.idle()
+        withExtendedLifetime(radio) {}
+    }
+
+    @Test func `what a peripheral wants to pair, and no program answers, is refused in time`() async throws {
+        let number = kernel.central
+        kernel.with { state in
+            state.tellsWhoConnects = false
+            state.peers[.example]?.pairing = .comparison(123_456)
+        }
+        let end = FakeRun.End(try await run.connect(run.radio(), to: .example))
+        await kernel.idle()
+        kernel.with { $0.pair(ManagementAddress(.example), on: number, for: nil) }
+        let isRefused = await kernel.run(run.timeline, within: UnaskedPairings.patience * 2) {
+            kernel.with { $0.adapters[number]?.pairingPeers.isEmpty } == true
+        }
+        #expect(isRefused)
+        end.link.disconnect()
+        _ = try await end.end(in: run)
+    }
 }

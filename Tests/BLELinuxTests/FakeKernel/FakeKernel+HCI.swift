@@ -161,7 +161,7 @@ extension FakeState {
     }
 
     mutating func tellConnected(_ link: FakeLink) {
-        let flags: [UInt8] = link.isCentral ? [8, 0, 0, 0] : [0, 0, 0, 0]
+        let flags: [UInt8] = link.isCentral && tellsWhoConnects ? [8, 0, 0, 0] : [0, 0, 0, 0]
         tell(link.adapter, 0x0B, ManagementAddress(link.peer).octets + flags + [0, 0])
         reportConnected(link)
     }

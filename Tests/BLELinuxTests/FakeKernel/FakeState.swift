@@ -21,6 +21,8 @@ struct FakeState {
     var forgetsLinks = false
     /// Whether the kernel tells that an attempt was given up; Linux 6.1 doesn't.
     var tellsVainAttempts = true
+    /// Whether the kernel tells who has made a link; Linux before 5.14 doesn't.
+    var tellsWhoConnects = true
     /// Names of local sockets.
     var names: [[UInt8]: Int32] = [:]
     var release = "6.12.1"
