@@ -16,7 +16,9 @@ internal import BLEProtocol
 ///      └──── a round is, and others may wait ─► yielding ────────────────▲
 /// ```
 /// The kernel ends each discovery after about ten seconds, and whenever a connection is made. While another program
-/// discovers, the kernel answers Busy and sends its reports to every program: then these are used.
+/// discovers, the kernel answers Busy and sends its reports to every program: then these are used. It answers so, too,
+/// where no program discovers and the controller disallows the command, as some do for a moment: then it is asked again
+/// soon.
 ///
 /// A controller that filters duplicates reports each device once per discovery. A lost report is missing for the rest
 /// of it: Linux 6.1 drops reports while a discovery starts, and no kernel connects to a device that was reported before
@@ -67,6 +69,9 @@ struct DiscoveryMachine {
     static let retryDelay = Duration.seconds(1)
     /// The number of such starts in a row after which it gives up.
     static let patience = 5
+    /// The number of starts in a row that a busy controller is asked for so soon; then it counts as hanging, which no
+    /// start ends.
+    static let busyPatience = 30
     /// Longer than a discovery of any program can last, so that a missed event does not end the scan silently.
     static let missedEndDeadline = Duration.seconds(30)
 
@@ -94,6 +99,8 @@ struct DiscoveryMachine {
     private var rounds = 0
     private var state = State.idle
     private var failures = 0
+    /// How often the controller was busy since it has last discovered for any program.
+    private var refusals = 0
     private var hasHadFirstRound = false
     /// Whether the end of a discovery without rounds may have been missed.
     private var isInDoubt = false
@@ -125,7 +132,10 @@ struct DiscoveryMachine {
     }
 
     /// The kernel has answered a start.
-    mutating func startAnswered(_ failure: ManagementFailure?) -> Output {
+    ///
+    /// - Parameter isShared: whether another program discovers, if the answer is Busy. If none does, the controller is
+    ///   busy.
+    mutating func startAnswered(_ failure: ManagementFailure?, isShared: Bool = true) -> Output {
         if state == .startingInVain {
             state = .over
             return Output(command: failure == nil ? .stop : nil)
@@ -134,18 +144,12 @@ struct DiscoveryMachine {
         isInDoubt = false
         guard let failure else {
             state = .running
-            failures = 0
+            (failures, refusals) = (0, 0)
             defer { hasHadFirstRound = true }
             let round = hasHadFirstRound ? Self.round : Self.firstRound
             return Output(timer: isUnfiltered ? nil : .start(round), report: .listening)
         }
-        if failure.status == .busy {
-            // Another program has its turn now.
-            state = .sharing
-            failures = 0
-            rounds = 0
-            return Output(timer: .start(Self.missedEndDeadline), report: .listening)
-        }
+        if failure.status == .busy { return startFoundBusy(isShared: isShared) }
         failures += 1
         if !Self.isPassing(failure) || failures >= Self.patience {
             state = .over
@@ -153,6 +157,19 @@ struct DiscoveryMachine {
         }
         state = .waiting
         return Output(timer: .start(Self.retryDelay))
+    }
+
+    /// Another program has its turn now, or the controller can't discover. That is no failure: a controller that hangs
+    /// looks deaf, which is for a recovery to end.
+    private mutating func startFoundBusy(isShared: Bool) -> Output {
+        (failures, rounds) = (0, 0)
+        refusals = isShared ? 0 : refusals + 1
+        guard isShared || refusals > Self.busyPatience else {
+            state = .waiting
+            return Output(timer: .start(Self.retryDelay), report: .listening)
+        }
+        state = .sharing
+        return Output(timer: .start(Self.missedEndDeadline), report: .listening)
     }
 
     /// A discovery of any program has ended.

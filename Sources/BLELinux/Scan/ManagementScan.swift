@@ -194,14 +194,28 @@ extension ManagementScan {
     private func start() {
         // The answer is awaited even after the scan was cancelled: a discovery that it reports is stopped.
         let answered: @Sendable (ManagementFailure?) -> Void = { [self] failure in
-            let output = state.withLock { $0.machine.startAnswered(failure) }
-            carryOut(output)
+            if failure?.status == .busy { learnWhoIsBusy(failure) } else { startAnswered(failure, isShared: false) }
         }
         if request.services.isEmpty || request.services.count > Self.maximumServices {
             management.submit(ManagementStartDiscovery()) { answered($0.failure) }
         } else {
             management.submit(ManagementStartServiceDiscovery(services: request.services)) { answered($0.failure) }
         }
+    }
+
+    /// The kernel answers Busy where a discovery is under way, and where the controller disallows the command. It ends
+    /// no discovery of another type than the one that is named, and rejects the command where there is none. Source:
+    /// kernel, `net/bluetooth/mgmt.c`, `mgmt_status_table`, `stop_discovery`.
+    private func learnWhoIsBusy(_ failure: ManagementFailure?) {
+        let noType: ManagementDiscoveryType = []
+        management.submit(ManagementStopDiscovery(noType)) { [self] answer in
+            startAnswered(failure, isShared: answer.failure?.status != .rejected)
+        }
+    }
+
+    private func startAnswered(_ failure: ManagementFailure?, isShared: Bool) {
+        let output = state.withLock { $0.machine.startAnswered(failure, isShared: isShared) }
+        carryOut(output)
     }
 
     private func stop(_ answered: @escaping @Sendable (ManagementFailure?) -> Void = { _ in }) {

@@ -67,6 +67,28 @@ import Testing
         scan.cancel()
     }
 
+    @Test func `whether another program discovers or the controller is busy is learned from a stop of no type`()
+        async throws
+    {
+        let kernel = try KernelDouble()
+        let scan = scan(ScanRequest(reportsDuplicates: false), on: kernel)
+        for status in [ManagementStatus.rejected, .invalidParameters] {
+            #expect(try await kernel.answer(.busy)?.opcode == .startDiscovery)
+            let stop = try await kernel.answer(status)
+            #expect(stop == KernelDouble.Command(opcode: .stopDiscovery, parameters: [0]))
+            // Its answer is behind that one.
+            let (heard, hear) = AsyncStream<Void>.makeStream()
+            kernel.management.submit(ManagementReadInformation()) { _ in hear.finish() }
+            #expect(try await kernel.answer(.failed)?.opcode == .readInformation)
+            for await _ in heard {}
+            kernel.timeline.fire(DiscoveryMachine.retryDelay)
+        }
+        // This one is shared until it ends.
+        try kernel.tellThatDiscoveryEnded()
+        #expect(await kernel.next()?.opcode == .startDiscovery)
+        scan.cancel()
+    }
+
     @Test func `where the controller looks at patterns itself, it rests without a monitor`() async throws {
         let kernel = try KernelDouble()
         let scan = scan(ScanRequest(reportsDuplicates: false), on: kernel, beside: true)
