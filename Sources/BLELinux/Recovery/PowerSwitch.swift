@@ -106,7 +106,10 @@ final class PowerSwitch: Sendable {
         management.submit(ManagementSetPowered(false)) { [self] answer in
             guard case .failure(let failure) = answer else { return finish(.success(())) }
             if failure.isSilence { return close(otherwise: failure) }
-            guard failure.isPassing, attempt < Self.attempts else { return finish(.failure(failure)) }
+            guard failure.isPassing else { return finish(.failure(failure)) }
+            if attempt == Self.attempts {
+                return wish.contrary(to: false) == .none ? close(otherwise: failure) : finish(.failure(failure))
+            }
             management.submit(ManagementStopDiscovery()) { [self] _ in
                 pause { [self] in
                     guard wish.contrary(to: false) == .none else { return finish(.failure(failure)) }
@@ -122,7 +125,8 @@ final class PowerSwitch: Sendable {
     }
 
     /// Makes the kernel close the adapter without asking the controller: it refuses to switch an adapter off whose scan
-    /// it can't end. That may take seconds, so it is done on its own thread.
+    /// it can't end, be it that the controller is silent, or disallows that since it has no scan. It may take seconds,
+    /// so it is done on its own thread. Source: kernel, `net/bluetooth/hci_sync.c`, `hci_power_off_sync`.
     private func close(otherwise failure: ManagementFailure) {
         let close: @Sendable () -> Void = { [self] in
             let isClosed = (try? adapter.close()) != nil

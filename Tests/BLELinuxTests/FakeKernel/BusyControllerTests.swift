@@ -1,10 +1,11 @@
 import BLEProtocol
 import BLERadio
+import Glibc
 import Testing
 
 @testable import BLELinux
 
-/// Scans with a controller that disallows them for a moment, on a kernel in memory.
+/// A controller that disallows commands, for a moment or for good, on a kernel in memory.
 @Suite(.timeLimit(.minutes(10))) struct BusyControllerTests {
     private let run = FakeRun(kernel: FakeKernel { $0.peers[.example] = FakePeer(address: .example) })
 
@@ -38,6 +39,34 @@ import Testing
         #expect(machine.discoveryEnded().command == .start)
         #expect(machine.startAnswered(busy, isShared: false) == soon)
         #expect(machine.cancel() == Output(timer: .cancel))
+    }
+
+    /// The kernel does what it must before it switches the adapter off, such as to end a scan, and gives up where the
+    /// controller disallows that.
+    @Test(arguments: [ManagementStatus.busy, .failed])
+    func `a power cycle closes the adapter that the kernel doesn't switch off`(_ status: ManagementStatus) async throws
+    {
+        let number = run.kernel.central
+        let radio = try run.radio()
+        run.kernel.with { $0.adapters[number]?.refusesToSwitchOff = status }
+        let outcome: Result<Void, BLEError> = try await run.answer("cycling") { radio.powerCycle(result: $0) }
+        #expect(outcome.failure == nil)
+        #expect(run.kernel.with { $0.calls[.adapterDown] } == 1)
+        #expect(radio.adapterInfo.state == .poweredOn)
+        try await run.result("switching off") { radio.setPowered(false, result: $0) }
+        #expect(radio.adapterInfo.state == .poweredOff)
+    }
+
+    @Test func `who may not close it is told what the kernel has answered`() async throws {
+        let number = run.kernel.central
+        let radio = try run.radio()
+        run.kernel.with { state in
+            state.adapters[number]?.refusesToSwitchOff = .busy
+            state.fail(.adapterDown, .keepsFailing(EPERM))
+        }
+        let outcome: Result<Void, BLEError> = try await run.answer("cycling") { radio.powerCycle(result: $0) }
+        #expect(outcome.failure?.code == .busy && outcome.failure?.operation == "switch off")
+        #expect(radio.adapterInfo.state == .poweredOn)
     }
 
     @Test func `another program's discovery is used, and not ended`() async throws {

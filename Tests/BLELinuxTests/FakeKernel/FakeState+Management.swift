@@ -168,6 +168,7 @@ extension FakeState {
             tellSettings(call)
             hearEverywhere()
         } else {
+            if let status = adapters[call.index]?.refusesToSwitchOff { return refuse(call, status) }
             switchOff(call.index, by: call.socket)
             succeed(call, Self.octets(adapters[call.index]?.settings.rawValue ?? 0))
         }

@@ -208,6 +208,8 @@ struct FakeAdapter {
     var answers: [UInt16: ManagementStatus] = [:]
     /// Whether the kernel fails to switch it on, each time.
     var failsToSwitchOn = false
+    /// What it answers each time that it is to switch it off.
+    var refusesToSwitchOff: ManagementStatus?
     /// Commands that are never answered: the kernel's by a program, or the controller's.
     var silent: Set<UInt16> = []
     var combinesRoles = true
