@@ -12,8 +12,9 @@ internal import BLEProtocol
 ///      └──────────────┴─────────────────────────┴──────────────── disturbed ◄─────────────┘
 /// ```
 /// A controller accepts either the legacy or the extended commands, and the kernel uses the extended ones if the
-/// controller knows them. A controller accepts no parameters while it scans; then another program's scan is used: every
-/// program receives its reports.
+/// controller knows them and the kernel doesn't know them to be broken there (`HCI_QUIRK_BROKEN_EXT_SCAN`): then they
+/// are refused, and the legacy ones are tried. A controller accepts no parameters while it scans; then another
+/// program's scan is used: every program receives its reports.
 ///
 /// While the kernel makes a connection no command is sent: Linux 6.1 and 6.12 would take the command's end for the end
 /// of the attempt (`hci_req_cmd_complete`, net/bluetooth/hci_core.c). What the kernel began before this scan is not
@@ -103,6 +104,7 @@ struct HCIScanMachine {
     /// of its own that are older first. Source: kernel, `include/net/bluetooth/hci.h`, `HCI_CMD_TIMEOUT`.
     static let answerDeadline = Duration.seconds(10)
 
+    private static let unknownCommand: UInt8 = 0x01
     private static let commandDisallowed: UInt8 = 0x0C
     /// Invalid HCI Command Parameters: the answer to a scan with a random address if the controller has none (Vol 4,
     /// Part E, 7.8.11).
@@ -280,6 +282,12 @@ struct HCIScanMachine {
     }
 
     private mutating func refused(_ status: UInt8) -> Output {
+        let isRefusal = status == Self.commandDisallowed || status == Self.unknownCommand
+        if state == .settingParameters(.extended), isRefusal, doubted == nil {
+            guard !isConnecting else { return disturbed() }
+            state = .settingParameters(.legacy)
+            return Output(command: .setParameters(.legacy))
+        }
         if status == Self.commandDisallowed {
             state = doubted.take().map { State.scanning($0) } ?? .listening
             return Output(report: .listening)

@@ -48,6 +48,28 @@ import Testing
         #expect(machine.cancel() == Output())
     }
 
+    /// As where the kernel uses the legacy ones, since the others are known to be broken.
+    @Test(arguments: [0x01, 0x0C] as [UInt8])
+    func `where the extended commands are refused the legacy ones are used`(_ status: UInt8) {
+        var machine = HCIScanMachine()
+        _ = machine.begin()
+        _ = machine.commandEnded(opcode: 0x1002, status: 0, returned: commands(extended: true))
+        var connecting = machine
+        let legacy = Output(command: .setParameters(.legacy))
+        #expect(machine.commandEnded(opcode: 0x2041, status: status, returned: []) == legacy)
+        var disallowed = machine
+        #expect(machine.commandEnded(opcode: 0x200B, status: 0, returned: []) == Output(command: .enable(.legacy)))
+        #expect(machine.commandEnded(opcode: 0x200C, status: 0, returned: []) == Output(report: .listening))
+        #expect(machine.cancel() == Output(command: .disable(.legacy)))
+        // It scans already.
+        #expect(disallowed.commandEnded(opcode: 0x200B, status: 0x0C, returned: []) == Output(report: .listening))
+        #expect(disallowed.cancel() == Output())
+        // Not while the kernel connects.
+        _ = connecting.commandStarted(opcode: 0x2043)
+        let later = Output(timer: HCIScanMachine.quiet)
+        #expect(connecting.commandEnded(opcode: 0x2041, status: status, returned: []) == later)
+    }
+
     @Test func `when somebody has changed the scan it starts again once they are quiet`() {
         var machine = scanning()
         #expect(machine.commandEnded(opcode: 0x200C, status: 0, returned: []) == Output(timer: HCIScanMachine.quiet))
