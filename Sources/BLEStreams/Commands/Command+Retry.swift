@@ -23,7 +23,7 @@ extension Command {
     ///   - isWorthwhile: whether an error is worth another attempt. Cancellation and final errors
     ///     (``BLEError/isFinal``) are never retried. A lost link, also one that was closed because the device left a
     ///     request unanswered for 30 s, is retried if an attempt gets another one: in a queue that connects, in a
-    ///     session's queue, or if the command itself connects.
+    ///     session's queue, or if the command itself connects. The closure gets its error as one that isn't final.
     public func retry(
         _ policy: RetryPolicy = .exponential(attempts: 5),
         when isWorthwhile: @escaping @Sendable (any Error) -> Bool = { _ in true }
@@ -62,7 +62,9 @@ extension CommandWork {
                 return try await attempt()
             } catch {
                 failures += 1
-                guard isWorthRetrying(error, since: requests), isWorthwhile(error),
+                // The end of a link is final for that link only, and another attempt gets another one.
+                guard isWorthRetrying(error, since: requests),
+                    isWorthwhile((error as? BLEError)?.forNextLink ?? error),
                     let delay = policy.delay(afterFailure: failures, random: timeline.randomBits())
                 else { throw error }
                 try await pause(for: delay, on: timeline)

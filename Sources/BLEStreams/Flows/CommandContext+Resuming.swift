@@ -126,7 +126,7 @@ extension CommandContext {
 
 extension BLEError {
     /// The error for a caller that asks for another link: the end of a link is final for that link only.
-    fileprivate var forNextLink: BLEError {
+    var forNextLink: BLEError {
         var error = self
         if endsLink, reason != nil { error.isFinal = false }
         return error

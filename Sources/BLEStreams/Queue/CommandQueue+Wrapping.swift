@@ -90,7 +90,8 @@ extension CommandQueue {
     /// - Parameters:
     ///   - policy: how often to try again, and after what pause; by default five more times.
     ///   - isWorthwhile: whether an error is worth another attempt. Cancellation and final errors
-    ///     (``BLEError/isFinal``) are never retried.
+    ///     (``BLEError/isFinal``) are never retried. The error of a lost link is not final where an attempt gets
+    ///     another one.
     public func retrying(
         _ policy: RetryPolicy = .exponential(attempts: 5),
         when isWorthwhile: @escaping @Sendable (any Error) -> Bool = { _ in true }

@@ -191,6 +191,38 @@ import Testing
         }
     }
 
+    @Test(arguments: [false, true])
+    func `who is asked whether another attempt is worthwhile is not told that a lost link is final`(isOfSession: Bool)
+        async throws
+    {
+        try await Bench.run { bench in
+            let isPassing: @Sendable (any Error) -> Bool = { ($0 as? BLEError)?.isFinal != true }
+            let policy = RetryPolicy.constant(.seconds(10), attempts: 2)
+            let work: @Sendable (CommandQueue) async throws -> Void = { queue in
+                for fault in [Fault.dropLink(insteadOf: .readRequests), .swallow(.readResponses).times(1)] {
+                    bench.air.faults.add(fault)
+                    let first = try await queue.run(Self.read.retry(policy, when: isPassing))
+                    bench.air.faults.add(fault)
+                    let second = try await queue.retrying(policy, when: isPassing).run(Self.read)
+                    #expect(Array(first) == [1, 2, 3] && Array(second) == [1, 2, 3])
+                }
+                // What is final with another link, too, is not tried again.
+                let before = bench.time.now
+                let missing = CommandBlock.read(BluetoothUUID(0xAFFF)).retry(policy, when: isPassing)
+                #expect(await bleError { try await queue.run(missing) }?.code == .notFound)
+                #expect(bench.time.now - before < .seconds(10))
+            }
+            if isOfSession {
+                try await bench.central.withSession(Session.Plan(bench.peripheral)) { session in
+                    try await session.ready()
+                    try await work(session.queue)
+                }
+            } else {
+                try await bench.peripheral.withQueue { queue in try await work(queue.connecting()) }
+            }
+        }
+    }
+
     // MARK: - The adapter
 
     @Test func `an adapter that is off is waited for, within the time limit of connecting`() async throws {
