@@ -144,6 +144,7 @@ import Testing
         (["read", Demo.trouble, Demo.silent, "--timeout", "1"], "timed out"),
         (["read", Demo.absent, "2A38", "--timeout", "0.5"], "connect to \(Demo.absent): timed out"),
         (["link", Demo.absent, "--timeout", "0.5"], "did not accept a connection within 0."),
+        (["pair", Demo.absent, "--read", Demo.encrypted, "--timeout", "0.5"], "did not accept a connection within 0."),
         (["read", "\(Demo.values)/random", Demo.short, "--timeout", "0.5"], "timed out"),
         (["write", Demo.values, Demo.readOnly, "00"], "not supported"),
         (["write", Demo.values, Demo.short, "@/no/such/file"], "/no/such/file"),

@@ -62,8 +62,7 @@ struct Pair: Command {
 
     func run(in environment: CommandEnvironment) async throws {
         if let characteristic {
-            let flow = PairingFlow(reading: characteristic, limit: limit ?? .seconds(60), answers: answers)
-            let outcome = try await run(flow, in: environment)
+            let outcome = try await pair(reading: characteristic, in: environment)
             try show(outcome.peripheral, outcome.security, outcome, in: environment)
         } else {
             let deadline = Deadline(in: limit ?? .seconds(60))
@@ -94,16 +93,28 @@ struct Pair: Command {
         }
     }
 
-    private func run(_ flow: PairingFlow, in environment: CommandEnvironment) async throws -> PairingFlow.Outcome {
+    private func pair(
+        reading characteristic: BluetoothUUID,
+        in environment: CommandEnvironment
+    ) async throws -> PairingFlow.Outcome {
+        let (limit, answers) = (limit ?? .seconds(60), answers)
         let tell: @Sendable (CommandProgress) -> Void = { environment.log.detail("pairing: \($0.phase)") }
         switch partner {
         case .prefixed(let prefix):
+            let flow = PairingFlow(reading: characteristic, limit: limit, answers: answers)
             return try await environment.central.pair(with: .namePrefix(prefix), by: flow, onProgress: tell)
         case .named(let name):
             let peripheral = try environment.peripheral(name)
+            let deadline = Deadline(in: limit)
+            // The limit of a flow doesn't cover the queue's connecting, which comes before it.
+            let pairing = CommandBlock<PairingFlow.Outcome>("pairing") { context in
+                try await PairingFlow(reading: characteristic, limit: deadline.remaining, answers: answers)
+                    .run(in: context)
+            }
             return try await environment.talkingAbout(peripheral) {
                 try await peripheral.withQueue { queue in
-                    try await queue.connecting().run(flow, replacing: .activeFlow, onProgress: tell)
+                    let flows = queue.connecting(timeout: deadline.remaining)
+                    return try await flows.run(pairing, replacing: .activeFlow, onProgress: tell)
                 }
             }
         }

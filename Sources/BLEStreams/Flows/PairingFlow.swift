@@ -28,6 +28,9 @@ extension PairingFlow {
 /// let outcome = try await peripheral.withQueue { queue in try await queue.run(flow) }
 /// ```
 ///
+/// In a queue that connects (``CommandQueue/connecting(timeout:then:)``), the connecting comes before the flow, and its
+/// limit doesn't cover that.
+///
 /// Its progress has the phases `find`, `connect`, `provoke`, `pair`, `verify`, `remember`.
 ///
 /// - Throws (when run): ``BLEError/Code/timedOut`` with the phase, when the limit is over;
