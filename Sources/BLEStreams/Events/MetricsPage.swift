@@ -28,10 +28,12 @@ public final class MetricsPage: EventHandler {
     private static let operationLimit = 64
 
     private struct State {
-        var peripherals: [BluetoothAddress: MetricsOfPeripheral] = [:]
+        /// By the octets of their addresses: a peripheral that was named without the kind of its address may prove to
+        /// have the other one, and Prometheus refuses a second line with the same label.
+        var peripherals: [UInt64: MetricsOfPeripheral] = [:]
         var others = MetricsOfPeripheral()
         /// Those of the others to which there is a link.
-        var linkedOthers: Set<BluetoothAddress> = []
+        var linkedOthers: Set<UInt64> = []
         var operations: [String: MetricsOfOperation] = [:]
         var connecting = DurationHistogram()
         var reconnecting = DurationHistogram()
@@ -40,7 +42,7 @@ public final class MetricsPage: EventHandler {
 
         mutating func addToOthers(_ event: Central.Event) {
             others.add(event.kind)
-            guard let peripheral = event.peripheral else { return }
+            guard let peripheral = event.peripheral?.rawValue else { return }
             switch event.kind {
             case .connected: linkedOthers.insert(peripheral)
             // This is told also of a link that was lost before anybody got it, and whose beginning nobody was told.
@@ -69,7 +71,7 @@ public final class MetricsPage: EventHandler {
             case .adapter(let trouble): if trouble.isFault { state.adapterTroubles += 1 }
             default: break
             }
-            guard let peripheral = event.peripheral else {
+            guard let peripheral = event.peripheral?.rawValue else {
                 state.addToOthers(event)
                 return
             }
@@ -86,7 +88,7 @@ public final class MetricsPage: EventHandler {
         let state = state.withLock { $0 }
         var writer = MetricsWriter()
         let all =
-            state.peripherals.sorted { $0.key.rawValue < $1.key.rawValue }.map { ("\($0.key)", $0.value) }
+            state.peripherals.sorted { $0.key < $1.key }.map { (Self.label($0.key), $0.value) }
             + (state.others.isEmpty ? [] : [("other", state.others)])
         for metric in MetricsOfPeripheral.metrics {
             writer.begin(metric.name, metric.type, metric.help)
@@ -116,6 +118,9 @@ public final class MetricsPage: EventHandler {
         writer.add("ble_adapter_troubles_total", "", "", state.adapterTroubles)
         return writer.text
     }
+
+    /// An address, which is written without its kind.
+    private static func label(_ octets: UInt64) -> String { "\(BluetoothAddress(rawValue: octets, kind: .public))" }
 }
 
 extension AdapterTrouble {

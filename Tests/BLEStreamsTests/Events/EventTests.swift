@@ -85,6 +85,36 @@ import Testing
         }
     }
 
+    @Test func `a peripheral has one line on a page, also if it was named without the kind of its address`()
+        async throws
+    {
+        try await VirtualTime.run(seed: 1) { time in
+            let air = SimulatedAir(time)
+            // By its octets it is rather a private address.
+            let address = BluetoothAddress(rawValue: 0x4C00_0000_0001, kind: .public)
+            let (near, far) = (air.adapter(), air.adapter(address: address))
+            let page = MetricsPage()
+            let central = try await Central.open(.radio(near).reporting(to: page))
+            let named = try central.peripheral("4C:00:00:00:00:01")
+            // It isn't on the air yet.
+            _ = await bleError { try await named.withLink(timeout: .seconds(5)) { _ in } }
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    try await Bench.description.run(on: .radio(far)) { server in
+                        for try await _ in server.centralEvents {}
+                    }
+                }
+                let found = try await named.withLink { link in link.peripheral }
+                #expect(found.address == address)
+                group.cancelAll()
+                while await group.nextResult() != nil {}
+                _ = await bleError { try await found.withLink(timeout: .seconds(5)) { _ in } }
+            }
+            let lines = page.text.split(separator: "\n").filter { $0.hasPrefix("ble_connect_failures_total{") }
+            #expect(lines == [#"ble_connect_failures_total{peripheral="4C:00:00:00:00:01"} 2"#])
+        }
+    }
+
     @Test func `the links of those that are counted together are counted`() {
         let page = MetricsPage()
         func tell(_ number: UInt64, _ kind: Central.Event.Kind) {
