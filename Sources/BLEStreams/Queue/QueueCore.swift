@@ -26,7 +26,12 @@ final class QueueCore: Sendable {
         var idleTimer: (number: Int, activity: RadioActivity?) = (0, nil)
         /// The last link that was idle for too long; it may still be on its way down.
         var idleLink: Link?
+        /// Whom the event handlers were told to have commands.
+        var told: Audience?
     }
+
+    /// The event handlers, and the peripheral that they are told of.
+    typealias Audience = (events: EventBoard, peripheral: BluetoothAddress)
 
     /// A command's place in the queue.
     struct Place {
@@ -149,7 +154,7 @@ final class QueueCore: Sendable {
             state.handles[id] = handle
             state.idleTimer.number += 1
             tell(state)
-            tell(audience, state.items.count)
+            tell(audience, &state)
             return id
         }
         news.make()
@@ -190,7 +195,7 @@ final class QueueCore: Sendable {
             state.handles[id] = nil
             let item = state.items.removeValue(forKey: id)
             tell(state, ended: item.map { ($0, outcome) })
-            tell(audience, state.items.count)
+            tell(audience, &state)
             return state.items.isEmpty ? state.whenEmpty.take() : nil
         }
         news.make()
@@ -199,15 +204,21 @@ final class QueueCore: Sendable {
         startIdleTimer()
     }
 
-    /// The event handlers, and the peripheral that they are told of; `nil` without handlers.
-    private var audience: (events: EventBoard, peripheral: BluetoothAddress)? {
+    /// The event handlers, and the peripheral that they are told of; `nil` without handlers, or without a peripheral.
+    private var audience: Audience? {
         guard let peripheral = connection.peripheral, let events = peripheral.core.events else { return nil }
         return (events, peripheral.address)
     }
 
     /// Adds the number of commands to the news of the event handlers, under the lock: the last one must be the present
-    /// one.
-    private func tell(_ audience: (events: EventBoard, peripheral: BluetoothAddress)?, _ count: Int) {
+    /// one. A session may be searching for its peripheral, or have found it under another address: none has commands
+    /// under the former one any more.
+    private func tell(_ audience: Audience?, _ state: inout State) {
+        let count = state.items.count
+        if let former = state.told, former.peripheral != audience?.peripheral {
+            news.add { former.events.tell(.queue(0), of: former.peripheral) }
+        }
+        state.told = count == 0 ? nil : audience
         guard let audience else { return }
         news.add { audience.events.tell(.queue(count), of: audience.peripheral) }
     }

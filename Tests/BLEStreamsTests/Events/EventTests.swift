@@ -115,6 +115,37 @@ import Testing
         }
     }
 
+    @Test(arguments: [false, true])
+    func `no address keeps the commands of a session that has left it`(isFound: Bool) async throws {
+        let diary = Diary()
+        try await Bench.run { bench in
+            try await Central.open(.radio(bench.peripheralAdapter)).setPrivacy(true, interrupting: true)
+            let central = try await Central.open(.radio(bench.centralAdapter).reporting(to: diary))
+            let plan = Session.Plan(finding: .service(BluetoothUUID(0xA000)))
+            try await central.withSession(plan) { session in
+                try await session.ready()
+                let long = session.queue.enqueue(
+                    CommandBlock<Void>("long") { _ in try await bench.time.sleep(for: .seconds(60)) }
+                )
+                try await bench.time.sleep(for: .seconds(1))
+                await session.disconnect()
+                bench.peripheralAdapter.renewPrivateAddress()
+                if !isFound { bench.air.faults.add(.outOfRange()) }
+                try session.connect()
+                if isFound { try await session.ready() }
+                try await long.value
+            }
+        }
+        var numbers: [BluetoothAddress: [Int]] = [:]
+        for event in diary.all {
+            if case .queue(let count) = event.kind, let peripheral = event.peripheral {
+                numbers[peripheral, default: []].append(count)
+            }
+        }
+        #expect(numbers.count == (isFound ? 2 : 1) && numbers.values.contains([1, 0]), "\(diary.words)")
+        #expect(numbers.values.allSatisfy { $0.last == 0 }, "\(diary.words)")
+    }
+
     @Test func `the links of those that are counted together are counted`() {
         let page = MetricsPage()
         func tell(_ number: UInt64, _ kind: Central.Event.Kind) {
