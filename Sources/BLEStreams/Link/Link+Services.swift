@@ -100,7 +100,11 @@ extension Peripheral {
     /// This is unnecessary if the peripheral complies with the specification: its Database Hash or an indication then
     /// reveals a change.
     public func forgetServices() {
-        for address in [address] + alternatives { core.store.forgetServices(of: address) }
+        let names = [address] + alternatives
+        // A link to a bonded peripheral goes by its identity, whichever private address the program knows it by.
+        for name in Set(names + names.map { core.identities.identity(of: $0) }) {
+            core.store.forgetServices(of: name)
+        }
     }
 }
 

@@ -53,6 +53,22 @@ import Testing
         }
     }
 
+    @Test func `its services are forgotten whichever address it is named by`() async throws {
+        try await Self.run { bench, found, known in
+            bench.peripheralAdapter.renewPrivateAddress()
+            let later = bench.central.peripheral(bench.peripheralAdapter.addressOnAir)
+            for name in [found, known, later] {
+                for isForgotten in [true, false] {
+                    if isForgotten { name.forgetServices() }
+                    try await name.withLink { link in
+                        _ = try await link.discover()
+                        #expect(link.servicesAreRemembered == !isForgotten, "\(name)")
+                    }
+                }
+            }
+        }
+    }
+
     @Test func `its states are told to the end, and a central's scope ends with its link`() async throws {
         try await Self.run { bench, found, known in
             let seen = [Recorder<Peripheral.ConnectionState>(), Recorder()]
