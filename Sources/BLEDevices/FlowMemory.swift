@@ -1,4 +1,5 @@
 import BLEProtocol
+import BLEStreams
 import Synchronization
 
 /// What a flow keeps of each device from one run to the next: a retried flow must know what its first attempt has done.
@@ -19,4 +20,10 @@ final class FlowMemory<Value: Sendable>: Sendable {
             }
         }
     }
+}
+
+extension CommandContext {
+    /// By which address a flow remembers the device: that of its link, which is of the right kind, and the identity of
+    /// a device with private addresses, however the program has named it.
+    var rememberedAddress: BluetoothAddress { (try? link)?.peripheral.address ?? peripheral.address }
 }

@@ -130,4 +130,30 @@ import Testing
             #expect(log.all == Array(0..<200))
         }
     }
+
+    @Test(arguments: [false, true])
+    func `a device goes on where it was, whichever of its addresses it is named by`(hides: Bool) async throws {
+        let serve = RecordDevice.live(Recorder())
+        try await Bench.run { bench in
+            // By its octets it is rather a private address.
+            let address = BluetoothAddress(rawValue: 0x4C00_0000_0001, kind: .public)
+            let adapter = bench.air.adapter(address: hides ? nil : address)
+            if hides { try await Central.open(.radio(adapter)).setPrivacy(true, interrupting: true) }
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    try await RecordDevice.description.run(on: adapter) { try await serve($0, bench) }
+                }
+                // Without the kind of its address; or as it was found, before it paired.
+                let found = try bench.central.peripheral("\(adapter.addressOnAir)")
+                if hides { try await found.withLink { link in try await link.pair() } }
+                let log = Recorder<Int>()
+                let flow = FlowTests.synchronization(1, log)
+                for device in [found, bench.central.peripheral(adapter.address)] {
+                    try await device.withQueue { queue in _ = try await queue.connecting().run(flow) }
+                }
+                #expect(log.all == Array(0..<200))
+                group.cancelAll()
+            }
+        }
+    }
 }
