@@ -70,17 +70,25 @@ public struct ConfigurationFlow: Command {
             if begun.isEmpty { throw error }
             context.begin("roll back", total: begun.count)
             let lost = await rollBack(begun, in: context)
-            unrestored[device] = lost.isEmpty ? nil : lost
-            guard var error = error as? BLEError else { throw error }
             // A setting that was refused has not changed: the device may refuse its old value as it refused the new
             // one. Without an answer, nobody knows.
-            if error.code == .disconnected || error.code == .timedOut { kept = nil }
+            if (error as? BLEError).map({ Self.unanswered.contains($0.code) }) ?? true { kept = nil }
             let changed = lost.filter { $0 != kept }
-            let names = changed.map { "\($0.characteristic)" }
-            guard !names.isEmpty else { throw error }
-            error.cause += "; its previous value could not be restored: \(names.joined(separator: ", "))"
-            throw error
+            // Only these are to be restored later: somebody else may set the others meanwhile.
+            unrestored[device] = changed.isEmpty ? nil : changed
+            throw told(error, unrestored: changed)
         }
+    }
+
+    /// The errors of a write that tell nothing of what the device has done.
+    private static let unanswered: [BLEError.Code] = [.disconnected, .timedOut, .protocolViolation, .ended]
+
+    /// An error that ends the flow, with the settings whose previous values could not be restored.
+    private func told(_ error: any Error, unrestored changed: [Setting]) -> any Error {
+        guard var error = error as? BLEError, !changed.isEmpty else { return error }
+        let names = changed.map { "\($0.characteristic)" }
+        error.cause += "; its previous value could not be restored: \(names.joined(separator: ", "))"
+        return error
     }
 
     /// The settings to write, by their places; with the one before if an earlier one of the same characteristic has

@@ -102,4 +102,24 @@ import Testing
             #expect(error?.cause.contains("\(Self.setting[1].reference)") == false)
         }
     }
+
+    @Test func `a setting that was refused is as somebody else has set it since`() async throws {
+        try await onQueue { bench, queue in
+            try await queue.run(.write([9], to: Self.setting[1]))
+            // The device takes nothing: it is locked.
+            bench.air.faults.add(.replace(.where { $0.count == 4 && $0[0] == 0x12 }, with: [0x12, 1, 0, 0]))
+            let flow = ConfigurationFlow([Self.wish(1, 2), Self.wish(2, 3)])
+            #expect(await bleError { try await queue.run(flow) }?.code == .attributeError)
+            bench.air.faults.removeAll()
+            try await queue.run(.write([7], to: Self.setting[1]))
+            // It goes back to that value, too, if the next run fails.
+            bench.air.faults.add(.replace(.where { $0 == [0x0B, 3] }) { _ in [0x0B, 4] }.times(1))
+            #expect(await bleError { try await queue.run(flow) }?.code == .verificationFailed)
+            let values = try await FlowTests().values(queue)
+            #expect(values == [[0], [7], [0], [0]])
+            bench.air.faults.removeAll()
+            let former = try await queue.run(flow)
+            #expect(former == [Self.wish(1, 7), Self.wish(2, 0)])
+        }
+    }
 }
