@@ -111,7 +111,12 @@ public struct FirmwareUpdateFlow: Command {
             let hasMCUmgr = try await context.resuming(resume) {
                 let hasMCUmgr = try await context.hasService(MCUmgrExchange.service)
                 let hasPlain = try await context.hasService(FirmwareUpdateFlow.PlainProfile.standard.service)
-                guard hasMCUmgr || hasPlain else { throw BLEError.cannotUpdate(context) }
+                guard hasMCUmgr || hasPlain else {
+                    throw BLEError.cannotUpdate(
+                        context,
+                        "the device has neither the service of MCUmgr nor that of the plain protocol"
+                    )
+                }
                 return hasMCUmgr
             }
             if hasMCUmgr {
@@ -134,11 +139,12 @@ public struct FirmwareUpdateFlow: Command {
 }
 
 extension BLEError {
-    fileprivate static func cannotUpdate(_ context: CommandContext) -> BLEError {
+    /// The device lacks what an update requires.
+    static func cannotUpdate(_ context: CommandContext, _ cause: String) -> BLEError {
         .update(
             .notSupported,
             context,
-            "the device has neither the service of MCUmgr nor that of the plain protocol",
+            cause,
             "List its services with Link.discover(); the device may have to be put into its update mode first."
         )
     }

@@ -20,7 +20,11 @@ struct MCUmgrDevice: Sendable {
 
     /// Subscribes to the device's answers: whoever asks for it unsubscribes.
     func exchange(in context: CommandContext) async throws -> MCUmgrExchange {
-        try await MCUmgrExchange(in: context, patience: options.patience, retry: options.retry)
+        do {
+            return try await MCUmgrExchange(in: context, patience: options.patience, retry: options.retry)
+        } catch let error as BLEError where error.code == .notFound {
+            throw BLEError.cannotUpdate(context, "the device doesn't have the characteristic of MCUmgr")
+        }
     }
 
     /// Resets the device, which drops the link.

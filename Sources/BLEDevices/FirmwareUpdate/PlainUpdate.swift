@@ -170,7 +170,12 @@ struct PlainUpdate: Sendable {
     // MARK: - Statuses
 
     private func readStatus(in context: CommandContext) async throws -> PlainUpdateStatus {
-        try decode(try await context.read(profile.status), context)
+        do {
+            return try decode(try await context.read(profile.status), context)
+        } catch let error as BLEError where error.code == .notFound {
+            let cause = "the device doesn't have the status of the plain protocol, the characteristic \(profile.status)"
+            throw BLEError.cannotUpdate(context, cause)
+        }
     }
 
     /// The next status of this image; those of another one do not prolong the wait.

@@ -74,6 +74,24 @@ import Testing
         }
     }
 
+    @Test func `a device without the protocol that is asked for is told apart, too`() async throws {
+        let image = try UpdateDevice.firmware(1000)
+        try await Bench.run { bench in
+            try await bench.peripheral.withQueue { plain in
+                let queue = plain.connecting()
+                let errors = [
+                    await bleError { try await queue.run(FirmwareUpdateFlow(image, over: .mcumgr())) },
+                    await bleError { try await queue.run(FirmwareUpdateFlow(image, over: .plain())) },
+                    await bleError { _ = try await queue.run(FirmwareRevertFlow(image)) },
+                ]
+                for error in errors {
+                    #expect(error?.code == .notSupported && error?.operation == "update", "\(error as Any)")
+                    #expect(error?.remedy.contains("update mode") == true, "\(error as Any)")
+                }
+            }
+        }
+    }
+
     @Test func `a device that says impossible things is told so`() async throws {
         let image = try UpdateDevice.firmware(40_000)
         let back = try await failure(image, over: .plain()) { bench in
