@@ -136,7 +136,7 @@ public struct PairingFlow: Command {
             stage.begin("pair", in: context)
             try await pair(try context.link)
             stage.begin("verify", in: context)
-            return (try await context.read(characteristic), true)
+            return (try await context.link.withoutRaising().read(characteristic), true)
         }
     }
 

@@ -45,6 +45,25 @@ import Testing
         }
     }
 
+    @Test func `a pairing that doesn't suffice is told, and not made up for where pairing on demand is allowed`()
+        async throws
+    {
+        try await Vault.withVault { bench in
+            let person = Vault.Person()
+            bench.peripheral.allowPairing(person.answers())
+            let flow = PairingFlow(
+                reading: Vault.guarded,
+                pair: { link in
+                    try await link.pair()
+                    // From now on it would take a passkey.
+                    bench.peripheralAdapter.settings.pairing = .showsPasskey(Vault.passkey)
+                }
+            )
+            let error = await bleError { _ = try await Self.pair(bench.peripheral, by: flow) }
+            #expect(error?.code == .attributeError && person.asked == 0, "\(error as Any)")
+        }
+    }
+
     @Test func `who says nothing of how to pair means the answers that are set`() async throws {
         try await Vault.withVault(manner: .showsPasskey(Vault.passkey)) { bench in
             let person = Vault.Person()
