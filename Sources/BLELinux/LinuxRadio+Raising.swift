@@ -8,8 +8,9 @@ extension LinuxRadio {
     /// ignores later ones.
     ///
     /// If bluetoothd runs, the adapter's setting stays as it is: it is the agent's, and can't be read back. The same
-    /// applies if this program answers the pairings of centrals by this radio, or by another one on the adapter with a
-    /// capability other than ``PairingCapability/noInputNoOutput``.
+    /// applies while the pairings of centrals are answered: by this radio, or with a capability other than
+    /// ``PairingCapability/noInputNoOutput`` by another one on the adapter, of this program or another one of this
+    /// library.
     public func expectPairing(with peer: BluetoothAddress, as capability: PairingCapability) {
         // This reads files, so it isn't done when the link is made.
         let isAlone = Bluetoothd.presenceByProcesses(on: adapter.kernel) == .absent
@@ -25,21 +26,26 @@ extension LinuxRadio {
     /// It uses its own socket, on which the kernel carries out each command before it returns: this program makes no
     /// other link in between.
     func showCapability(to peer: BluetoothAddress) -> () -> Void {
-        guard let capability = capabilities.withLock({ $0[peer] }), !isCapabilityGiven,
-            let number = adapter.facts?.number, let socket = try? FileDescriptor.hciSocket(of: adapter.kernel),
+        guard let capability = capabilities.withLock({ $0[peer] }), let facts = adapter.facts,
+            !isCapabilityGiven(on: facts), let socket = try? FileDescriptor.hciSocket(of: adapter.kernel),
             (try? socket.bind(to: .control)) != nil
         else { return {} }
+        let index = ManagementIndex(rawValue: facts.number)
         let descriptor = SharedDescriptor(socket)
         let set: (PairingCapability) -> Void = { capability in
-            let packet = ManagementSetIOCapability(.init(capability)).packet(index: ManagementIndex(rawValue: number))
+            let packet = ManagementSetIOCapability(.init(capability)).packet(index: index)
             try? descriptor.descriptor.send(packet.encoded)
         }
         set(capability)
-        return { [self] in if !isCapabilityGiven { set(.noInputNoOutput) } }
+        return { [self] in if !isCapabilityGiven(on: facts) { set(.noInputNoOutput) } }
     }
 
-    /// Whether the adapter's capability is that of a reception of pairings, by this radio or another one.
-    private var isCapabilityGiven: Bool { receivesPairings.withLock { $0 } || ReceivingAdapters.contains(adapter) }
+    /// Whether the adapter's capability is that of a reception of pairings: by this radio, by another one of this
+    /// program, or by another program of this library, which holds the note of it.
+    private func isCapabilityGiven(on facts: AdapterFacts) -> Bool {
+        if receivesPairings.withLock({ $0 }) || ReceivingAdapters.contains(adapter) { return true }
+        return LeftoverNote(KernelThing(.capability, 0, of: facts), in: nil, of: adapter.kernel) == nil
+    }
 
     func pairAnew(
         with peer: BluetoothAddress,

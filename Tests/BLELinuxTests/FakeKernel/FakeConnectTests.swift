@@ -296,6 +296,24 @@ import Testing
         #expect(failure?.cause.contains("no longer has the keys") == true, "\(failure as Any)")
     }
 
+    @Test func `a link leaves the capability alone that another program receives pairings with`() async throws {
+        let capabilities: @Sendable () -> [UInt8] = { [run] in
+            run.kernel.with { $0.adapters[run.kernel.central]?.capabilities ?? [] }
+        }
+        let radio = try run.radio()
+        let facts = try #require(radio.adapter.facts)
+        // What that program holds from before it sets its capability until it has put it back.
+        var note = LeftoverNote(KernelThing(.capability, 0, of: facts), in: nil, of: run.kernel.kernel)
+        #expect(note != nil)
+        radio.expectPairing(with: .example, as: .displayYesNo)
+        try await run.exchange(radio, with: .example)
+        #expect(capabilities() == [])
+        withExtendedLifetime(note) {}
+        note = nil
+        try await run.exchange(radio, with: .example)
+        #expect(capabilities() == [1, 3])
+    }
+
     @Test func `a link whose peer refuses better keys stays as it is, and says who refused`() async throws {
         run.kernel.with { $0.peers[.example]?.pairing = .refuses }
         let radio = try run.radio()
