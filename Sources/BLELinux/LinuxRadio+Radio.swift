@@ -78,7 +78,10 @@ extension LinuxRadio {
                 self?.prepareConnection(to: peer, parameters ?? .balanced)
                 return self?.showCapability(to: peer) ?? {}
             },
-            result: result
+            result: { [weak self] outcome in
+                if case .success = outcome { self?.capabilityIsUsed(on: peer) }
+                result(outcome)
+            }
         )
         settling.whenSettled(peer) { attempt.begin() }
         // The report doesn't say whose link it was, and a program without permissions never learned that there was one.

@@ -2,6 +2,13 @@ public import BLEProtocol
 public import BLERadio
 internal import Synchronization
 
+/// A pairing capability to claim on the next link to a peer.
+struct ClaimedCapability {
+    let capability: PairingCapability
+    /// Whether the adapter was set to it while a link was being made.
+    var wasShown = false
+}
+
 /// Pairing for better keys than a link has.
 extension LinuxRadio {
     /// Claims the capability while the link is being made: the kernel uses the adapter's setting at that moment, and
@@ -17,8 +24,14 @@ extension LinuxRadio {
         capabilities.withLock { capabilities in
             // Far more than there are bonds to improve.
             if capabilities.count >= 256 { capabilities = [:] }
-            capabilities[peer] = isAlone ? capability : nil
+            capabilities[peer] = isAlone ? ClaimedCapability(capability: capability) : nil
         }
+    }
+
+    /// A link to a peer is made: what was claimed on it holds for that link alone. By the next one, a bluetoothd may
+    /// have begun, from whose agent the capability would be taken.
+    func capabilityIsUsed(on peer: BluetoothAddress) {
+        capabilities.withLock { if $0[peer]?.wasShown == true { $0[peer] = nil } }
     }
 
     /// Sets the adapter to the capability claimed for a peer; the returned closure undoes it.
@@ -26,7 +39,7 @@ extension LinuxRadio {
     /// It uses its own socket, on which the kernel carries out each command before it returns: this program makes no
     /// other link in between.
     func showCapability(to peer: BluetoothAddress) -> () -> Void {
-        guard let capability = capabilities.withLock({ $0[peer] }), let facts = adapter.facts,
+        guard let capability = capabilities.withLock({ $0[peer]?.capability }), let facts = adapter.facts,
             !isCapabilityGiven(on: facts), let socket = try? FileDescriptor.hciSocket(of: adapter.kernel),
             (try? socket.bind(to: .control)) != nil
         else { return {} }
@@ -37,6 +50,7 @@ extension LinuxRadio {
             try? descriptor.descriptor.send(packet.encoded)
         }
         set(capability)
+        capabilities.withLock { $0[peer]?.wasShown = true }
         return { [self] in if !isCapabilityGiven(on: facts) { set(.noInputNoOutput) } }
     }
 

@@ -39,7 +39,7 @@ public final class LinuxRadio: Radio {
     /// The parameters that links were made with.
     let made = Mutex<[BluetoothAddress: ConnectionParameters]>([:])
     /// The pairing capabilities to claim on the next links to peers.
-    let capabilities = Mutex<[BluetoothAddress: PairingCapability]>([:])
+    let capabilities = Mutex<[BluetoothAddress: ClaimedCapability]>([:])
     /// The bus on which bluetoothd is reached.
     let bus: SystemBus
     let leftovers: Leftovers

@@ -314,6 +314,19 @@ import Testing
         #expect(capabilities() == [1, 3])
     }
 
+    @Test func `a capability is claimed on the next link to the peer alone`() async throws {
+        let capabilities: @Sendable () -> [UInt8] = { [run] in
+            run.kernel.with { $0.adapters[run.kernel.central]?.capabilities ?? [] }
+        }
+        let radio = try run.radio()
+        radio.expectPairing(with: .example, as: .displayYesNo)
+        try await run.exchange(radio, with: .example)
+        #expect(capabilities() == [1, 3])
+        // Nobody has looked for bluetoothd again, whose agent's capability this would be by now.
+        try await run.exchange(radio, with: .example)
+        #expect(capabilities() == [1, 3])
+    }
+
     @Test func `a link whose peer refuses better keys stays as it is, and says who refused`() async throws {
         run.kernel.with { $0.peers[.example]?.pairing = .refuses }
         let radio = try run.radio()
