@@ -63,6 +63,8 @@ struct AdvertisementMachine {
     private var former: (request: AdvertiseRequest, payload: AdvertisingPayload)?
     /// Whether a change was requested while the answer to an earlier command is awaited.
     private var isOutdated = false
+    /// Whether a central has come while an answer is awaited: it may have ended what the command has put up.
+    private var wasVisited = false
     private var centrals: Set<BluetoothAddress> = []
     private var losses = 0
     private var failures = 0
@@ -135,6 +137,7 @@ extension AdvertisementMachine {
         guard case .claiming(let count) = state, let payload else { return Output() }
         guard let number else { return over(.noFreeInstance(of: count)) }
         state = .adding(number)
+        wasVisited = false
         return Output(command: .add(number, payload))
     }
 
@@ -146,12 +149,11 @@ extension AdvertisementMachine {
         switch (state, failure) {
         case (.adding(let number), nil), (.renewing(let number), nil):
             var output = isOnAir(number)
-            if isOutdated {
-                output.command = renew(number).command
-            } else if former != nil {
+            if !isOutdated, former != nil {
                 former = nil
                 output.change = .made
             }
+            if isOutdated || wasVisited { output.command = renew(number).command }
             return output
         case (.adding(let number), .some(let failure)) where failure.status == nil,
             (.renewing(let number), .some(let failure)) where failure.status == nil:
@@ -255,6 +257,7 @@ extension AdvertisementMachine {
     /// A central has connected, and the kernel has ended the advertising; further centrals may connect.
     mutating func centralCame(_ central: BluetoothAddress) -> Output {
         centrals.insert(central)
+        if awaitsInstance, request.isConnectable { wasVisited = true }
         guard request.isConnectable, case .onAir(let number) = state else { return Output() }
         // It was on air. Where centrals come all the time, it is never calm, and losses would add up for months.
         (losses, failures) = (0, 0)
@@ -296,7 +299,7 @@ extension AdvertisementMachine {
     private mutating func renew(_ number: UInt8) -> Output {
         guard let payload else { return Output() }
         state = .renewing(number)
-        (renewalIsDue, isOutdated) = (false, false)
+        (renewalIsDue, isOutdated, wasVisited) = (false, false, false)
         return Output(command: .add(number, payload))
     }
 

@@ -51,6 +51,24 @@ import Testing
         #expect(machine.added(nil) == Output(change: .made))
     }
 
+    /// The kernel tells of a central at once, and of a command's success when the command's thread has its turn.
+    @Test func `a central that comes before the kernel answers may have ended it, so it is put up once more`() throws {
+        var machine = try adding()
+        let (first, second) = (try payload(Self.first), try payload(Self.second))
+        #expect(machine.centralCame(Self.central) == Output())
+        #expect(machine.added(nil) == Output(command: .add(5, first), report: .started))
+        // So may the next one, which that has let in.
+        let next = BluetoothAddress(rawValue: 0xC400_0000_0001, kind: .random)
+        #expect(machine.centralCame(next) == Output())
+        #expect(machine.added(nil) == Output(command: .add(5, first)))
+        #expect(machine.added(nil) == Output())
+        // A change is made all the same.
+        #expect(try machine.change(to: Self.second) == Output(command: .add(5, second)))
+        #expect(machine.centralCame(next) == Output())
+        #expect(machine.added(nil) == Output(command: .add(5, second), change: .made))
+        #expect(machine.added(nil) == Output())
+    }
+
     @Test func `what has no room changes nothing`() throws {
         var machine = try onAir()
         #expect(throws: AdvertisingFault.self) { try machine.change(to: Self.long) }
