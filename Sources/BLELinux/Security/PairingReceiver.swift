@@ -202,14 +202,19 @@ final class PairingReceiver: Sendable {
         let address = ManagementAddress(central)
         let isNoted = state.withLock { $0.dataNote != nil }
         let new = isOn && !isNoted ? surroundings.noteOutOfBandData() : nil
-        let former = state.withLock { state -> LeftoverNote? in
+        let isVain = state.withLock { state in
+            // Nobody would remove it any more.
+            if isOn, state.isOver { return true }
             if isOn { state.dataNote = new ?? state.dataNote }
-            return isOn ? nil : state.dataNote.take()
+            let former = isOn ? nil : state.dataNote.take()
+            // Under the lock: whoever ends the reception removes it behind this.
+            management.submit(ManagementAddRemoteOutOfBandData(address, data: isOn ? data : nil)) { answer in
+                former?.forget(unless: answer.failure)
+                answered(answer.failure)
+            }
+            return false
         }
-        management.submit(ManagementAddRemoteOutOfBandData(address, data: isOn ? data : nil)) { answer in
-            former?.forget(unless: answer.failure)
-            answered(answer.failure)
-        }
+        if isVain { new?.forget() }
     }
 
     private func fail(_ failure: ManagementFailure) {

@@ -96,11 +96,12 @@ import Testing
     }
 
     /// Receives pairings, until it sets the capability.
-    private func receive() async throws -> Events<PairingReceptionEvent> {
+    private func receive(outOfBand data: OutOfBandData? = nil) async throws -> Events<PairingReceptionEvent> {
         var surroundings = kernel.pairingSurroundings(keys: KernelKeys(management: kernel.management))
         surroundings.leftovers = leftovers
         surroundings.facts = { [facts] in facts }
-        let reception = PairingReception(.keyboardDisplay) { _ in PairingInterview(.keyboardDisplay) { _, _ in } }
+        let interview = PairingInterview(.keyboardDisplay) { _, _ in }
+        let reception = PairingReception(.keyboardDisplay, outOfBand: data) { _ in interview }
         let events = Events<PairingReceptionEvent> { [kernel, surroundings] yield in
             let receiver = PairingReceiver(
                 reception,
@@ -138,6 +139,23 @@ import Testing
             Issue.record("not ended")
             return
         }
+        try await settle()
+        #expect(left.isEmpty)
+    }
+
+    /// The kernel would use it in each later pairing with that central.
+    @Test func `a central's out-of-band data isn't given to the kernel when the reception has ended`() async throws {
+        let central: [UInt8] = [8, 0x1B] + BluetoothAddress.example.littleEndianOctets + [1]
+        let octets: [UInt8] = central + [17, 0x22] + Array(1...16) + [17, 0x23] + Array(17...32)
+        let events = try await receive(outOfBand: try #require(OutOfBandData(octets: octets)))
+        #expect(await kernel.next()?.opcode == .setIOCapability)
+        events.activity.cancel()
+        try kernel.answer(to: .setIOCapability, .success)
+        // What it puts back and takes away is the last that it has to say.
+        #expect(try await kernel.answer()?.opcode == .setIOCapability)
+        let removal = try await kernel.answer(with: [UInt8](repeating: 0, count: 7))
+        #expect(removal?.opcode == .addRemoteOutOfBandData)
+        #expect(removal?.parameters.dropFirst(7).contains { $0 != 0 } == false)
         try await settle()
         #expect(left.isEmpty)
     }
