@@ -199,6 +199,9 @@ extension Advertisement {
             }
         case .claim(let numbers): claim(numbers)
         case .add(let instance, let payload): add(instance, payload)
+        case .replace(let instance, let payload):
+            management?.submit(ManagementRemoveAdvertising(instance: instance)) { _ in }
+            add(instance, payload)
         case .remove(let instance): remove(instance)
         case nil: break
         }

@@ -1,4 +1,15 @@
+internal import BLEProtocol
+
 extension AdvertisementMachine {
+    /// Why it is over.
+    enum Failure: Hashable {
+        case management(ManagementFailure)
+        case unfit(AdvertisingFault)
+        case noFreeInstance(of: UInt8)
+        /// It was put back this many times, and was removed again immediately.
+        case takenAway(times: Int)
+    }
+
     /// What the driver is to do.
     struct Output: Equatable {
         enum Command: Equatable {
@@ -6,6 +17,9 @@ extension AdvertisementMachine {
             /// Takes the first of these numbers that no other program of this library has.
             case claim([UInt8])
             case add(UInt8, AdvertisingPayload)
+            /// The same in place of one of the other form. A controller refuses to make a legacy advertisement of one
+            /// that has more than 31 octets. Source: Core Specification, Vol 4, Part E, 7.8.53.
+            case replace(UInt8, AdvertisingPayload)
             case remove(UInt8)
         }
         enum Timer: Equatable {

@@ -18,15 +18,6 @@ internal import BLERadio
 /// taken. The list of instances doesn't help: it leaves out numbers higher than the count of instances. Source: kernel,
 /// net/bluetooth/mgmt.c, `read_adv_features`.
 struct AdvertisementMachine {
-    /// Why it is over.
-    enum Failure: Hashable {
-        case management(ManagementFailure)
-        case unfit(AdvertisingFault)
-        case noFreeInstance(of: UInt8)
-        /// It was put back this many times, and was removed again immediately.
-        case takenAway(times: Int)
-    }
-
     private enum State: Equatable {
         case idle
         case choosing
@@ -65,6 +56,9 @@ struct AdvertisementMachine {
     private var isOutdated = false
     /// Whether a central has come while an answer is awaited: it may have ended what the command has put up.
     private var wasVisited = false
+    /// Whether the kernel has it in the extended form; whether it was sent in that form last.
+    private var isExtended = false
+    private var isSentExtended = false
     private var centrals: Set<BluetoothAddress> = []
     private var losses = 0
     private var failures = 0
@@ -138,6 +132,7 @@ extension AdvertisementMachine {
         guard let number else { return over(.noFreeInstance(of: count)) }
         state = .adding(number)
         wasVisited = false
+        isSentExtended = payload.isExtended
         return Output(command: .add(number, payload))
     }
 
@@ -149,6 +144,7 @@ extension AdvertisementMachine {
         switch (state, failure) {
         case (.adding(let number), nil), (.renewing(let number), nil):
             var output = isOnAir(number)
+            isExtended = isSentExtended
             if !isOutdated, former != nil {
                 former = nil
                 output.change = .made
@@ -300,7 +296,8 @@ extension AdvertisementMachine {
         guard let payload else { return Output() }
         state = .renewing(number)
         (renewalIsDue, isOutdated, wasVisited) = (false, false, false)
-        return Output(command: .add(number, payload))
+        isSentExtended = payload.isExtended
+        return Output(command: isSentExtended == isExtended ? .add(number, payload) : .replace(number, payload))
     }
 
     private mutating func isOnAir(_ number: UInt8) -> Output {

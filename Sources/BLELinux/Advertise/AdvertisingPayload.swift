@@ -12,6 +12,9 @@ struct AdvertisingPayload: Hashable {
     /// In units of 0.625 ms; `nil`: the kernel's own.
     var interval: ClosedRange<UInt32>?
 
+    /// Whether it is sent in the extended form.
+    var isExtended: Bool { flags.contains(.secondary1M) }
+
     /// Fits a request to the controller's features.
     init(
         _ request: AdvertiseRequest,

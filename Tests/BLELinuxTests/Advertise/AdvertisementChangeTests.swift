@@ -14,6 +14,7 @@ import Testing
     private static let long = AdvertiseRequest([.localName(String(repeating: "n", count: 40))])
     private static let central = BluetoothAddress.example
     private static let refused = ManagementFailure.status(.invalidParameters, .addAdvertising)
+    private static let busy = ManagementFailure.status(.busy, .addAdvertising)
 
     private func payload(_ request: AdvertiseRequest) throws -> AdvertisingPayload {
         try AdvertisingPayload(request, for: try AdvertisingFeatures.make())
@@ -67,6 +68,25 @@ import Testing
         #expect(machine.centralCame(next) == Output())
         #expect(machine.added(nil) == Output(command: .add(5, second), change: .made))
         #expect(machine.added(nil) == Output())
+    }
+
+    @Test func `one of the other form takes the place of the former one, as often as the kernel is busy`() throws {
+        let features = try AdvertisingFeatures.make(isExtended: true)
+        let long = try AdvertisingPayload(Self.long, for: features)
+        let short = try AdvertisingPayload(Self.first, for: features)
+        #expect(long.isExtended && !short.isExtended)
+        var machine = Machine(Self.long)
+        _ = machine.begin()
+        _ = machine.featuresRead(.success(features))
+        #expect(machine.claimed(5) == Output(command: .add(5, long)))
+        #expect(machine.added(nil) == Output(report: .started))
+        #expect(try machine.change(to: Self.first) == Output(command: .replace(5, short)))
+        #expect(machine.added(Self.busy) == Output(timer: .start(Machine.pause)))
+        #expect(machine.timerFired() == Output(command: .replace(5, short)))
+        #expect(machine.added(nil) == Output(change: .made))
+        #expect(machine.centralCame(Self.central) == Output(command: .add(5, short)))
+        #expect(machine.added(nil) == Output())
+        #expect(try machine.change(to: Self.long) == Output(command: .replace(5, long)))
     }
 
     @Test func `what has no room changes nothing`() throws {

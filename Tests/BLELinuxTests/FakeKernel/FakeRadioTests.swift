@@ -61,6 +61,33 @@ import Testing
         #expect(pdus == [[0x1B, 0, 0], [0x1B, 1, 0], [0x1B, 2, 0]])
     }
 
+    @Test(arguments: [nil, .milliseconds(100) ... .milliseconds(150)] as [ClosedRange<Duration>?])
+    func `a short advertisement follows one that only a new controller could send`(
+        _ interval: ClosedRange<Duration>?
+    ) async throws {
+        kernel.with { $0.adapters[kernel.central]?.advertisingRoom = 251 }
+        let run = FakeRun(kernel: kernel)
+        let radio = try run.radio()
+        let long = AdvertiseRequest([.localName(String(repeating: "n", count: 40))], interval: interval)
+        let (_, advertisement) = try await run.first("advertising") {
+            radio.advertise(long, events: $0)
+        } _: { event -> Bool? in
+            if case .failed(let error) = event { throw error }
+            return true
+        }
+        let short = AdvertiseRequest([.localName("n")], interval: interval)
+        let change = FakeRun.Collector<Result<Void, BLEError>>()
+        advertisement.change(to: short) { change.add($0) }
+        await kernel.idle()
+        let outcome = try #require(change.all.first)
+        try outcome.get()
+        let data = kernel.with { $0.adapters[kernel.central]?.instances.values.map(\.data) }
+        #expect(data == [[2, 9, 0x6E]])
+        advertisement.cancel()
+        await kernel.idle()
+        withExtendedLifetime(radio) {}
+    }
+
     @Test func `a peer that another socket of this host has is busy, and the error says so`() async throws {
         let run = FakeRun(kernel: kernel)
         let (first, second) = (try run.radio(), try run.radio())

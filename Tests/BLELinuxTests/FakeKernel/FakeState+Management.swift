@@ -203,8 +203,8 @@ extension FakeState {
         switch call.opcode {
         case 0x3D:
             let instances = adapters[index]?.instances.keys.sorted() ?? []
-            let maximum = adapters[index]?.maximumInstances ?? 0
-            return succeed(call, Self.octets(0xFFFF) + [31, 31, maximum, UInt8(instances.count)] + instances)
+            let (maximum, room) = (adapters[index]?.maximumInstances ?? 0, adapters[index]?.advertisingRoom ?? 0)
+            return succeed(call, Self.octets(0xFFFF) + [room, room, maximum, UInt8(instances.count)] + instances)
         case 0x51:
             let handles = (adapters[index]?.monitors ?? []).sorted().flatMap { [UInt8($0 & 0xFF), UInt8($0 >> 8)] }
             // The controller looks at no patterns itself.
@@ -264,8 +264,11 @@ extension FakeState {
         _ call: Call,
         isOnAir: Bool = true
     ) {
-        let isNew = adapters[call.index]?.instances[instance] == nil
+        let former = adapters[call.index]?.instances[instance]
+        let isNew = former == nil
         let flags = parameters[1..<5].reversed().reduce(0) { $0 << 8 | UInt32($1) }
+        // A controller makes no legacy advertisement of a longer one.
+        if let former, former.data.count > 31, flags & 1 << 7 == 0 { return refuse(call, .invalidParameters) }
         adapters[call.index]?.instances[instance] = .init(flags: flags, data: data, isOnAir: isOnAir)
         succeed(call, isOnAir ? [instance] : [instance, 0, 31, 31])
         if isNew { tell(call.index, 0x23, [instance], but: call.socket) }

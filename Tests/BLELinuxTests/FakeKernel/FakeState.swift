@@ -202,6 +202,8 @@ struct FakeAdapter {
     var instances: [UInt8: Instance] = [:]
     var monitors: Set<UInt16> = []
     var maximumInstances: UInt8 = 5
+    /// How many octets an advertisement may have.
+    var advertisingRoom: UInt8 = 31
     var selectedPHYs: UInt32 = 0x7E00
     var takesExtendedScans = true
     /// What commands are answered in place of what they would be, each once.
