@@ -24,7 +24,7 @@ extension PeripheralServer {
         let local = radio.adapterInfo.address
         // A server can do without them: another program may have given the adapter its keys.
         guard bonds.contains(where: { local == nil || $0.adapter == local }) else { return }
-        warnings.tell(.bondsNotRestored) { _ in error }
+        warnings.tell(.bondsNotRestored(error.code)) { _ in error }
     }
 
     /// Loads them once more.

@@ -66,7 +66,7 @@ extension PeripheralServer {
     private func interrupted(by error: BLEError) {
         // Whatever the radio was doing when it stopped, the program serves.
         let error = error.about("serve", error.object)
-        warnings.tell(.interrupted) { _ in error }
+        warnings.tell(.interrupted(error.code)) { _ in error }
         if case .interrupted = serving.current { return }
         serving.set(.interrupted(error))
     }

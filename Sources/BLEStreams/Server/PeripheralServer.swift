@@ -133,7 +133,7 @@ public final class PeripheralServer: Sendable {
                 switch event {
                 case .started: finish(.success(()))
                 case .accepted(let link): self?.accept(link)
-                case .interrupted(let error): self?.warnings.tell(.interrupted) { _ in error }
+                case .interrupted(let error): self?.warnings.tell(.notAccepted(error.code)) { _ in error }
                 case .failed(let error):
                     self?.fail(error)
                     finish(.failure(error))

@@ -14,10 +14,13 @@ final class ServerWarnings: Sendable {
         case subscriptionFlood(BluetoothAddress)
         case brokenMessage(BluetoothAddress)
         case encryptionFailed(BluetoothAddress)
-        case interrupted
+        /// For one kind of reason, as the two others with a code.
+        case interrupted(BLEError.Code)
+        /// A central could not be accepted, or another program got it.
+        case notAccepted(BLEError.Code)
         case advertisementRefused
         case pairingsNotAnswered
-        case bondsNotRestored
+        case bondsNotRestored(BLEError.Code)
     }
 
     /// A limit, since centrals may come under any number of addresses.

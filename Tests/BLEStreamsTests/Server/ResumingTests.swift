@@ -156,6 +156,27 @@ import Testing
         }
     }
 
+    @Test func `what befalls a central is told, though there were interruptions before`() async throws {
+        try await scene { scene in
+            let given = BLEError(.busy, operation: "listen", object: "hci7", cause: "given to bluetoothd")
+            let error = try await scene.serve { _ in
+                for _ in 0..<2 {
+                    scene.adapter.powerOff()
+                    try await scene.time.sleep(for: .seconds(5))
+                    scene.adapter.powerOn()
+                    try await scene.time.sleep(for: .seconds(5))
+                }
+                scene.puppet.tellAdvertiser(.failed(Self.taken))
+                try await scene.time.sleep(for: .seconds(5))
+                scene.puppet.tellListener(.interrupted(given))
+            }
+            #expect(error == nil)
+            // The second time that the adapter was off is no news.
+            #expect(scene.warnings.all.map(\.code) == [.adapterPoweredOff, .busy, .busy])
+            #expect(scene.warnings.all.last?.cause == given.cause)
+        }
+    }
+
     @Test func `what no attempt can mend ends it at once`() async throws {
         try await scene { scene in
             let refusal = BLEError(.permissionDenied, operation: "advertise", object: "hci7", cause: "no rights")
