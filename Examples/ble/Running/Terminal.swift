@@ -8,6 +8,9 @@ struct Terminal: Sendable {
     /// The terminal that the command runs at; `nil` if nobody could read a question or answer it.
     static let standard = isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1 ? Terminal() : nil
 
+    /// Several devices may pair with this one at the same time.
+    private static let turns = QuestionTurns()
+
     /// What is rewritten in place there, and must not be mixed with questions.
     private let liveLines = LiveLines.standard
 
@@ -17,8 +20,12 @@ struct Terminal: Sendable {
     ///   - peripheral: the name of the other device.
     ///   - claim: the most that the person is asked for; everything unless said otherwise.
     func pairingAnswers(about peripheral: String, claiming claim: PairingClaim? = nil) -> PairingAnswers {
-        let passkey: @Sendable () async -> UInt32? = { await self.passkey(of: peripheral) }
-        let compares: @Sendable (UInt32) async -> Bool = { await agrees(PairingAnswers.digits($0), peripheral) }
+        let passkey: @Sendable () async -> UInt32? = {
+            await Self.turns.ask { await self.passkey(of: peripheral) } ?? nil
+        }
+        let compares: @Sendable (UInt32) async -> Bool = { number in
+            await Self.turns.ask { await agrees(PairingAnswers.digits(number), peripheral) } ?? false
+        }
         let displays: @Sendable (UInt32, Int) async -> Void = { passkey, typed in
             let digits = PairingAnswers.digits(passkey)
             say(typed == 0 ? "Type \(digits) on \(peripheral)." : "\(typed) of 6 digits typed.")

@@ -56,6 +56,9 @@ public struct LocalPeripheral: Sendable {
     /// as the specification has it; it has no access to what requires more. No bond replaces one that protects more,
     /// nor one that may be in a file that can't be read, unless none protects more; its keys are removed again.
     ///
+    /// Several centrals may pair at the same time; then the closures of the answers are called at the same time, too.
+    /// If they ask a person, let each question wait for the answer to the one before it.
+    ///
     /// Source: Core Specification, Vol 3, Part H, 2.3.5.1, and Part C, 10.3.
     public var pairing: PairingAnswers?
 
