@@ -47,7 +47,7 @@ extension PeripheralServer {
     /// A link reports that it could not be encrypted; if pairings are received, they report more.
     func encryptionFailed(_ central: BluetoothAddress, _ error: BLEError) {
         guard !visits.areReceived else { return }
-        warnings.tell(.encryptionFailed(central)) { _ in error }
+        warnings.tell(.encryptionFailed(central, error.pairingFailure)) { _ in error }
     }
 
     private func paired(_ address: BluetoothAddress, _ bond: Bond?) {
@@ -86,13 +86,13 @@ extension PeripheralServer {
             { radio.unpair(bond.peer, result: $0) },
             answer: { [weak self] _ in self?.restoreBondsAgain() }
         )
-        warnings.tell(.encryptionFailed(address)) { _ in error }
+        warnings.tell(.encryptionFailed(address, error.pairingFailure)) { _ in error }
         if let central { tell(.pairingFailed(central, error)) }
     }
 
     private func pairingFailed(_ address: BluetoothAddress, _ error: BLEError) {
         visits.end(address)
-        warnings.tell(.encryptionFailed(address)) { _ in error }
+        warnings.tell(.encryptionFailed(address, error.pairingFailure)) { _ in error }
         restoreBond(of: address)
         guard let central = central(at: address) else { return }
         tell(.pairingFailed(central, error))

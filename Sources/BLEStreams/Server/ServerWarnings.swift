@@ -13,7 +13,8 @@ final class ServerWarnings: Sendable {
         case flood(BluetoothAddress)
         case subscriptionFlood(BluetoothAddress)
         case brokenMessage(BluetoothAddress)
-        case encryptionFailed(BluetoothAddress)
+        /// For one kind of reason: an attempt by somebody else is told behind a central's own failures.
+        case encryptionFailed(BluetoothAddress, PairingFailure?)
         /// For one kind of reason, as the two others with a code.
         case interrupted(BLEError.Code)
         /// A central could not be accepted, or another program got it.

@@ -253,6 +253,22 @@ import Testing
         }
     }
 
+    @Test func `an attempt to weaken a bond is told, though the central has failed to pair before`() async throws {
+        try await VirtualTime.run { time in
+            let air = SimulatedAir(time)
+            let (puppet, central) = (PuppetRadio(air.adapter(name: "hci7")), air.adapter().address)
+            let warnings = Recorder<BLEError>()
+            let reasons: [PairingFailure] = [.refusedByCentral, .refusedByCentral, .wouldWeakenBond]
+            try await Self.description(PairingAnswers()).run(on: puppet, warning: { warnings.add($0) }) { _ in
+                for reason in reasons {
+                    puppet.tellPairingReceiver(.failed(central, .pairingFailed(by: central, reason)))
+                }
+                try await time.sleep(for: .seconds(1))
+            }
+            #expect(warnings.all.map(\.pairingFailure) == [.refusedByCentral, .wouldWeakenBond])
+        }
+    }
+
     @Test func `the bonds are restored once a bluetoothd that has begun has set its own keys`() async throws {
         try await VirtualTime.run { time in
             let puppet = PuppetRadio(SimulatedAir(time).adapter(name: "hci7"))
