@@ -1,0 +1,147 @@
+import BLEProtocol
+import BLERadio
+import Glibc
+import Testing
+
+@testable import BLELinux
+
+/// Links that are encrypted and paired, on a kernel in memory.
+@Suite(.timeLimit(.minutes(10))) struct FakeEncryptionTests {
+    private let run = FakeRun(kernel: FakeKernel { $0.peers[.example] = FakePeer(address: .example) })
+
+    /// The input and output capabilities that the adapter was given, in their order.
+    private var capabilities: [UInt8] { run.kernel.with { $0.adapters[run.kernel.central]?.capabilities ?? [] } }
+
+    @Test func `a link is raised to better keys, by the person who is asked`() async throws {
+        run.kernel.with { $0.peers[.example]?.pairing = .comparison(123_456) }
+        let radio = try run.radio()
+        radio.expectPairing(with: .example, as: .displayYesNo)
+        let end = FakeRun.End(try await run.connect(radio, to: .example))
+        let asked = FakeRun.Collector<PairingQuestion>()
+        let interview = PairingInterview(.displayYesNo) { question, reply in
+            asked.add(question)
+            reply(.accept)
+        }
+        let bond: Bond? = try await run.result("raising") { result in
+            end.link.raise(to: .authenticated, asking: interview, result: result)
+        }
+        #expect(bond?.peer == .example && asked.all.count == 1)
+        end.link.disconnect()
+        _ = try await end.end(in: run)
+    }
+
+    @Test func `a link leaves the capability alone that another radio receives pairings with`() async throws {
+        let (server, radio) = (try run.radio(), try run.radio())
+        let reception = PairingReception(.displayOnly) { _ in PairingInterview(.displayOnly) { _, _ in } }
+        let receiving = server.receivePairings(reception) { _ in }
+        await run.kernel.idle()
+        #expect(capabilities == [0])
+        radio.expectPairing(with: .example, as: .displayYesNo)
+        try await run.exchange(radio, with: .example)
+        #expect(capabilities == [0])
+        receiving.cancel()
+        await run.kernel.idle()
+        let before = capabilities
+        try await run.exchange(radio, with: .example)
+        #expect(capabilities == before + [1, 3])
+    }
+
+    /// Takes the bonds that a link tells.
+    private final class Taker: ATTLinkReceiver {
+        let bonds = FakeRun.Collector<Bond>()
+
+        func linkReceived(_ pdus: consuming ReceivedPDUs) {}
+        func linkDropped(_ count: Int) {}
+        func linkBecameWritable() {}
+        func linkPaired(_ bond: Bond) { bonds.add(bond) }
+        func linkEnded(_ reason: DisconnectReason) {}
+    }
+
+    @Test func `a link tells the bond that the kernel has made at its peer's request`() async throws {
+        let (radio, taker) = (try run.radio(), Taker())
+        let link = try await run.connect(radio, to: .example)
+        link.start(taker)
+        await run.kernel.idle()
+        run.kernel.with { state in
+            let key: [UInt8] = [3, 0, 16] + [UInt8](repeating: 0, count: 10) + Array(1...16)
+            state.tell(run.kernel.central, 0x0A, [1] + ManagementAddress(.example).octets + key)
+        }
+        await run.kernel.idle()
+        #expect(taker.bonds.all.map(\.peer) == [.example])
+        #expect(taker.bonds.all.first?.adapter == radio.adapterInfo.address)
+        link.disconnect()
+        await run.kernel.idle()
+    }
+
+    /// The kernel has no key that suffices, and pairs by itself; its socket would never be writable again.
+    @Test func `a link whose encryption fails since its peer refuses to pair ends at once, and says so`() async throws {
+        run.kernel.with { $0.peers[.example]?.pairing = .refuses }
+        let end = FakeRun.End(try await run.connect(run.radio(), to: .example))
+        await run.kernel.idle()
+        let outcome = try await run.answer("encrypting") { end.link.encrypt($0) }
+        let failure = outcome.failure
+        #expect(failure?.code == .securityFailed && failure?.reason?.kind == .authenticationFailed)
+        #expect(failure?.remedy.contains("unpair") == true, "\(failure as Any)")
+        #expect(try await end.end(in: run).kind == .authenticationFailed)
+        #expect(end.link.send([0x0A, 3, 0]) == .ended)
+    }
+
+    /// The peer has requested that itself, and the kernel has dropped the link.
+    @Test func `who asks for encryption when the peer's want of a key has ended the link is told that`() async throws {
+        let end = FakeRun.End(try await run.connect(run.radio(), to: .example))
+        await run.kernel.idle()
+        let central = run.kernel.central
+        run.kernel.with { state in
+            guard let link = state.link(of: central, with: .example) else { return }
+            state.end(link.socket, error: ECONNABORTED, reason: 4)
+        }
+        #expect(try await end.end(in: run).kind == .closedLocally)
+        let outcome = try await run.answer("encrypting") { end.link.encrypt($0) }
+        let failure = outcome.failure
+        #expect(failure?.code == .securityFailed && failure?.reason?.kind == .keyMissing, "\(failure as Any)")
+        #expect(failure?.cause.contains("no longer has the keys") == true, "\(failure as Any)")
+    }
+
+    @Test func `a link leaves the capability alone that another program receives pairings with`() async throws {
+        let radio = try run.radio()
+        let facts = try #require(radio.adapter.facts)
+        // What that program holds from before it sets its capability until it has put it back.
+        var note = LeftoverNote(KernelThing(.capability, 0, of: facts), in: nil, of: run.kernel.kernel)
+        #expect(note != nil)
+        radio.expectPairing(with: .example, as: .displayYesNo)
+        try await run.exchange(radio, with: .example)
+        #expect(capabilities == [])
+        withExtendedLifetime(note) {}
+        note = nil
+        try await run.exchange(radio, with: .example)
+        #expect(capabilities == [1, 3])
+    }
+
+    @Test func `a capability is claimed on the next link to the peer alone`() async throws {
+        let radio = try run.radio()
+        radio.expectPairing(with: .example, as: .displayYesNo)
+        try await run.exchange(radio, with: .example)
+        #expect(capabilities == [1, 3])
+        // Nobody has looked for bluetoothd again, whose agent's capability this would be by now.
+        try await run.exchange(radio, with: .example)
+        #expect(capabilities == [1, 3])
+    }
+
+    @Test func `a link whose peer refuses better keys stays as it is, and says who refused`() async throws {
+        run.kernel.with { $0.peers[.example]?.pairing = .refuses }
+        let radio = try run.radio()
+        let end = FakeRun.End(try await run.connect(radio, to: .example))
+        do {
+            _ =
+                try await run.result("raising") { result in
+                    end.link.raise(to: .authenticated, asking: .justWorks, result: result)
+                } as Bond?
+            Issue.record("it was raised")
+        } catch let error as BLEError {
+            #expect(error.operation == "pair" && !error.remedy.isEmpty)
+        }
+        #expect(try await end.send([0x0A, 3, 0], in: run), "the link is still there")
+        end.link.disconnect()
+        _ = try await end.end(in: run)
+    }
+}
