@@ -147,7 +147,7 @@ import Testing
     @Test func `a central's out-of-band data isn't given to the kernel when the reception has ended`() async throws {
         let central: [UInt8] = [8, 0x1B] + BluetoothAddress.example.littleEndianOctets + [1]
         let octets: [UInt8] = central + [17, 0x22] + Array(1...16) + [17, 0x23] + Array(17...32)
-        let events = try await receive(outOfBand: try #require(OutOfBandData(octets: octets)))
+        let events = try await receive(outOfBand: OutOfBandData(octets: octets))
         #expect(await kernel.next()?.opcode == .setIOCapability)
         events.activity.cancel()
         try kernel.answer(to: .setIOCapability, .success)
