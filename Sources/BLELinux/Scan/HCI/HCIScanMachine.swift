@@ -283,7 +283,8 @@ struct HCIScanMachine {
 
     private mutating func refused(_ status: UInt8) -> Output {
         let isRefusal = status == Self.commandDisallowed || status == Self.unknownCommand
-        if state == .settingParameters(.extended), isRefusal, doubted == nil {
+        // Where the scan that may go on is a legacy one, this says nothing of it.
+        if state == .settingParameters(.extended), isRefusal, doubted != .extended {
             guard !isConnecting else { return disturbed() }
             state = .settingParameters(.legacy)
             return Output(command: .setParameters(.legacy))

@@ -184,6 +184,24 @@ import Testing
         #expect(machine.cancel() == Output(command: .disable(.extended)))
     }
 
+    @Test func `a legacy scan that may have ended is started again where the extended commands are refused`() {
+        var machine = HCIScanMachine()
+        _ = machine.begin()
+        _ = machine.commandEnded(opcode: 0x1002, status: 0, returned: commands(extended: true))
+        _ = machine.commandEnded(opcode: 0x2041, status: 0x0C, returned: [])
+        _ = machine.commandEnded(opcode: 0x200B, status: 0, returned: [])
+        #expect(machine.commandEnded(opcode: 0x200C, status: 0, returned: []) == Output(report: .listening))
+        _ = machine.missedEvents()
+        #expect(machine.timerFired() == Output(command: .setParameters(.extended)))
+        let legacy = Output(command: .setParameters(.legacy))
+        #expect(machine.commandEnded(opcode: 0x2041, status: 0x0C, returned: []) == legacy)
+        var scanning = machine
+        #expect(machine.commandEnded(opcode: 0x200B, status: 0, returned: []) == Output(command: .enable(.legacy)))
+        // It goes on, and is this one still.
+        #expect(scanning.commandEnded(opcode: 0x200B, status: 0x0C, returned: []) == Output(report: .listening))
+        #expect(scanning.cancel() == Output(command: .disable(.legacy)))
+    }
+
     @Test func `another program's scan is left alone, also where events are missing`() {
         var machine = HCIScanMachine()
         _ = machine.begin()
