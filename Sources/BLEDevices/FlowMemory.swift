@@ -20,10 +20,18 @@ final class FlowMemory<Value: Sendable>: Sendable {
             }
         }
     }
+
+    /// The address by which a device is remembered: its present one, or the one that it had in an earlier run, if it
+    /// has paired since and goes by its identity.
+    func name(of device: Peripheral) -> BluetoothAddress {
+        let address = device.address
+        let others = values.withLock { $0[address] == nil ? Array($0.keys) : [] }
+        return others.first { device.mayHave($0) } ?? address
+    }
 }
 
 extension CommandContext {
-    /// By which address a flow remembers the device: that of its link, which is of the right kind, and the identity of
-    /// a device with private addresses, however the program has named it.
-    var rememberedAddress: BluetoothAddress { (try? link)?.peripheral.address ?? peripheral.address }
+    /// The device as its link names it, whatever the program calls it: by an address of the right kind, and by its
+    /// identity if its bond reveals that.
+    var linkedPeripheral: Peripheral { (try? link)?.peripheral ?? peripheral }
 }

@@ -39,7 +39,7 @@ public struct ConfigurationFlow: Command {
     /// - Returns: the settings that had another value before, with that value.
     public func run(in context: CommandContext) async throws -> [Setting] {
         try await context.reconnect()
-        let device = context.rememberedAddress
+        let device = unrestored.name(of: context.linkedPeripheral)
         let owed = unrestored[device] ?? []
         var begun = owed
         // What the device still has if it has refused the setting begun last; `nil` if it has taken that.

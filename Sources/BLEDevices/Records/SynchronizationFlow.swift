@@ -70,7 +70,7 @@ public struct SynchronizationFlow: Command {
     public func run(in context: CommandContext) async throws -> Int {
         var known: Place?
         return try await context.resuming(resume) {
-            let device = context.rememberedAddress
+            let device = places.name(of: context.linkedPeripheral)
             // On another link, a device that a session has found again may have another address.
             var place = known ?? places[device] ?? Place(last: last, acknowledged: last)
             // While this run had no link, another one of the same flow may have had it, in another queue.

@@ -77,6 +77,12 @@ final class KnownIdentities: Sendable {
     }
 }
 
+extension Peripheral {
+    /// Whether an address may be another one of its own: with the other kind, its identity, or one of its private
+    /// addresses.
+    package func mayHave(_ address: BluetoothAddress) -> Bool { core.identities.areOfOne(self.address, address) }
+}
+
 extension CentralCore {
     /// Whether the adapter may know a bond's peer behind its private addresses: it gets no keys of another adapter's
     /// bonds, so it reaches such a peer only by the address on air. Until its own address is known, each may be its

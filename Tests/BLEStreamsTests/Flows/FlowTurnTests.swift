@@ -156,4 +156,28 @@ import Testing
             }
         }
     }
+
+    @Test func `a device that has paired since it was first asked goes on where it was`() async throws {
+        let serve = RecordDevice.live(Recorder())
+        try await Bench.run { bench in
+            let adapter = bench.air.adapter()
+            try await Central.open(.radio(adapter)).setPrivacy(true, interrupting: true)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    try await RecordDevice.description.run(on: adapter) { try await serve($0, bench) }
+                }
+                let found = bench.central.peripheral(adapter.addressOnAir)
+                let log = Recorder<Int>()
+                let flow = FlowTests.synchronization(1, log)
+                try await found.withQueue { queue in _ = try await queue.connecting().run(flow) }
+                // Its links go by its identity from now on.
+                try await found.withLink { link in try await link.pair() }
+                for device in [found, bench.central.peripheral(adapter.address)] {
+                    try await device.withQueue { queue in _ = try await queue.connecting().run(flow) }
+                }
+                #expect(log.all == Array(0..<200))
+                group.cancelAll()
+            }
+        }
+    }
 }
