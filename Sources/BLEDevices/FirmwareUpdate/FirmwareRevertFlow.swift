@@ -57,10 +57,9 @@ public struct FirmwareRevertFlow: Command {
         guard let hash = image.bootHash, image.isForMCUboot else { throw BLEError.noImageForMCUboot(context) }
         do {
             for number in 0...Self.resets {
-                let isLast = number == Self.resets
-                let outcome = try await context.resuming(device.resume) { try await step(hash, isLast, context) }
+                let outcome = try await context.resuming(device.resume) { try await step(hash, number, context) }
                 if let outcome { return outcome }
-                if isLast { break }
+                if number == Self.resets { break }
                 context.begin("restart")
                 try await device.waitForReset(context)
                 if context.hasNextLink { try await device.reconnect(in: context) }
@@ -77,9 +76,11 @@ public struct FirmwareRevertFlow: Command {
     }
 
     /// The outcome; `nil` if there is none yet, and the device resets itself.
-    private func step(_ hash: [UInt8], _ isLast: Bool, _ context: CommandContext) async throws -> Outcome? {
+    ///
+    /// - Parameter number: how often it was reset before.
+    private func step(_ hash: [UInt8], _ number: Int, _ context: CommandContext) async throws -> Outcome? {
         context.begin("prepare")
-        let exchange = try await device.exchange(in: context)
+        let exchange = try await device.exchange(in: context, hasReset: number > 0)
         defer { context.unsubscribe(from: MCUmgrExchange.characteristic) }
         let slots = try await exchange.slots()
         guard let running = slots.first(where: \.isActive) else {
@@ -105,7 +106,7 @@ public struct FirmwareRevertFlow: Command {
             }
         }
         // Whether it has answered or not, the next step asks what it runs.
-        if !isLast { _ = try await device.reset(exchange, context) }
+        if number < Self.resets { _ = try await device.reset(exchange, context) }
         return nil
     }
 }

@@ -19,11 +19,22 @@ struct MCUmgrDevice: Sendable {
     }
 
     /// Subscribes to the device's answers: whoever asks for it unsubscribes.
-    func exchange(in context: CommandContext) async throws -> MCUmgrExchange {
+    ///
+    /// - Parameter hasReset: whether the flow has reset the device before: it may run another firmware now.
+    func exchange(in context: CommandContext, hasReset: Bool = false) async throws -> MCUmgrExchange {
         do {
             return try await MCUmgrExchange(in: context, patience: options.patience, retry: options.retry)
         } catch let error as BLEError where error.code == .notFound {
-            throw BLEError.cannotUpdate(context, "the device doesn't have the characteristic of MCUmgr")
+            guard hasReset else {
+                throw BLEError.cannotUpdate(context, "the device doesn't have the characteristic of MCUmgr")
+            }
+            throw BLEError.update(
+                .updateFailed,
+                context,
+                "the firmware that the device runs since its reset doesn't have the characteristic of MCUmgr",
+                "Build it with MCUmgr over Bluetooth: without that, it can neither be confirmed nor updated. A trial of "
+                    + "it ends at the device's next restart."
+            )
         }
     }
 

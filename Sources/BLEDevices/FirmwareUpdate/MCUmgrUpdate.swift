@@ -175,7 +175,7 @@ struct MCUmgrUpdate: Sendable {
     /// it again, unless that was the last one.
     private func restart(_ hash: [UInt8], _ isLast: Bool, in context: CommandContext) async throws -> Outcome {
         context.begin("prepare")
-        let exchange = try await device.exchange(in: context)
+        let exchange = try await device.exchange(in: context, hasReset: true)
         defer { context.unsubscribe(from: MCUmgrExchange.characteristic) }
         let slots = try await exchange.slots()
         if let outcome = self.outcome(in: slots) { return outcome }
@@ -216,7 +216,7 @@ struct MCUmgrUpdate: Sendable {
     private func confirm(_ hash: [UInt8], _ isLast: Bool, in context: CommandContext) async throws -> Outcome {
         if context.hasNextLink { try await device.reconnect(in: context) }
         return try await context.resuming(resume) {
-            let exchange = try await device.exchange(in: context)
+            let exchange = try await device.exchange(in: context, hasReset: true)
             defer { context.unsubscribe(from: MCUmgrExchange.characteristic) }
             let slots = try await exchange.slots()
             guard let running = slots.first(where: { $0.isActive }), let installed = image.installedHash,

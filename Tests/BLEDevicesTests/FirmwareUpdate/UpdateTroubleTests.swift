@@ -92,6 +92,28 @@ import Testing
         }
     }
 
+    @Test func `a device whose new firmware has no MCUmgr is not told as one that can't be updated`() async throws {
+        let (device, image) = (UpdateDevice(), try UpdateDevice.firmware(5000))
+        // The UUID of its characteristic, as it is sent.
+        let uuid: [UInt8] = [
+            0x48, 0x7C, 0x99, 0x74, 0x11, 0x26, 0x9E, 0xAE, 0x01, 0x4E, 0xCE, 0xFB, 0x28, 0x78, 0x2E, 0xDA,
+        ]
+        let other = Array(uuid.reversed())
+        let flow = FirmwareUpdateFlow(image, over: .mcumgr(FirmwareUpdateFlow.MCUmgrOptions(mode: .testAndConfirm)))
+        try await device.run { bench in
+            try await bench.peripheral.withQueue { queue in
+                let error = await bleError {
+                    try await queue.connecting().run(flow, replacing: .activeFlow) { progress in
+                        guard progress.phase == "restart" else { return }
+                        bench.air.faults.add(.replace(.where { $0.first == 0x09 }) { $0.replacing(uuid, with: other) })
+                    }
+                }
+                #expect(error?.code == .updateFailed && error?.cause.contains("since its reset") == true)
+            }
+            #expect(device.mcumgr.runningImage == image.bytes && !device.mcumgr.isConfirmed)
+        }
+    }
+
     @Test func `a device that says impossible things is told so`() async throws {
         let image = try UpdateDevice.firmware(40_000)
         let back = try await failure(image, over: .plain()) { bench in
