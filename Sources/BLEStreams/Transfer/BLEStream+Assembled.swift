@@ -41,10 +41,10 @@ extension BLEStream where Element: Collection, Element.Element == UInt8 {
             var isTorn = false
             var isHoled = false
             upstream.used?(0)
+            // What the source keeps is not lost. It keeps nothing while others go on with it.
+            func isKept() -> Bool { upstream.used != nil && upstream.place?.hasOthers != true }
             func handedOut(_ scope: UnfinishedScope) -> UnfinishedParts {
-                // What the source keeps is not lost. It keeps nothing while others go on with it.
-                let isKept = upstream.used != nil && upstream.place?.hasOthers != true
-                guard scope == .all || !isKept else { return UnfinishedParts() }
+                guard scope == .all || !isKept() else { return UnfinishedParts() }
                 let part = assembler.unfinished
                 if part != nil { isTorn = true }
                 return UnfinishedParts(part, of: subject)
@@ -52,11 +52,17 @@ extension BLEStream where Element: Collection, Element.Element == UInt8 {
             // Whoever gets the error has the beginning, and the next stream has the rest. If nobody does, nobody gets
             // the rest either.
             func leave() {
-                // An error of another type, or of an operator behind this one, has no part: nobody gets that either.
-                if waker.dropsError { _ = handedOut(.lost) }
+                // An error of another type, or of an operator behind this one, has no part: nobody gets that either,
+                // nor the complete messages before it.
+                if waker.dropsError, !isKept() {
+                    while (try? assembler.next()) != nil {}
+                    isTorn = assembler.unfinished != nil
+                }
                 if isTorn || isHoled {
                     if waker.dropsError, !isHoled {
                         assembler.skip()
+                        // Nobody gets what follows the end of that message either: the last part has a rest to come.
+                        while !isKept(), !assembler.isSkipping, assembler.unfinishedCount > 0 { assembler.skip() }
                     } else {
                         assembler.restart(inMessage: waker.dropsError)
                     }

@@ -141,6 +141,35 @@ extension SuccessiveMessagesTests {
         }
     }
 
+    @Test(arguments: [
+        (EndMark.delimiter("\n"), [["one\nbad\nthree\nhal"], ["f\ntwo\n"]]),
+        (EndMark.lengthPrefix(octets: 1), [["\u{3}one\u{3}bad\u{5}three"], ["\u{3}two"]]),
+    ])
+    func `where complete messages are lost with the program's own error, the next one is a whole one behind retry`(
+        mark: EndMark,
+        bursts: [[String]]
+    ) async throws {
+        try await Self.run(bursts: bursts) { _, session in
+            try await session.ready()
+            let chunks = session.notifications(of: Bench.notifying).onEach { _ in }
+            let lines = Self.refusingOne(chunks.assembled(until: mark).map(Self.text))
+            let taken = try await lines.retry(.constant(.seconds(1))).timeout(.seconds(60)).collect(2)
+            #expect(taken == ["one", "two"])
+        }
+    }
+
+    @Test func `of what comes in one chunk with the end of a message that is too long, the rest is no message`()
+        async throws
+    {
+        try await Self.run(bursts: [["much too long\nthree\nhal"], ["f\ntwo\n"]]) { _, session in
+            try await session.ready()
+            let chunks = session.notifications(of: Bench.notifying).onEach { _ in }
+            let lines = chunks.assembled(until: .delimiter("\n"), maximumSize: 5).map(Self.text)
+            let taken = try await lines.retry(.constant(.seconds(1))).timeout(.seconds(60)).first()
+            #expect(taken == "two")
+        }
+    }
+
     @Test func `beside others, too, the program's own error leaves no rest behind retry`() async throws {
         try await Self.run(bursts: [[], ["one\nbad\nhal"], ["f\ntwo\n"]]) { _, session in
             try await session.ready()
