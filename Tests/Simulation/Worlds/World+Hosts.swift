@@ -19,7 +19,8 @@ extension World {
             }
         }
         local.resuming = .exponential()
-        try await local.run(on: .radio(centralAdapters[central])) { server in
+        let warning: PeerStore.Warning = { [weak self] in self?.log("\(name) is told: \($0)") }
+        try await local.run(on: .radio(centralAdapters[central]), warning: warning) { server in
             self.reached("served by a central's adapter")
             for try await change in server.subscriptions(of: Self.hostedMessage) where change.isSubscribed {
                 try? await server.send(Self.news, of: Self.hostedMessage, to: change.central)
@@ -35,7 +36,8 @@ extension World {
         var visits = 0
         while visits < min(manner.count, 5) {
             do {
-                try await visit(host, name)
+                // No peripheral has such a number.
+                try await visit(host, -1 - other, name, of: central)
                 reached("visited")
                 visits += 1
             } catch let error as BLEError {
@@ -47,15 +49,18 @@ extension World {
         }
     }
 
-    private func visit(_ host: Peripheral, _ name: String) async throws {
+    private func visit(_ host: Peripheral, _ number: Int, _ name: String, of central: Int) async throws {
         try await host.withLink(timeout: .seconds(30)) { link in
             let value = try await link.read(Self.hostedValue)
             if Array(value) != Self.greeting, !self.plan.altersValues {
                 self.report("\(name) reads \(value.count) octets that nobody wrote", "value")
             }
+            let receiver = self.beginsMessage(number, of: central)
+            defer { self.endsMessage(number, of: central) }
             let message = try await link.notifications(of: Self.hostedMessage, buffer: .unbounded)
                 .assembled(until: .endOfMessage()).timeout(.seconds(30)).first()
-            if message != Self.news, !self.plan.altersMessages {
+            // Who takes part in another one's subscription may come in the middle of a message.
+            if message != Self.news, !self.plan.altersMessages, self.isAlone(receiver, number, of: central) {
                 self.report("\(name) gets \(message.count) octets, another message than was sent", "message")
             }
         }
