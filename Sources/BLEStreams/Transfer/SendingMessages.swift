@@ -20,8 +20,8 @@ extension PeripheralServer {
     /// ```
     ///
     /// This one is for one central: it ends with the message that a central doesn't wait for. Where there may be
-    /// others, catch ``BLEError/Code/disconnected``, ``BLEError/Code/notSupported`` and ``BLEError/Code/overflow``, each
-    /// of which one central may cause, and send to each in a task of its own.
+    /// others, catch ``BLEError/Code/disconnected``, ``BLEError/Code/notSupported`` and
+    /// ``BLEError/Code/overflow``, each of which one central may cause, and send to each in a task of its own.
     ///
     /// It returns when the radio has the last chunk. Only a few chunks wait for the radio at a time, whatever else is
     /// sent to the central.
