@@ -199,9 +199,7 @@ extension Advertisement {
             }
         case .claim(let numbers): claim(numbers)
         case .add(let instance, let payload): add(instance, payload)
-        case .replace(let instance, let payload):
-            management?.submit(ManagementRemoveAdvertising(instance: instance)) { _ in }
-            add(instance, payload)
+        case .replace(let instance, let payload): replace(instance, payload)
         case .remove(let instance): remove(instance)
         case nil: break
         }
@@ -247,6 +245,17 @@ extension Advertisement {
         management?.submit(parameters) { [self] answer in
             if let failure = answer.failure { return added(failure) }
             management?.submit(data) { [self] in added($0.failure) }
+        }
+    }
+
+    /// Adds an instance when the one with its number is gone. The kernel changes an instance at once, and removes it in
+    /// its turn: what is added before the answer goes with it. Source: kernel, `net/bluetooth/mgmt.c`,
+    /// `add_advertising`, `remove_advertising`.
+    private func replace(_ instance: UInt8, _ payload: AdvertisingPayload) {
+        management?.submit(ManagementRemoveAdvertising(instance: instance)) { [self] answer in
+            // One that another program has removed meanwhile is gone, too.
+            let failure = answer.failure?.status == .invalidParameters ? nil : answer.failure
+            if failure != nil || state.withLock({ $0.isOver }) { added(failure) } else { add(instance, payload) }
         }
     }
 

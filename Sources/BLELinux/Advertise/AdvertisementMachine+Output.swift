@@ -17,8 +17,10 @@ extension AdvertisementMachine {
             /// Takes the first of these numbers that no other program of this library has.
             case claim([UInt8])
             case add(UInt8, AdvertisingPayload)
-            /// The same in place of one of the other form. A controller refuses to make a legacy advertisement of one
-            /// that has more than 31 octets. Source: Core Specification, Vol 4, Part E, 7.8.53.
+            /// The same in place of one of the other form, which is removed first: a controller makes no legacy
+            /// advertisement of one that has more than 31 octets, and the kernel only disables that. Source: Core
+            /// Specification, Vol 4, Part E, 7.8.53; kernel, `net/bluetooth/hci_sync.c`,
+            /// `hci_setup_ext_adv_instance_sync`.
             case replace(UInt8, AdvertisingPayload)
             case remove(UInt8)
         }

@@ -61,11 +61,14 @@ import Testing
         #expect(pdus == [[0x1B, 0, 0], [0x1B, 1, 0], [0x1B, 2, 0]])
     }
 
-    @Test(arguments: [nil, .milliseconds(100) ... .milliseconds(150)] as [ClosedRange<Duration>?])
-    func `a short advertisement follows one that only a new controller could send`(
+    /// Advertises what only a new controller can send, on a kernel whose thread has yet to remove what is replaced.
+    private func advertiseMuch(
         _ interval: ClosedRange<Duration>?
-    ) async throws {
-        kernel.with { $0.adapters[kernel.central]?.advertisingRoom = 251 }
+    ) async throws -> (radio: LinuxRadio, advertisement: RadioActivity) {
+        kernel.with { state in
+            state.adapters[kernel.central]?.advertisingRoom = 251
+            state.adapters[kernel.central]?.removals = []
+        }
         let run = FakeRun(kernel: kernel)
         let radio = try run.radio()
         let long = AdvertiseRequest([.localName(String(repeating: "n", count: 40))], interval: interval)
@@ -75,16 +78,43 @@ import Testing
             if case .failed(let error) = event { throw error }
             return true
         }
-        let short = AdvertiseRequest([.localName("n")], interval: interval)
-        let change = FakeRun.Collector<Result<Void, BLEError>>()
-        advertisement.change(to: short) { change.add($0) }
+        return (radio, advertisement)
+    }
+
+    /// What is on air.
+    private var advertised: [[UInt8]]? { kernel.with { $0.adapters[kernel.central]?.instances.values.map(\.data) } }
+
+    private func carryOutRemovals() async {
+        kernel.with { $0.carryOutRemovals(of: kernel.central) }
         await kernel.idle()
+    }
+
+    @Test(arguments: [nil, .milliseconds(100) ... .milliseconds(150)] as [ClosedRange<Duration>?])
+    func `a short advertisement follows one that only a new controller could send, once that is gone`(
+        _ interval: ClosedRange<Duration>?
+    ) async throws {
+        let (radio, advertisement) = try await advertiseMuch(interval)
+        let change = FakeRun.Collector<Result<Void, BLEError>>()
+        advertisement.change(to: AdvertiseRequest([.localName("n")], interval: interval)) { change.add($0) }
+        await kernel.idle()
+        #expect(change.all.isEmpty)
+        await carryOutRemovals()
         let outcome = try #require(change.all.first)
         try outcome.get()
-        let data = kernel.with { $0.adapters[kernel.central]?.instances.values.map(\.data) }
-        #expect(data == [[2, 9, 0x6E]])
+        #expect(advertised == [[2, 9, 0x6E]])
         advertisement.cancel()
+        await carryOutRemovals()
+        #expect(advertised == [])
+        withExtendedLifetime(radio) {}
+    }
+
+    @Test func `one that ends while it is replaced is not put up again`() async throws {
+        let (radio, advertisement) = try await advertiseMuch(nil)
+        advertisement.change(to: AdvertiseRequest([.localName("n")])) { _ in }
         await kernel.idle()
+        advertisement.cancel()
+        await carryOutRemovals()
+        #expect(advertised == [])
         withExtendedLifetime(radio) {}
     }
 

@@ -231,12 +231,7 @@ extension FakeState {
             adapters[index]?.instances[parameters[0]]?.isOnAir = true
             succeed(call, [parameters[0]])
             hearEverywhere()
-        case 0x3F:
-            guard adapters[index]?.instances.removeValue(forKey: parameters[0]) != nil else {
-                return refuse(call, .invalidParameters)
-            }
-            succeed(call, [parameters[0]])
-            tell(index, 0x24, [parameters[0]], but: call.socket)
+        case 0x3F: if adapters[index]?.removals?.append(call) == nil { removeAdvertisement(call) }
         default: monitorCommand(call)
         }
     }
@@ -273,6 +268,22 @@ extension FakeState {
         succeed(call, isOnAir ? [instance] : [instance, 0, 31, 31])
         if isNew { tell(call.index, 0x23, [instance], but: call.socket) }
         if isOnAir { hearEverywhere() }
+    }
+
+    private mutating func removeAdvertisement(_ call: Call) {
+        let instance = call.parameters[0]
+        guard adapters[call.index]?.instances.removeValue(forKey: instance) != nil else {
+            return refuse(call, .invalidParameters)
+        }
+        succeed(call, [instance])
+        tell(call.index, 0x24, [instance], but: call.socket)
+    }
+
+    /// The kernel's thread removes the advertisements whose removals wait for it.
+    mutating func carryOutRemovals(of number: UInt16) {
+        let calls = adapters[number]?.removals ?? []
+        adapters[number]?.removals = []
+        for call in calls { removeAdvertisement(call) }
     }
 
     private mutating func monitorCommand(_ call: Call) {

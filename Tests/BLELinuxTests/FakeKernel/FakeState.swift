@@ -204,6 +204,8 @@ struct FakeAdapter {
     var maximumInstances: UInt8 = 5
     /// How many octets an advertisement may have.
     var advertisingRoom: UInt8 = 31
+    /// The removals of advertisements that wait for the kernel's thread; `nil`: each is carried out at once.
+    var removals: [FakeState.Call]?
     var selectedPHYs: UInt32 = 0x7E00
     var takesExtendedScans = true
     /// What commands are answered in place of what they would be, each once.
