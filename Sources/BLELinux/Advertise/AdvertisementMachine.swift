@@ -54,7 +54,7 @@ struct AdvertisementMachine {
     private var former: (request: AdvertiseRequest, payload: AdvertisingPayload)?
     /// Whether a change was requested while the answer to an earlier command is awaited.
     private var isOutdated = false
-    /// Whether a central has come while an answer is awaited: it may have ended what the command has put up.
+    /// Whether a central has come while an answer is awaited, or may have: it may have ended what was put up.
     private var wasVisited = false
     /// Whether the kernel has it in the extended form; whether it was sent in that form last.
     private var isExtended = false
@@ -246,6 +246,7 @@ extension AdvertisementMachine {
     /// link is waited for only if there is still one, in either role.
     mutating func missedEvents(isLinked: Bool = false) -> Output {
         centrals = []
+        if awaitsInstance, request.isConnectable { wasVisited = true }
         if case .onAir(let number) = state { return renew(number) }
         return state == .suspended && !isLinked ? choose() : Output()
     }
