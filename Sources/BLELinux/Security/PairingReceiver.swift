@@ -166,23 +166,32 @@ final class PairingReceiver: Sendable {
 
     /// The kernel applies the capability when a link is made.
     private func setCapability() {
-        let mayBegin = state.withLock { state in
-            if !state.isOver { state.hasSetCapability = true }
-            return !state.isOver
-        }
-        guard mayBegin else { return }
+        guard !state.withLock({ $0.isOver }) else { return }
         let note = noteCapability()
-        management.submit(ManagementSetIOCapability(.init(reception.capability))) { [self] answer in
-            if case .failure(let failure) = answer {
-                // The kernel has refused: there is nothing to put back.
-                if failure.status != nil { note?.forget() }
-                return fail(failure)
+        let isVain = state.withLock { state in
+            // Nobody would put it back any more.
+            if state.isOver { return true }
+            state.hasSetCapability = true
+            state.note = note ?? state.note
+            // Under the lock: whoever ends the reception puts it back behind this.
+            management.submit(ManagementSetIOCapability(.init(reception.capability))) { [self] answer in
+                if case .failure(let failure) = answer {
+                    // The kernel has refused: there is nothing to put back.
+                    if failure.status != nil { note?.forget() }
+                    return fail(failure)
+                }
+                capabilityIsSet()
             }
-            tellOutOfBandData(true) { [self] failure in
-                if let failure { return fail(failure) }
-                let isAgain = state.withLock { $0.gettingReady.end() && !$0.isOver }
-                if isAgain { bluetoothdCame() } else { sink.send(.started) }
-            }
+            return false
+        }
+        if isVain { note?.forget() }
+    }
+
+    private func capabilityIsSet() {
+        tellOutOfBandData(true) { [self] failure in
+            if let failure { return fail(failure) }
+            let isAgain = state.withLock { $0.gettingReady.end() && !$0.isOver }
+            if isAgain { bluetoothdCame() } else { sink.send(.started) }
         }
     }
 
@@ -191,9 +200,7 @@ final class PairingReceiver: Sendable {
         guard reception.capability != .noInputNoOutput, state.withLock({ $0.note }) == nil,
             let facts = surroundings.facts()
         else { return nil }
-        let note = surroundings.leftovers.note(KernelThing(.capability, 0, of: facts))
-        state.withLock { $0.note = note }
-        return note
+        return surroundings.leftovers.note(KernelThing(.capability, 0, of: facts))
     }
 
     /// Gives the kernel a central's out-of-band data, or removes it; the kernel finds it by the central's address.

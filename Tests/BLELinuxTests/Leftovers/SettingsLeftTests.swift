@@ -1,6 +1,7 @@
 import BLEProtocol
 import BLERadio
 import RadioContract
+import Synchronization
 import Testing
 
 @testable import BLELinux
@@ -95,14 +96,22 @@ import Testing
         #expect(left == (status == .success ? [] : [.bondable]))
     }
 
-    /// Receives pairings, until it sets the capability.
-    private func receive(outOfBand data: OutOfBandData? = nil) async throws -> Events<PairingReceptionEvent> {
+    /// Begins to receive pairings.
+    ///
+    /// - Parameter look: called when it looks for the adapter's facts.
+    private func beginReceiving(
+        outOfBand data: OutOfBandData? = nil,
+        looking look: @escaping @Sendable () -> Void = {}
+    ) -> Events<PairingReceptionEvent> {
         var surroundings = kernel.pairingSurroundings(keys: KernelKeys(management: kernel.management))
         surroundings.leftovers = leftovers
-        surroundings.facts = { [facts] in facts }
+        surroundings.facts = { [facts] in
+            look()
+            return facts
+        }
         let interview = PairingInterview(.keyboardDisplay) { _, _ in }
         let reception = PairingReception(.keyboardDisplay, outOfBand: data) { _ in interview }
-        let events = Events<PairingReceptionEvent> { [kernel, surroundings] yield in
+        return Events { [kernel, surroundings] yield in
             let receiver = PairingReceiver(
                 reception,
                 in: surroundings,
@@ -112,6 +121,11 @@ import Testing
             kernel.loop.enqueue { receiver.begin() }
             return RadioActivity { receiver.cancel() }
         }
+    }
+
+    /// Receives pairings, until it sets the capability.
+    private func receive(outOfBand data: OutOfBandData? = nil) async throws -> Events<PairingReceptionEvent> {
+        let events = beginReceiving(outOfBand: data)
         try await answerInformation([.powered, .bondable, .secureConnections])
         return events
     }
@@ -139,6 +153,26 @@ import Testing
             Issue.record("not ended")
             return
         }
+        try await settle()
+        #expect(left.isEmpty)
+    }
+
+    /// The program may end it on another thread at any moment.
+    @Test func `a capability isn't set when the reception has ended just before`() async throws {
+        let (looks, look) = AsyncStream.makeStream(of: Void.self)
+        let ending = Mutex<RadioActivity?>(nil)
+        let events = beginReceiving {
+            ending.withLock { $0.take() }?.cancel()
+            look.yield()
+        }
+        ending.withLock { $0 = events.activity }
+        try await answerInformation([.powered, .bondable, .secureConnections])
+        for await _ in looks { break }
+        await kernel.loop.turn()
+        // What comes next in any case.
+        kernel.management.submit(ManagementReadInformation()) { _ in }
+        let next = try await kernel.answer(with: KernelDouble.information([.powered]))
+        try #require(next?.opcode == .readInformation)
         try await settle()
         #expect(left.isEmpty)
     }
