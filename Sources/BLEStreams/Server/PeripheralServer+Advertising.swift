@@ -96,7 +96,7 @@ extension PeripheralServer {
     /// - Throws: the error, if there was none.
     private func giveUp(_ request: AdvertiseRequest, _ error: BLEError) throws(BLEError) {
         guard advertised.giveUp(request) else { throw error }
-        warnings.tell(.advertisementRefused) { _ in .givesWay(because: error) }
+        warnings.tell(.advertisementRefused(error.code)) { _ in .givesWay(because: error) }
     }
 
     private func change(_ activity: RadioActivity, to request: AdvertiseRequest) async throws {

@@ -41,7 +41,7 @@ extension PeripheralServer {
         visits.areReceived = false
         // If the adapter is lost, the server ends for that reason.
         guard radio.adapterInfo.state == .poweredOn else { return }
-        warnings.tell(.pairingsNotAnswered) { _ in .pairingsNotAnswered(because: error) }
+        warnings.tell(.pairingsNotAnswered(error.code)) { _ in .pairingsNotAnswered(because: error) }
     }
 
     /// A link reports that it could not be encrypted; if pairings are received, they report more.

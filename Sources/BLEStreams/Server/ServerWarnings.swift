@@ -13,14 +13,14 @@ final class ServerWarnings: Sendable {
         case flood(BluetoothAddress)
         case subscriptionFlood(BluetoothAddress)
         case brokenMessage(BluetoothAddress)
-        /// For one kind of reason: an attempt by somebody else is told behind a central's own failures.
+        // Counted for each reason: what happens for another one is told all the same.
+        /// An attempt by somebody else is told behind a central's own failures.
         case encryptionFailed(BluetoothAddress, PairingFailure?)
-        /// For one kind of reason, as the two others with a code.
         case interrupted(BLEError.Code)
         /// A central could not be accepted, or another program got it.
         case notAccepted(BLEError.Code)
-        case advertisementRefused
-        case pairingsNotAnswered
+        case advertisementRefused(BLEError.Code)
+        case pairingsNotAnswered(BLEError.Code)
         case bondsNotRestored(BLEError.Code)
     }
 

@@ -157,6 +157,32 @@ import Testing
         }
     }
 
+    @Test func `one that is refused for another reason than the one before is told, too`() async throws {
+        try await VirtualTime.run { time in
+            let radio = SimulatedAir(time).adapter()
+            var peripheral = Self.thermometer()
+            peripheral.resuming = .exponential(jitter: 0)
+            let warnings = Recorder<BLEError>()
+            let refused: [AdvertiseRequest] = [
+                AdvertiseRequest([.localName(String(repeating: "n", count: 60))]),
+                AdvertiseRequest([.localName("one"), .localName("other")]),
+            ]
+            try await peripheral.run(on: radio, warning: { warnings.add($0) }) { server in
+                for request in refused {
+                    try await server.advertise(Self.data(7))
+                    radio.powerOff()
+                    _ = try await server.states.first { if case .interrupted = $0 { true } else { false } }
+                    try await server.advertise(request)
+                    radio.powerOn()
+                    _ = try await server.states.first { if case .serving = $0 { true } else { false } }
+                }
+                try await time.sleep(for: .seconds(1))
+            }
+            let codes = warnings.all.map(\.code).filter { $0 != .adapterPoweredOff }
+            #expect(codes == [.overflow, .invalidArgument])
+        }
+    }
+
     @Test(arguments: [BLEError.Code.overflow, .invalidArgument])
     func `when it has to end, the peripheral ends with it, also if it was changed since it began`(
         _ code: BLEError.Code
