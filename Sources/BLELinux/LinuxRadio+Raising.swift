@@ -15,9 +15,9 @@ extension LinuxRadio {
     /// ignores later ones.
     ///
     /// If bluetoothd runs, the adapter's setting stays as it is: it is the agent's, and can't be read back. The same
-    /// applies while the pairings of centrals are answered: by this radio, or with a capability other than
-    /// ``PairingCapability/noInputNoOutput`` by another one on the adapter, of this program or another one of this
-    /// library.
+    /// applies while the pairings of centrals are answered: by this radio, or by another one on the adapter with a
+    /// capability other than ``PairingCapability/noInputNoOutput``, be it this program's or that of another program of
+    /// this library.
     public func expectPairing(with peer: BluetoothAddress, as capability: PairingCapability) {
         // This reads files, so it isn't done when the link is made.
         let isAlone = Bluetoothd.presenceByProcesses(on: adapter.kernel) == .absent
