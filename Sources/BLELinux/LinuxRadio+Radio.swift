@@ -119,7 +119,8 @@ extension LinuxRadio {
     ///
     /// Fields that don't fit into 31 octets and the 31 of the scan response require a controller with extended
     /// advertising, and are sent in one piece, which Bluetooth 4 scanners don't receive. A change replaces the data of
-    /// the kernel's instance; if centrals can't connect, Linux advertises with a random address, a new one each time.
+    /// the kernel's instance, or the instance if it begins or ends to need one piece; if centrals can't connect, Linux
+    /// advertises with a random address, a new one each time.
     public func advertise(
         _ request: AdvertiseRequest,
         events: @escaping @Sendable (AdvertiseEvent) -> Void

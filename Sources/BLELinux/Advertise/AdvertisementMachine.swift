@@ -136,7 +136,7 @@ extension AdvertisementMachine {
         return Output(command: .add(number, payload))
     }
 
-    /// The kernel has answered a command that adds the instance.
+    /// The kernel has answered a command that adds the instance, or has not removed the one that it replaces.
     ///
     /// - Parameter isLinked: whether the adapter has a link, in either role, beside which many controllers can't
     ///   advertise. The kernel refuses the parameters then.
