@@ -217,13 +217,15 @@ extension LinuxRadio {
 extension BLEError {
     /// The adapter has removed a peer's key, but bluetoothd was not reached.
     fileprivate static func bluetoothdMayKeep(_ peer: BluetoothAddress, _ failure: BusFailure) -> BLEError {
-        BLEError(
+        var error = BLEError(
             .timedOut,
             operation: "unpair",
             object: "from \(peer)",
             cause: "the adapter has removed the key, but bluetoothd, if it runs, may still have the bond: \(failure)",
-            remedy: "Run \"bluetoothctl remove \(peer)\", then unpair again; otherwise bluetoothd gives the adapter "
-                + "the key at its next start."
+            remedy: "Run \"bluetoothctl remove \(peer)\"; otherwise bluetoothd gives the adapter the key at its next "
+                + "start."
         )
+        error.hasRemovedKey = true
+        return error
     }
 }

@@ -152,6 +152,9 @@ public struct BLEError: Error, Sendable {
     /// central has in part.
     public var isFinal: Bool
 
+    /// Whether the adapter has removed a peer's key nevertheless, and another program may keep its own.
+    package var hasRemovedKey = false
+
     /// Makes an error; `remedy` is one sentence that says what to do.
     public init(
         _ code: Code,

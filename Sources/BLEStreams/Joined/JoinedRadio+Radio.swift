@@ -186,7 +186,8 @@ extension JoinedRadio: Radio {
     }
 
     /// Removes the peer from all of them. A failure is reported if that member has a bond with it and is present, or if
-    /// all of them fail: the kernel has forgotten the keys of an adapter that is absent.
+    /// all of them fail: the kernel has forgotten the keys of an adapter that is absent. Reported is also that another
+    /// program may keep its own key, and the peer is forgotten here.
     func unpair(
         _ peer: BluetoothAddress,
         result: @escaping @Sendable (Result<Bool, BLEError>) -> Void
@@ -199,14 +200,15 @@ extension JoinedRadio: Radio {
             let decisive = zip(outcomes, members).lazy.compactMap { outcome, member -> BLEError? in
                 let hasKeys = holders.contains(member.id) && member.radio.adapterInfo.state != .absent
                 return hasKeys ? outcome.failure : nil
-            }.first
+            }.first { !$0.hasRemovedKey }
             let hadKey = outcomes.contains { (try? $0.get()) == true }
             let isVain = failures.count == outcomes.count
-            if let failure = decisive ?? (isVain ? failures.first : nil) { return result(.failure(failure)) }
+            let failure = decisive ?? failures.first { $0.hasRemovedKey } ?? (isVain ? failures.first : nil)
+            if let failure, !failure.hasRemovedKey { return result(.failure(failure)) }
             self?.choose { chooser, _ in chooser.unpaired(peer) }
             // Any adapter may connect to it from now on.
             self?.tellMemberWatchers()
-            result(.success(hadKey))
+            result(failure.map { .failure($0) } ?? .success(hadKey))
         }
     }
 

@@ -196,20 +196,23 @@ extension Peripheral {
     /// - Throws: ``BLEError/Code/notFound`` if there is no bond; the store's error if the bond behind a private address
     ///   may be in a file that can't be read; also if the adapter's key is removed, but the file that may have the bond
     ///   could not be changed, for example because the disk is full: another call tries again, and otherwise the next
-    ///   program loads the key again. ``BLEError/Code/timedOut``, also if bluetoothd gives no answer, and may keep the
-    ///   bond. ``BLEError/Code/permissionDenied``, an error of the adapter; `CancellationError`.
+    ///   program loads the key again. ``BLEError/Code/timedOut``, also if all this is removed, but bluetoothd gives no
+    ///   answer, and may keep its own bond. ``BLEError/Code/permissionDenied``, an error of the adapter;
+    ///   `CancellationError`.
     public func unpair(timeout: Duration = .seconds(10)) async throws {
         var hadBond = false
-        let (radio, object) = (core.radio, "from \(self)")
+        var keptElsewhere: BLEError?
+        let object = "from \(self)"
         var identities: [BluetoothAddress] = []
         for address in [address] + alternatives { identities.append(await core.findIdentity(of: address)) }
         for address in identities {
-            let limit: @Sendable () -> any Error = {
-                BLEError.adapterTimedOut("unpair", object: object, after: timeout)
-            }
-            let hadKey: Bool = try await reply(on: core.timeline, limit: (timeout, limit)) { finish in
-                let activity = radio.unpair(address) { finish($0.mapError { $0 as any Error }) }
-                return { activity.cancel() }
+            let hadKey: Bool
+            do {
+                hadKey = try await removeKey(of: address, within: timeout)
+            } catch let error as BLEError where error.hasRemovedKey {
+                // What this program keeps would be given to the adapter again.
+                hadKey = true
+                keptElsewhere = error
             }
             let core = core
             let isKept: Bool = await withCheckedContinuation { continuation in
@@ -231,6 +234,19 @@ extension Peripheral {
         }
         for address in identities {
             if let failure = core.store.bondFailure(of: address) { throw BLEError.bondNotRemoved(failure, object) }
+        }
+        if let keptElsewhere { throw keptElsewhere }
+    }
+
+    /// Removes the adapter's key of one address; whether it had one.
+    private func removeKey(of address: BluetoothAddress, within timeout: Duration) async throws -> Bool {
+        let (radio, object) = (core.radio, "from \(self)")
+        let limit: @Sendable () -> any Error = {
+            BLEError.adapterTimedOut("unpair", object: object, after: timeout)
+        }
+        return try await reply(on: core.timeline, limit: (timeout, limit)) { finish in
+            let activity = radio.unpair(address) { finish($0.mapError { $0 as any Error }) }
+            return { activity.cancel() }
         }
     }
 }
