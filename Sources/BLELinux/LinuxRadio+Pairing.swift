@@ -215,10 +215,10 @@ extension LinuxRadio {
 }
 
 extension BLEError {
-    /// The adapter has removed a peer's key, but bluetoothd was not reached.
+    /// The adapter has removed a peer's key, but bluetoothd was not reached, or this program may not ask it.
     fileprivate static func bluetoothdMayKeep(_ peer: BluetoothAddress, _ failure: BusFailure) -> BLEError {
         var error = BLEError(
-            .timedOut,
+            failure.isDenial ? .permissionDenied : .timedOut,
             operation: "unpair",
             object: "from \(peer)",
             cause: "the adapter has removed the key, but bluetoothd, if it runs, may still have the bond: \(failure)",

@@ -125,6 +125,13 @@ enum BusFailure: Error, Hashable, Sendable {
     case closed
 }
 
+extension BusFailure {
+    /// Whether the bus doesn't let this program send the message.
+    var isDenial: Bool {
+        if case .refused(let name, _) = self { name.hasSuffix(".AccessDenied") } else { false }
+    }
+}
+
 extension BusFailure: CustomStringConvertible {
     /// What went wrong, as part of a sentence.
     var description: String {

@@ -81,8 +81,8 @@ enum Bluetoothd {
     /// Makes bluetoothd, if it is on the bus, forget a device: the kernel's event that one was unpaired removes nothing
     /// from its disk, and the keys would be back at its next start. Never starts it.
     ///
-    /// - Parameter done: called once, on the loop's thread, with the failure if nobody has answered: then it may still
-    ///   have the device.
+    /// - Parameter done: called once, on the loop's thread, with the failure if nobody has answered, or the bus keeps
+    ///   this program from asking: then it may still have the device.
     static func forget(
         _ device: BluetoothAddress,
         of adapter: String,
@@ -96,13 +96,15 @@ enum Bluetoothd {
         guard bus.isThere else { return tell(nil) }
         openBus(bus, loop: loop, timeline: timeline) { opened in
             guard let bus = try? opened.get() else { return tell(opened.failure) }
-            @Sendable func end(_ answer: Result<BusMessage, BusFailure>) {
-                bus.close()
-                tell(answer.failure)
-            }
             bus.call(.busCall("GetNameOwner", [.string(BusMessage.bluetoothd)]), deadline: patience) { owner in
-                guard case .success = owner else { return end(owner) }
-                bus.call(removal(of: device, from: adapter), deadline: patience) { end($0) }
+                guard case .success = owner else {
+                    bus.close()
+                    return tell(owner.failure)
+                }
+                bus.call(removal(of: device, from: adapter), deadline: patience) { removed in
+                    bus.close()
+                    if let failure = removed.failure, failure.isDenial { done(failure) } else { tell(removed.failure) }
+                }
             }
         }
     }

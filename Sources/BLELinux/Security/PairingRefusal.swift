@@ -132,7 +132,7 @@ extension BLEError {
                 + "answer yes when it asks; or stop bluetoothd with \"sudo systemctl stop bluetooth\".",
             failure: .refusedByBluetoothd
         )
-        if case .refused(let name, _)? = failure, name.hasSuffix(".AccessDenied") {
+        if failure?.isDenial == true {
             error.remedy += " Or allow the program to talk to org.bluez in /etc/dbus-1/system.d/bluetooth.conf."
         }
         return error

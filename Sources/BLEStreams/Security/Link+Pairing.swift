@@ -197,8 +197,8 @@ extension Peripheral {
     ///   may be in a file that can't be read; also if the adapter's key is removed, but the file that may have the bond
     ///   could not be changed, for example because the disk is full: another call tries again, and otherwise the next
     ///   program loads the key again. ``BLEError/Code/timedOut``, also if all this is removed, but bluetoothd gives no
-    ///   answer, and may keep its own bond. ``BLEError/Code/permissionDenied``, an error of the adapter;
-    ///   `CancellationError`.
+    ///   answer, and may keep its own bond; ``BLEError/Code/permissionDenied``, also if the system bus keeps the
+    ///   program from asking it. An error of the adapter; `CancellationError`.
     public func unpair(timeout: Duration = .seconds(10)) async throws {
         var hadBond = false
         var keptElsewhere: BLEError?

@@ -106,6 +106,19 @@ import Testing
         #expect(await done.next() == false)
     }
 
+    /// The policy of the bus may let only some users talk to bluetoothd.
+    @Test(arguments: [("org.freedesktop.DBus.Error.AccessDenied", false), ("org.bluez.Error.DoesNotExist", true)])
+    func `who may not ask it is told that it may still have the device`(
+        _ refusal: String,
+        _ isForgotten: Bool
+    ) async throws {
+        let done = forgetting(over: bus.bus)
+        try await letIn()
+        bus.send(.reply(to: try await bus.next("GetNameOwner").serial, ":1.7"))
+        bus.send(.failure(of: try await bus.next("RemoveDevice").serial, refusal))
+        #expect(await done.next() == isForgotten)
+    }
+
     /// Its answers to the question with which of two adapters it scans.
     private func scanning(over bus: SystemBus) -> Events<[String: Bool]> {
         Events { [loop] yield in
