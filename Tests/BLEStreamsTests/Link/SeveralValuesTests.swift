@@ -73,6 +73,27 @@ import Testing
         }
     }
 
+    /// As Zephyr does: the length of a value that doesn't fit is that of the octets that do.
+    private static func cut(_ request: [UInt8]) -> ScriptedLink.Answers {
+        let long = [UInt8](1...30)
+        return switch request[0] {
+        case 0x02: [(.milliseconds(1), [0x01, 0x02, 0x00, 0x00, 0x06])]
+        case 0x20: [(.milliseconds(1), [0x21, 0x01, 0x00, 0xAA, 0x11, 0x00] + long.prefix(17))]
+        case 0x0A: [(.milliseconds(1), [0x0B] + long.prefix(22))]
+        case 0x0C: [(.milliseconds(1), [0x0D] + long.dropFirst(Int(request[3])))]
+        default: []
+        }
+    }
+
+    @Test func `a value that is cut by a full answer is read whole, even if its length doesn't say so`() async throws {
+        try await ScriptedLink.run {
+            [ScriptedLink($0, Self.cut)]
+        } _: { link, _ in
+            let values = try await link.read(handles: [3, 5])
+            #expect(values.map(Array.init) == [[0xAA], [UInt8](1...30)])
+        }
+    }
+
     @Test func `values of known lengths are read in one piece`() async throws {
         try await onLink { link, _ in
             let twins = try await link.discover().characteristics(Self.twin).map(\.valueHandle)

@@ -23,11 +23,12 @@ package struct ReadMultiple: GATTProcedure {
 
 /// Reads two or more values of any length in one answer; the last ones are cut or omitted if they don't fit.
 ///
-/// Source: Core Specification, Vol 3, Part G, 4.8.5.
+/// A value at the end of an answer that fills ATT_MTU may be cut, whatever its length says: some servers count the
+/// octets that fit. Source: Core Specification, Vol 3, Part G, 4.8.5.
 package struct ReadMultipleVariable: GATTProcedure {
     package struct Value: Hashable, Sendable {
         package var value: [UInt8]
-        /// Whether the attribute's value is longer.
+        /// Whether the attribute's value is longer, or may be.
         package var isCut: Bool
 
         package init(value: [UInt8], isCut: Bool) {
@@ -52,8 +53,12 @@ package struct ReadMultipleVariable: GATTProcedure {
 
     package func received(_ answer: GATTAnswer, _ context: GATTContext) throws(GATTFailure) -> GATTStep<[Value]> {
         let entries = try answer.response(to: ATTReadMultipleVariableRequest.self).entries
-        return .finished(
-            entries.map { Value(value: Array($0.value.prefix(ATTLimits.maximumValueLength)), isCut: $0.isCut) }
-        )
+        var values = entries.map { entry in
+            Value(value: Array(entry.value.prefix(ATTLimits.maximumValueLength)), isCut: entry.isCut)
+        }
+        // Source: Zephyr, `att.c`, `read_vl_cb`.
+        let isFull = try answer.success().count >= answer.leastMTU
+        if isFull, let last = values.indices.last { values[last].isCut = true }
+        return .finished(values)
     }
 }

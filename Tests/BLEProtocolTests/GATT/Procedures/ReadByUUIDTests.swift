@@ -66,4 +66,25 @@ import Testing
             .failure(refused, .attribute(.requestNotSupported, handle: 7))
         )
     }
+
+    @Test(arguments: [(15, false), (16, true)])
+    func `the last of several values may be cut if it fills the answer, whatever its length says`(
+        count: Int,
+        isCut: Bool
+    ) {
+        var bearer = Bearer()
+        let id = bearer.begin(ReadMultipleVariable(handles: [3, 7]))
+        let last = [UInt8](repeating: 0xCC, count: count)
+        let lengths: [UInt8] = [0x21, 2, 0, 0xAA, 0xBB, UInt8(count), 0]
+        bearer.expect("20 0300 0700", answeredWith: hex(lengths + last))
+        bearer.expectFinished(
+            .success(
+                id,
+                [
+                    ReadMultipleVariable.Value(value: [0xAA, 0xBB], isCut: false),
+                    ReadMultipleVariable.Value(value: last, isCut: isCut),
+                ]
+            )
+        )
+    }
 }
