@@ -115,7 +115,10 @@ final class MCUmgrExchange {
         _ patience: Duration?
     ) async throws -> CBORValue {
         let answer = try await answer(patience: patience) { $0.sequence == sequence && $0.command == command }
-        if let failure = MCUmgrFailure(answer.body) { throw failure }
+        if var failure = MCUmgrFailure(answer.body) {
+            failure.isOfReading = answer.operation == .readResponse
+            throw failure
+        }
         return answer.body
     }
 

@@ -8,6 +8,8 @@ package struct MCUmgrFailure: Error, Hashable, Sendable {
     package var code: Int
     /// The reason, as worded by the device.
     package var reason: String?
+    /// Whether it answers a request that only asks.
+    package var isOfReading = false
 
     package init(group: Int? = nil, code: Int, reason: String? = nil) {
         self.group = group
@@ -29,7 +31,10 @@ package struct MCUmgrFailure: Error, Hashable, Sendable {
     }
 
     /// Whether the device does not support the command.
-    package var isUnsupported: Bool { group == nil && code == 8 }
+    ///
+    /// The first devices with this protocol have no code for that: they have no entry for a command that they don't
+    /// know. Source: Mynewt, `newtmgr.c`.
+    package var isUnsupported: Bool { group == nil && (code == 8 || isOfReading && code == 5) }
 
     /// Whether a retry may succeed: the device is busy, timed out, or has the memory for an upload in use.
     package var isPassing: Bool {

@@ -30,11 +30,15 @@ import Testing
         }
     }
 
-    @Test func `one without image management can't be updated this way, and no reset is advised`() async throws {
+    @Test(arguments: [(8, "not supported (code 8)"), (5, "no such entry (code 5)")])
+    func `one without image management can't be updated this way, and no reset is advised`(
+        code: Int,
+        words: String
+    ) async throws {
         let image = try UpdateDevice.firmware(2000)
         let device = LocalPeripheral(name: "Shell") { Self.service }
         let serve: @Sendable (PeripheralServer, Bench) async throws -> Void = { server, _ in
-            try await Self.serve(server) { _ in Self.unsupported }
+            try await Self.serve(server) { _ in .map(["rc": .integer(code)]) }
         }
         try await Bench.run(description: device, serve: serve) { bench in
             try await bench.peripheral.withQueue { queue in
@@ -42,11 +46,41 @@ import Testing
                 let update = await bleError { try await queue.run(FirmwareUpdateFlow(image)) }
                 let revert = await bleError { _ = try await queue.run(FirmwareRevertFlow(image)) }
                 for error in [update, revert] {
-                    #expect(error?.code == .notSupported && error?.cause.contains("not supported (code 8)") == true)
+                    #expect(error?.code == .notSupported && error?.cause.contains(words) == true)
                     #expect(error?.remedy.contains("Reset") == false && error?.remedy.isEmpty == false)
                 }
             }
         }
+    }
+
+    /// As Mynewt, which has no code of its own for a command that it doesn't know.
+    @Test func `one that has no entry for a question about its limits gets the image without an answer`() async throws {
+        let image = try UpdateDevice.firmware(2000)
+        let device = LocalPeripheral(name: "Mynewt") { Self.service }
+        let received = Recorder<Int>()
+        let serve: @Sendable (PeripheralServer, Bench) async throws -> Void = { server, _ in
+            var count = 0
+            try await Self.serve(server) { request in
+                switch (request.operation, request.command) {
+                case (.read, .imageState):
+                    let stored: [CBORValue.Member] = [
+                        .init(.text("slot"), .integer(1)), .init(.text("hash"), .bytes(image.bootHash ?? [])),
+                    ]
+                    let listed: [CBORValue] = count == image.bytes.count ? [.map(stored)] : []
+                    return .map(["images": .array(listed)])
+                case (.write, .imageUpload):
+                    if request.body["off"]?.integer == count { count += request.body["data"]?.bytes?.count ?? 0 }
+                    received.add(count)
+                    return .map(["rc": .integer(0), "off": .integer(count)])
+                default: return .map(["rc": .integer(5)])
+                }
+            }
+        }
+        let flow = FirmwareUpdateFlow(image, over: .mcumgr(FirmwareUpdateFlow.MCUmgrOptions(mode: .upload)))
+        try await Bench.run(description: device, serve: serve) { bench in
+            try await bench.peripheral.withQueue { queue in try await queue.connecting().run(flow) }
+        }
+        #expect(received.all.last == image.bytes.count)
     }
 
     /// As Zephyr does with an image without a hash of its kind: the upload succeeds.
