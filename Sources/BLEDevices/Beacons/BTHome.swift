@@ -67,6 +67,8 @@ public struct BTHome: Hashable, Sendable {
             information & (Self.versionMask | Self.isEncrypted) == Self.version
         else { return nil }
         var reader = ByteReader(data.dropFirst())
+        // Source: the format's own receiver, bthome-ble, `parser.py`.
+        if information & Self.hasAddress != 0, reader.bytes(6) == nil { return nil }
         var measurements: [Measurement] = []
         while let octet = reader.uint8() {
             let object = Object(rawValue: octet)
@@ -103,5 +105,7 @@ public struct BTHome: Hashable, Sendable {
     private static let version: UInt8 = 0b0100_0000
     private static let versionMask: UInt8 = 0b1110_0000
     private static let triggered: UInt8 = 0b0000_0100
+    /// The device's own address precedes the measurements.
+    private static let hasAddress: UInt8 = 0b0000_0010
     private static let isEncrypted: UInt8 = 0b0000_0001
 }

@@ -65,6 +65,15 @@ import Testing
         }
     }
 
+    @Test func `a device's own address is not taken for measurements`() {
+        // Two addresses; the second one looks like a temperature and a battery.
+        for address in ["b2188d38c1a4", "02ca09016405"] {
+            let reading = BTHome(advertisement("0e16d2fc42" + address + "04138a01"))
+            #expect(reading?.measurements.map(\.object) == [.pressure] && reading?[.pressure] == 1008.83)
+        }
+        #expect(BTHome(advertisement("0916d2fc4202ca090164")) == nil)
+    }
+
     @Test func `a value without room is refused with the range`() {
         let error = #expect(throws: BLEError.self) { try BTHome.Measurement(.temperature, 400) }
         #expect(error?.code == .invalidArgument && error?.cause.contains("327.67") == true)
