@@ -31,7 +31,8 @@ public struct SwitchBot: Hashable, Sendable {
     /// Whether a motion or contact sensor detects somebody.
     public var noticesMotion: Bool?
 
-    /// Decodes an advertisement; `nil` if it is another maker's or another device's, or encrypted.
+    /// Decodes an advertisement; `nil` if it is another maker's or another device's, encrypted, or a thermometer's
+    /// without values.
     public init?(_ advertisement: AdvertisingData) {
         let services = [BluetoothUUID(0xFD3D), BluetoothUUID(0x0D00)]
         guard let data = services.lazy.compactMap({ advertisement.serviceData(for: $0) }).first, data.count >= 3 else {
@@ -49,6 +50,8 @@ public struct SwitchBot: Hashable, Sendable {
             let size = Double((whole & 0x7F) * 10 + tenths) / 10
             temperature = whole & 0x80 != 0 ? size : -size
             humidity = octets.unsigned(5, 1) & 0x7F
+            // Zero in each field, also in the battery's: no value. Source: pySwitchbot, `_sensor_th.py`.
+            if size == 0, humidity == 0, batteryLevel == 0 { return nil }
         case .bot:
             let state = octets.unsigned(1, 1)
             // The bit is cleared if the switch is on.

@@ -84,6 +84,12 @@ import Testing
         #expect(SwitchBot(try service(0xFD3D, "FF 00 64")) == nil)
     }
 
+    @Test func `a SwitchBot thermometer without values is not at the freezing point`() throws {
+        #expect(SwitchBot(try service(0xFD3D, "54 00 00 00 00 00")) == nil)
+        let frost = try #require(SwitchBot(try service(0xFD3D, "54 00 E4 00 80 00")))
+        #expect(frost.temperature == 0 && frost.humidity == 0 && frost.batteryLevel == 100)
+    }
+
     @Test func `a Govee thermometer packs both values into one number, or has each for itself`() throws {
         let packed = try #require(Govee(try manufacturer(0xEC88, "00 0341C2 64 00")))
         #expect(packed.temperature == 21.3 && packed.humidity == 44.2 && packed.batteryLevel == 100)
