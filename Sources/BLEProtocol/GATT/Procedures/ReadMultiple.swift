@@ -52,13 +52,27 @@ package struct ReadMultipleVariable: GATTProcedure {
     }
 
     package func received(_ answer: GATTAnswer, _ context: GATTContext) throws(GATTFailure) -> GATTStep<[Value]> {
-        let entries = try answer.response(to: ATTReadMultipleVariableRequest.self).entries
-        var values = entries.map { entry in
+        let pdu = try answer.success()
+        let isFull = pdu.count >= answer.leastMTU
+        var values = try Self.entries(of: pdu, isFull: isFull).map { entry in
             Value(value: Array(entry.value.prefix(ATTLimits.maximumValueLength)), isCut: entry.isCut)
         }
         // Source: Zephyr, `att.c`, `read_vl_cb`.
-        let isFull = try answer.success().count >= answer.leastMTU
         if isFull, let last = values.indices.last { values[last].isCut = true }
         return .finished(values)
+    }
+
+    /// The values in an answer; one that fills ATT_MTU may end between the two octets of a length.
+    private static func entries(
+        of pdu: ArraySlice<UInt8>,
+        isFull: Bool
+    ) throws(GATTFailure) -> [ATTReadMultipleVariableResponse.Entry] {
+        do throws(ATTDecodingError) {
+            return try ATTReadMultipleVariableResponse(decoding: pdu).entries
+        } catch {
+            // Source: NimBLE, `ble_att_svr.c`, `ble_att_svr_build_read_mult_rsp_var`.
+            guard isFull, error.reason == .truncated else { throw .malformedResponse(error) }
+            return try entries(of: pdu.dropLast(), isFull: false)
+        }
     }
 }

@@ -87,4 +87,18 @@ import Testing
             )
         )
     }
+
+    @Test func `a full answer may end between the octets of a length, another one may not`() {
+        var bearer = Bearer()
+        let first = [UInt8](repeating: 0xAA, count: 19)
+        let full = bearer.begin(ReadMultipleVariable(handles: [3, 7]))
+        bearer.expect("20 0300 0700", answeredWith: "21 1300" + hex(first) + "02")
+        let short = bearer.begin(ReadMultipleVariable(handles: [3, 7]))
+        bearer.expect("20 0300 0700", answeredWith: "21 0100 aa 02")
+        let error = ATTDecodingError(opcode: .readMultipleVariableResponse, offset: 4, reason: .truncated)
+        bearer.expectFinished(
+            .success(full, [ReadMultipleVariable.Value(value: first, isCut: true)]),
+            .failure(short, .malformedResponse(error))
+        )
+    }
 }
