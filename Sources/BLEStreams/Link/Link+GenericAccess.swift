@@ -35,7 +35,8 @@ extension ConnectionParameters {
     }
 }
 
-/// The values of the Generic Access service; each takes one request, without discovery.
+/// The values of the Generic Access service; each takes one request, without discovery, unless the peripheral can't
+/// find a value by its type.
 extension Link {
     /// The peripheral's name, which may be longer than the advertised one.
     ///
@@ -69,6 +70,18 @@ extension Link {
     }
 
     private func first(_ uuid: BluetoothUUID, _ timeout: Duration?) async throws -> CharacteristicValue? {
-        try await readAll(uuid, limit: 1, timeout).first?.value
+        let deadline = timeout.map { timeline.now + $0 }
+        do {
+            return try await readAll(uuid, limit: 1, timeout).first?.value
+        } catch let error as BLEError where error.attError == .unlikely {
+            // Some servers have room for 19 octets only of a value that is read by its type. Source: NimBLE,
+            // `ble_att_svr.c`.
+            let selector = CharacteristicSelector.uuid(uuid, service: BluetoothUUID.genericAccess)
+            do {
+                return try await octets(of: selector, deadline.map { $0 - timeline.now })
+            } catch let missing as BLEError where missing.code == .notFound {
+                throw error
+            }
+        }
     }
 }

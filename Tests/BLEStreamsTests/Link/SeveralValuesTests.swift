@@ -156,6 +156,15 @@ import Testing
         }
     }
 
+    /// As NimBLE does with one of 20 octets or more.
+    @Test func `a name that a peripheral doesn't give by its type is read by its handle`() async throws {
+        try await onLink { link, bench in
+            bench.air.faults.add(.replace(.opcode(0x09), with: [0x01, 0x08, 0x03, 0x00, 0x0E]).times(1))
+            let name = try await link.deviceName()
+            #expect(name == "Several things")
+        }
+    }
+
     @Test func `preferred parameters are decoded`() throws {
         let octets: [UInt8] = [0x06, 0x00, 0xFF, 0xFF, 0x04, 0x00, 0x90, 0x01]
         let parameters = try #require(ConnectionParameters.Preferred(octets: octets))
