@@ -167,8 +167,8 @@ extension SimulatedAdapter: Radio {
         _ peer: BluetoothAddress,
         result: @escaping @Sendable (Result<Bool, BLEError>) -> Void
     ) -> RadioActivity {
-        let hadKey = core.perform { $0.unpair(peer, on: id) }
-        return timeline.schedule(after: .zero) { result(.success(hadKey)) }
+        let outcome = core.perform { $0.unpair(peer, on: id) }
+        return timeline.schedule(after: .zero) { result(outcome) }
     }
 
     /// Loses the keys of all bonds, like a device after a factory reset.

@@ -19,12 +19,14 @@ extension AirState {
         }
     }
 
-    /// Removes a key and drops the link. Returns whether there was a key.
-    mutating func unpair(_ peer: BluetoothAddress, on adapter: AdapterID) -> Bool {
-        guard adapters[adapter].keys.removeValue(forKey: peer) != nil else { return false }
+    /// Removes a key and drops the link. Returns whether there was a key; as on Linux, none is removed from an adapter
+    /// that is not on.
+    mutating func unpair(_ peer: BluetoothAddress, on adapter: AdapterID) -> Result<Bool, BLEError> {
+        if let error = unavailable(adapter, for: "unpair", to: peer) { return .failure(error) }
+        guard adapters[adapter].keys.removeValue(forKey: peer) != nil else { return .success(false) }
         adapters[adapter].identityKeys[peer] = nil
         if let end = link(of: adapter, with: peer) { disconnect(end) }
-        return true
+        return .success(true)
     }
 
     // MARK: - Encryption

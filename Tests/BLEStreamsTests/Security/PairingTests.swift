@@ -289,6 +289,24 @@ struct PairingTests {
         }
     }
 
+    @Test func `an adapter that is not on removes no key, and the bond is kept until it does`() async throws {
+        let obstacles: [(AdapterInfo.State, BLEError.Code)] = [
+            (.poweredOff, .adapterPoweredOff), (.blocked, .adapterBlocked), (.absent, .adapterNotFound),
+        ]
+        try await withBench { bench in
+            try await bench.peripheral.withLink { try await $0.pair() }
+            for (state, code) in obstacles {
+                bench.centralAdapter.setState(state)
+                let error = await bleError { try await bench.peripheral.unpair() }
+                #expect(error?.code == code && error?.operation == "unpair", "\(error as Any)")
+                #expect(error?.isFinal == false && bench.peripheral.isBonded)
+            }
+            bench.centralAdapter.powerOn()
+            try await bench.peripheral.unpair()
+            #expect(!bench.peripheral.isBonded)
+        }
+    }
+
     @Test func `where there is no bond there is none to remove`() async throws {
         try await withBench { bench in
             let error = await #expect(throws: BLEError.self) { try await bench.peripheral.unpair() }
