@@ -16,8 +16,8 @@ extension SimulatedAdapter {
         return timeline.schedule(after: .zero) { result(outcome) }
     }
 
-    /// Selects PHYs for later links: a link is on 1M unless both ends have selected 2M, whatever ``LinkTiming/phy``
-    /// says.
+    /// Selects PHYs for later links, until it is unplugged or reset: a link is on 1M unless both ends have selected 2M,
+    /// whatever ``LinkTiming/phy`` says.
     public func selectPHYs(
         _ selection: AdapterPHYs.Selection,
         result: @escaping @Sendable (Result<Void, BLEError>) -> Void

@@ -53,7 +53,7 @@ extension AirState {
         if state != .poweredOn { adapters[adapter].outOfBand = nil }
         if state == .absent {
             (adapters[adapter].keys, adapters[adapter].identityKeys) = ([:], [:])
-            adapters[adapter].hiding = nil
+            (adapters[adapter].hiding, adapters[adapter].selectedPHYs) = (nil, nil)
         }
         for observer in adapters[adapter].observers {
             outbox.append(.adapter(observer, adapters[adapter].info))

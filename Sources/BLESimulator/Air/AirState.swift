@@ -175,7 +175,7 @@ struct AdapterRecord: Sendable {
     /// Whether it was switched off through the radio, not by the test's controls.
     var isSwitchedOffHere = false
     var settings: AdapterSettings
-    /// What a program has selected; `nil`: nothing yet.
+    /// What a program has selected since it was plugged in; `nil`: nothing yet.
     var selectedPHYs: AdapterPHYs.Selection?
 
     /// The activities of each kind, in the order of their start.

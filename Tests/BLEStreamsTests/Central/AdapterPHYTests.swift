@@ -43,6 +43,21 @@ import Testing
         }
     }
 
+    @Test func `a selection lasts while the adapter is off, and until it is unplugged`() async throws {
+        try await Self.run { bench in
+            let adapter = bench.centralAdapter
+            try await bench.central.selectPHYs(AdapterPHYs.Selection([.le1M]))
+            adapter.powerOff()
+            adapter.powerOn()
+            #expect(try await Self.phy(bench) == .le1M)
+            adapter.unplug()
+            adapter.plugIn()
+            #expect(try await Self.phy(bench) == .le2M)
+            let phys = try await bench.central.adapterPHYs()
+            #expect(phys.selected == phys.supported)
+        }
+    }
+
     @Test func `a controller that can't do it is named, with what it can`() async throws {
         try await Self.run { bench in
             bench.centralAdapter.settings.phys = [.le1M, .le2M]
