@@ -166,7 +166,8 @@ extension AirState {
     ) {
         guard let activity = stop(id), let link = links[end.link], let other = addresses[pairing.peer] else { return }
         activities[id]?.isEnding = true
-        let address = name(of: activity.adapter, to: other)
+        // The link's: a central may have changed its private address since.
+        let address = link[end.role.opposite].peer
         let reception = pairing.far?.reception ?? self.reception(on: other)?.id
         if let failure {
             let ofPeripheral = pairing.far?.failure ?? failure.seenByPeripheral

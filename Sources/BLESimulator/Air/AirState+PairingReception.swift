@@ -50,9 +50,9 @@ extension AirState {
         _ pairing: SimulatedPairing,
         _ receiver: (id: ActivityID, reception: PairingReception)
     ) {
-        guard let adapter = activities[id]?.adapter, let other = addresses[pairing.peer] else { return }
-        let central = name(of: adapter, to: other)
-        guard let interview = receiver.reception.interview?(central) else {
+        guard let adapter = activities[id]?.adapter, let other = addresses[pairing.peer], let link = links[end.link]
+        else { return }
+        guard let interview = receiver.reception.interview?(link[end.role.opposite].peer) else {
             return refuse(id, end, pairing, .refused)
         }
         let method = PairingMethod(

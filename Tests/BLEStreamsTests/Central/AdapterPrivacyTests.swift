@@ -67,6 +67,26 @@ import Testing
         }
     }
 
+    @Test func `a peripheral learns of the pairing of a central whose address has changed since it connected`()
+        async throws
+    {
+        let bonds = Recorder<Bond?>()
+        let serve: @Sendable (PeripheralServer, Bench) async throws -> Void = { server, _ in
+            for try await event in server.centralEvents {
+                if case .paired(_, let bond) = event { bonds.add(bond) }
+            }
+        }
+        try await Bench.run(description: Self.peripheral, serve: serve) { bench in
+            try await bench.central.setPrivacy(true)
+            try await bench.peripheral.withLink { link in
+                bench.centralAdapter.renewPrivateAddress()
+                try await link.pair()
+                try await bench.time.sleep(for: .seconds(1))
+            }
+            #expect(bonds.all.map { $0?.peer } == [bench.centralAdapter.address])
+        }
+    }
+
     @Test func `the key lasts as long as the store, and is another one for each adapter`() async throws {
         try await Self.run { bench in
             let store = PeerStore.inMemory()
