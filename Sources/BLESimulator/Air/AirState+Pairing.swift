@@ -92,11 +92,17 @@ extension AirState {
         schedule(.pairing(id, end, .end(failure)), at: now + link.timing.connectionInterval * Self.pairingEvents)
     }
 
-    /// Ends the pairings of a link that is over.
-    mutating func endPairings(with peer: BluetoothAddress, on adapter: AdapterID) {
-        for id in adapters[adapter].pairings {
-            guard case .pair(let pairing) = activities[id]?.kind, pairing.peer == peer else { continue }
-            fail(id, .notConnected("pair", peer))
+    /// Ends the pairings of a link that is over for its central, whatever address of the peripheral they name.
+    mutating func endPairings(of link: LinkRecord, _ reason: DisconnectReason) {
+        for id in adapters[link.central.adapter].pairings {
+            guard case .pair(var pairing) = activities[id]?.kind,
+                addresses[pairing.peer] == link.peripheral.adapter
+            else { continue }
+            if case .ended(let end) = link.peripheral.phase, end.kind == .closedLocally, pairing.far?.failure == nil {
+                pairing.far?.failure = .timedOut
+                activities[id]?.kind = .pair(pairing)
+            }
+            fail(id, .endedWhilePairing(pairing.peer, reason))
         }
     }
 

@@ -5,6 +5,8 @@ internal import BLERadio
 struct SimulatedReception: Sendable {
     /// The peripheral's activity.
     let reception: ActivityID
+    /// The address of the central's link.
+    let address: BluetoothAddress
     let interview: PairingInterview
     /// The question to its program that awaits an answer.
     var question: PairingQuestion?
@@ -52,7 +54,8 @@ extension AirState {
     ) {
         guard let adapter = activities[id]?.adapter, let other = addresses[pairing.peer], let link = links[end.link]
         else { return }
-        guard let interview = receiver.reception.interview?(link[end.role.opposite].peer) else {
+        let central = link[end.role.opposite].peer
+        guard let interview = receiver.reception.interview?(central) else {
             return refuse(id, end, pairing, .refused)
         }
         let method = PairingMethod(
@@ -60,7 +63,7 @@ extension AirState {
             responder: receiver.reception.capability,
             isSecureConnections: true
         )
-        var far = SimulatedReception(reception: receiver.id, interview: interview)
+        var far = SimulatedReception(reception: receiver.id, address: central, interview: interview)
         guard method != .justWorks else {
             // Anybody may claim the central's address.
             if adapters[other].keys[adapters[adapter].address]?.isAuthenticated == true {
@@ -91,11 +94,20 @@ extension AirState {
         _ reason: PairingFailure
     ) {
         var pairing = pairing
-        if let other = addresses[pairing.peer], let receiver = reception(on: other) {
-            pairing.far = SimulatedReception(reception: receiver.id, interview: .justWorks)
+        if let other = addresses[pairing.peer], let receiver = reception(on: other), let link = links[end.link] {
+            let central = link[end.role.opposite].peer
+            pairing.far = SimulatedReception(reception: receiver.id, address: central, interview: .justWorks)
             pairing.far?.failure = reason
         }
         finish(id, end, pairing, .refusedByPeripheral, isAuthenticated: false)
+    }
+
+    /// Tells the peripheral's program that a pairing that it takes part in is over before its end: the link is lost, or
+    /// the central has given the pairing up. Its questions are withdrawn then.
+    mutating func tellReception(ofEndOf pairing: SimulatedPairing) {
+        guard let far = pairing.far else { return }
+        let error = BLEError.pairingFailed(by: far.address, far.failure ?? .refusedByCentral)
+        outbox.append(.reception(far.reception, .failed(far.address, error)))
     }
 
     private mutating func set(_ far: SimulatedReception, in id: ActivityID) {

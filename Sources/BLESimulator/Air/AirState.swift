@@ -109,14 +109,16 @@ struct AirState {
         case .connect: outbox.append(.connectFailed(id, error))
         case .listen: outbox.append(.listen(id, .failed(error)))
         case .advertise: outbox.append(.advertise(id, .failed(error)))
-        case .pair: outbox.append(.paired(id, .failure(error)))
+        case .pair(let pairing):
+            tellReception(ofEndOf: pairing)
+            outbox.append(.paired(id, .failure(error)))
         case .receivePairings: outbox.append(.reception(id, .ended(error)))
         }
     }
 
     /// Removes a cancelled activity and returns it, so that its closure is released outside the lock.
     mutating func cancel(_ id: ActivityID) -> Activity? {
-        _ = stop(id)
+        if let activity = stop(id), case .pair(let pairing) = activity.kind { tellReception(ofEndOf: pairing) }
         return activities.removeValue(forKey: id)
     }
 

@@ -1,0 +1,101 @@
+import BLEProtocol
+import BLESimulator
+import BLEStreams
+import Testing
+
+/// Pairings that end while the program of the peripheral is asked.
+@Suite(.timeLimit(.minutes(10))) struct EndedPairingTests {
+    /// What ends the pairing.
+    enum End: CaseIterable, Sendable {
+        case centralGivesUp, centralLeaves, outOfRange, peripheralDrops
+
+        /// What the peripheral is told.
+        var failure: PairingFailure {
+            switch self {
+            case .centralGivesUp, .centralLeaves, .outOfRange: .refusedByCentral
+            case .peripheralDrops: .timedOut
+            }
+        }
+    }
+
+    private static func description(_ pairing: PairingAnswers) -> LocalPeripheral {
+        LocalPeripheral(name: "Lock", pairing: pairing) {
+            LocalService(BluetoothUUID(0xB000)) {
+                LocalCharacteristic(BluetoothUUID(0xB001), [.read], value: .stored([42]), access: .encrypted)
+            }
+        }
+    }
+
+    /// Answers that compare for ten minutes, and note when they are asked, and when that is withdrawn.
+    private static func slow(_ time: VirtualTime, _ isAsked: Flag, _ isWithdrawn: Flag) -> PairingAnswers {
+        PairingAnswers(compares: { _ in
+            isAsked.set()
+            do { try await time.sleep(for: .seconds(600)) } catch { isWithdrawn.set() }
+            return false
+        })
+    }
+
+    /// Has a central pair for three seconds, or for as long as the link is up, and keep the link then.
+    private static func visit(_ device: Peripheral, _ time: VirtualTime, until end: End) async -> BLEError? {
+        let agrees = PairingAnswers(compares: { _ in true })
+        return await bleError {
+            try await device.withLink { link in
+                let limit = Duration.seconds(end == .centralGivesUp || end == .centralLeaves ? 3 : 60)
+                do { try await link.pair(answers: agrees, timeout: limit) } catch let error as BLEError {
+                    if end == .centralGivesUp { try await time.sleep(for: .seconds(20)) }
+                    throw error
+                }
+            }
+        }
+    }
+
+    @Test(arguments: End.allCases)
+    func `its question is withdrawn, and the peripheral is told`(end: End) async throws {
+        let (isAsked, isWithdrawn, warnings) = (Flag(), Flag(), Recorder<BLEError>())
+        try await VirtualTime.run { time in
+            let air = SimulatedAir(time)
+            let (near, far) = (air.adapter(), air.adapter())
+            let device = try await Central.open(.radio(near)).peripheral(far.address)
+            let description = Self.description(Self.slow(time, isAsked, isWithdrawn))
+            try await description.run(on: far, warning: { warnings.add($0) }) { server in
+                async let visit = Self.visit(device, time, until: end)
+                while !isAsked.isSet { try await time.sleep(for: .milliseconds(10)) }
+                switch end {
+                case .centralGivesUp, .centralLeaves: break
+                case .outOfRange: air.setSignal(.outOfRange, between: near, and: far)
+                case .peripheralDrops: for central in server.centrals { central.disconnect() }
+                }
+                try await time.sleep(for: .seconds(10))
+                #expect(isWithdrawn.isSet)
+                #expect(warnings.all.compactMap(\.pairingFailure) == [end.failure], "\(warnings.all)")
+                #expect(server.centrals.isEmpty == (end != .centralGivesUp))
+                let error = await visit
+                #expect(error != nil)
+                if end == .outOfRange { #expect(error?.reason?.kind == .supervisionTimeout, "\(error as Any)") }
+            }
+        }
+    }
+
+    @Test func `whoever pairs learns why the link ended, also with a peripheral behind a private address`()
+        async throws
+    {
+        let (isAsked, isWithdrawn) = (Flag(), Flag())
+        try await VirtualTime.run { time in
+            let air = SimulatedAir(time)
+            let (near, far) = (air.adapter(), air.adapter())
+            try await Central.open(.radio(far)).setPrivacy(true)
+            let device = try await Central.open(.radio(near)).peripheral(far.addressOnAir)
+            let description = Self.description(Self.slow(time, isAsked, isWithdrawn))
+            try await description.run(on: far, warning: { _ in }) { _ in
+                async let visit = Self.visit(device, time, until: .outOfRange)
+                while !isAsked.isSet { try await time.sleep(for: .milliseconds(10)) }
+                air.setSignal(.outOfRange, between: near, and: far)
+                try await time.sleep(for: .seconds(2))
+                #expect(isWithdrawn.isSet)
+                let error = await visit
+                #expect(error?.code == .disconnected && error?.reason?.kind == .supervisionTimeout, "\(error as Any)")
+                #expect(error?.isFinal == false && time.now < .seconds(15))
+            }
+        }
+    }
+}
