@@ -64,9 +64,7 @@ extension AirState {
         case .begin: begin(id, end, pairing)
         case .typed(let count): typed(count, id, end, pairing)
         case .end(let failure): finish(id, end, pairing, failure, isAuthenticated: true)
-        case .timeOut:
-            guard pairing.question != nil || pairing.far?.question != nil else { return }
-            finish(id, end, pairing, .unanswered, isAuthenticated: true)
+        case .timeOut: timeOut(id, end, pairing)
         }
     }
 
@@ -161,6 +159,16 @@ extension AirState {
         var isRight = false
         if case .entersPasskey(correctly: true) = adapters[other].settings.pairing { isRight = true }
         schedule(.pairing(id, end, .end(isRight ? nil : .wrongPasskey)), at: now + Self.typing)
+    }
+
+    /// Somebody has not answered for too long: as on Linux, the link is dropped, since nothing more may be paired on it.
+    private mutating func timeOut(_ id: ActivityID, _ end: LinkEndID, _ pairing: SimulatedPairing) {
+        guard pairing.question != nil || pairing.far?.question != nil else { return }
+        var pairing = pairing
+        pairing.far?.failure = pairing.far?.question?.isAwaited == true ? .unanswered : .timedOut
+        let isUnanswered = pairing.question?.isAwaited == true
+        finish(id, end, pairing, isUnanswered ? .unanswered : .timedOut, isAuthenticated: true)
+        disconnect(end)
     }
 
     mutating func finish(

@@ -181,7 +181,7 @@ extension SimulatedPairing {
 
 extension PairingQuestion {
     /// Whether the pairing waits for an answer to it.
-    fileprivate var isAwaited: Bool { if case .display = self { false } else { true } }
+    var isAwaited: Bool { if case .display = self { false } else { true } }
 }
 
 extension PairingFailure {

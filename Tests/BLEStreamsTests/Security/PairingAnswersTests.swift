@@ -116,6 +116,28 @@ import Testing
         }
     }
 
+    @Test func `who takes longer than the Security Manager waits has lost the link too`() async throws {
+        try await Bench.run { bench in
+            bench.peripheralAdapter.settings.pairing = .showsPasskey(Self.passkey)
+            try await bench.peripheral.withLink { link in
+                let slow = PairingAnswers(
+                    passkey: {
+                        try? await bench.time.sleep(for: .seconds(40))
+                        return Self.passkey
+                    },
+                    limit: .seconds(50)
+                )
+                let error = await bleError { try await link.pair(answers: slow) }
+                #expect(error?.pairingFailure == .unanswered && bench.time.now < .seconds(32))
+                try await bench.time.sleep(for: .seconds(1))
+                let end = await bleError { _ = try await link.read(Bench.readable) }
+                #expect(end?.code == .disconnected, "\(end as Any)")
+            }
+            // The next link may be paired.
+            try await bench.peripheral.withLink { try await $0.pair(answers: .passkey(Self.passkey)) }
+        }
+    }
+
     @Test(arguments: [
         PairingManner.showsPasskey(passkey), .comparesNumbers(), .entersPasskey(),
     ])

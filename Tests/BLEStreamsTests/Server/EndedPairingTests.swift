@@ -27,12 +27,20 @@ import Testing
     }
 
     /// Answers that compare for ten minutes, and note when they are asked, and when that is withdrawn.
-    private static func slow(_ time: VirtualTime, _ isAsked: Flag, _ isWithdrawn: Flag) -> PairingAnswers {
-        PairingAnswers(compares: { _ in
-            isAsked.set()
-            do { try await time.sleep(for: .seconds(600)) } catch { isWithdrawn.set() }
-            return false
-        })
+    private static func slow(
+        _ time: VirtualTime,
+        _ isAsked: Flag,
+        _ isWithdrawn: Flag,
+        limit: Duration = .seconds(28)
+    ) -> PairingAnswers {
+        PairingAnswers(
+            compares: { _ in
+                isAsked.set()
+                do { try await time.sleep(for: .seconds(600)) } catch { isWithdrawn.set() }
+                return false
+            },
+            limit: limit
+        )
     }
 
     /// Has a central pair for three seconds, or for as long as the link is up, and keep the link then.
@@ -72,6 +80,28 @@ import Testing
                 let error = await visit
                 #expect(error != nil)
                 if end == .outOfRange { #expect(error?.reason?.kind == .supervisionTimeout, "\(error as Any)") }
+            }
+        }
+    }
+
+    @Test func `where nobody answers for as long as the Security Manager waits the link is dropped`() async throws {
+        let (isAsked, isWithdrawn, warnings) = (Flag(), Flag(), Recorder<BLEError>())
+        try await VirtualTime.run { time in
+            let air = SimulatedAir(time)
+            let (near, far) = (air.adapter(), air.adapter())
+            let device = try await Central.open(.radio(near)).peripheral(far.address)
+            let description = Self.description(Self.slow(time, isAsked, isWithdrawn, limit: .seconds(600)))
+            try await description.run(on: far, warning: { warnings.add($0) }) { server in
+                try await device.withLink { link in
+                    let agrees = PairingAnswers(compares: { _ in true })
+                    let error = await bleError { try await link.pair(answers: agrees) }
+                    #expect(error?.pairingFailure == .timedOut && time.now > .seconds(30) && time.now < .seconds(32))
+                    try await time.sleep(for: .seconds(1))
+                    let end = await bleError { _ = try await link.deviceName() }
+                    #expect(end?.code == .disconnected && end?.reason?.kind == .closedLocally, "\(end as Any)")
+                }
+                #expect(isWithdrawn.isSet && server.centrals.isEmpty)
+                #expect(warnings.all.compactMap(\.pairingFailure) == [.unanswered], "\(warnings.all)")
             }
         }
     }
