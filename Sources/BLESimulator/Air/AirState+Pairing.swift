@@ -12,6 +12,8 @@ struct SimulatedPairing: Sendable {
     var question: PairingQuestion?
     /// The peripheral's side, if its program answers.
     var far: SimulatedReception?
+    /// The step that was due while nothing arrived on the link.
+    var postponed: PairingStep?
 }
 
 /// The next step of a pairing, unless something else happens first.
@@ -56,9 +58,14 @@ extension AirState {
     }
 
     mutating func runPairing(_ id: ActivityID, _ end: LinkEndID, _ step: PairingStep) {
-        guard let activity = activities[id], !activity.isEnding, case .pair(let pairing) = activity.kind else { return }
-        guard let link = links[end.link], !link.isSilent, !link[end.role].isOver else {
+        guard let activity = activities[id], !activity.isEnding, case .pair(var pairing) = activity.kind else { return }
+        guard let link = links[end.link], !link[end.role].isOver else {
             return fail(id, .notConnected("pair", pairing.peer))
+        }
+        if !link.carries, step.needsLink {
+            pairing.postponed = step
+            activities[id]?.kind = .pair(pairing)
+            return
         }
         switch step {
         case .begin: begin(id, end, pairing)
@@ -101,6 +108,21 @@ extension AirState {
                 activities[id]?.kind = .pair(pairing)
             }
             fail(id, .endedWhilePairing(pairing.peer, reason))
+        }
+    }
+
+    /// Goes on with the pairings of a link that is no longer silent.
+    mutating func resumePairings(of link: LinkRecord) {
+        for role in LinkRole.allCases {
+            for id in adapters[link[role].adapter].pairings {
+                guard case .pair(var pairing) = activities[id]?.kind, let step = pairing.postponed,
+                    addresses[pairing.peer] == link[role.opposite].adapter
+                else { continue }
+                pairing.postponed = nil
+                activities[id]?.kind = .pair(pairing)
+                let time = now + link.timing.connectionInterval
+                schedule(.pairing(id, LinkEndID(link: link.id, role: role), step), at: time)
+            }
         }
     }
 
@@ -213,6 +235,11 @@ extension AirState {
         }
         return (bond(of: one, with: other), bond(of: other, with: one))
     }
+}
+
+extension PairingStep {
+    /// Whether it takes messages over the air, which wait while nothing arrives on the link.
+    fileprivate var needsLink: Bool { if case .timeOut = self { false } else { true } }
 }
 
 extension SimulatedPairing {

@@ -45,12 +45,18 @@ extension AirState {
             return outbox.append(.encrypted(.failure(.notEncrypted(central)), result))
         }
         link.encryptions.append(result)
-        guard link.encryptions.count == 1 else { return }
-        schedule(.encryption(id), at: now + link.timing.connectionInterval * Self.encryptionEvents)
+        if link.encryptions.count == 1 { scheduleEncryption(of: link) }
+    }
+
+    /// Begins the encryption that is waited for, if any; again when the link is no longer silent.
+    mutating func scheduleEncryption(of link: LinkRecord) {
+        guard !link.encryptions.isEmpty else { return }
+        let end = LinkEndID(link: link.id, role: .central)
+        schedule(.encryption(end), at: now + link.timing.connectionInterval * Self.encryptionEvents)
     }
 
     mutating func runEncryption(_ id: LinkEndID) {
-        guard let link = links[id.link], !link.encryptions.isEmpty, !link.isSilent else { return }
+        guard let link = links[id.link], !link.encryptions.isEmpty, link.carries else { return }
         guard haveKey(link.central.adapter, link.peripheral.adapter) else {
             // As on Linux: a link that can't be encrypted with the bond's key is dropped, and the reason is reported.
             let isMissing = adapters[link.peripheral.adapter].keys[adapters[link.central.adapter].address] == nil

@@ -16,9 +16,14 @@ extension AirState {
             link.eventDue = nil
             let due = now + link.timing.supervisionTimeout
             schedule(.supervision(link.id, silence: link.silences), at: due)
-        } else if LinkRole.allCases.contains(where: { !link[$0].outgoing.isEmpty || link[$0].isClosing }) {
+            return
+        }
+        if LinkRole.allCases.contains(where: { !link[$0].outgoing.isEmpty || link[$0].isClosing }) {
             scheduleConnectionEvent(of: link)
         }
+        // What the controllers have repeated meanwhile.
+        scheduleEncryption(of: link)
+        resumePairings(of: link)
     }
 
     mutating func refreshSilence(between a: AdapterID, and b: AdapterID) {

@@ -74,6 +74,9 @@ final class LinkRecord {
 
     subscript(role: LinkRole) -> LinkEnd { role == .central ? central : peripheral }
 
+    /// Whether something arrives.
+    var carries: Bool { !isSilent && !isUnestablished }
+
     /// Whether nobody needs the record any more.
     var isForgotten: Bool { central.isGone && peripheral.isGone }
 }

@@ -182,6 +182,33 @@ private func read(_ handle: UInt8) -> [UInt8] { [0x0A, handle, 0] }
         }
     }
 
+    @Test func `encryption and pairing wait while a link is silent, and go on when it no longer is`() async throws {
+        try await VirtualTime.run { time in
+            let timing = LinkTiming(connectionInterval: .milliseconds(30), supervisionTimeout: .seconds(4))
+            let settings = AdapterSettings(linkTiming: timing)
+            let bonded = try await Conversation(time, settings: settings)
+            let unknown = try await Conversation(time, settings: settings)
+            let value = try #require(SecretKey(octets: Array(repeating: 7, count: 16)))
+            let key = Bond.EncryptionKey(kind: 2, initiator: 0, size: 16, diversifier: 0, random: 0, value: value)
+            for (near, far) in [(bonded.central, bonded.peripheral), (bonded.peripheral, bonded.central)] {
+                let bond = Bond(peer: far.address, adapter: near.address, encryptionKeys: [key])
+                _ = near.restore([bond]) { _ in }
+            }
+            let successes = Log<Bool>()
+            for pair in [bonded, unknown] { pair.air.faults.add(.outOfRange(lasting: .seconds(2))) }
+            bonded.centralLink.encrypt { successes.append((try? $0.get()) != nil) }
+            let pairing = unknown.central.pair(with: unknown.peripheral.address, asking: .justWorks) {
+                successes.append((try? $0.get()) != nil)
+            }
+            try await time.sleep(for: .seconds(1))
+            #expect(successes.values.isEmpty)
+            try await time.sleep(for: .seconds(2))
+            #expect(successes.values == [true, true])
+            #expect(bonded.centralLink.security.isEncrypted && unknown.centralLink.security.isEncrypted)
+            withExtendedLifetime(pairing) {}
+        }
+    }
+
     @Test func `signal strength of a link is asked for, and unknown when it is over`() async throws {
         try await VirtualTime.run { time in
             let pair = try await Conversation(time)
