@@ -39,7 +39,7 @@ public final class SimulatedAdapter: Sendable {
     public func powerOn() { setState(.poweredOn) }
 
     /// Switches it off: all its activities fail with ``BLEError/Code/adapterPoweredOff``, and its links end with
-    /// ``DisconnectReason/Kind/adapterOff``, for the peers with ``DisconnectReason/Kind/closedByPeer``.
+    /// ``DisconnectReason/Kind/adapterOff``, for the peers in range with ``DisconnectReason/Kind/closedByPeer``.
     public func powerOff() { setState(.poweredOff) }
 
     /// Blocks it as rfkill does: everything fails with ``BLEError/Code/adapterBlocked``, and the peers of its links

@@ -79,8 +79,8 @@ extension AirState {
         for id in record.links.values.sorted(by: { $0.link < $1.link }) {
             guard let link = links[id.link] else { continue }
             end(link, id.role, DisconnectReason(.adapterOff))
-            if record.state == .poweredOff {
-                // A host that switches off properly disconnects its peers.
+            if record.state == .poweredOff, !link.isSilent {
+                // A host that switches off properly disconnects the peers that it reaches.
                 end(link, id.role.opposite, DisconnectReason(.closedByPeer, hciStatus: 0x15))
             } else {
                 refreshSilence(of: link)

@@ -52,6 +52,23 @@ import Testing
         }
     }
 
+    @Test func `a peer that is out of range doesn't hear that an adapter is switched off`() async throws {
+        try await VirtualTime.run { time in
+            let settings = AdapterSettings(
+                linkTiming: LinkTiming(connectionInterval: .milliseconds(30), supervisionTimeout: .seconds(2))
+            )
+            let pair = try await Conversation(time, settings: settings)
+            pair.air.setSignal(.outOfRange, between: pair.central, and: pair.peripheral)
+            try await time.sleep(for: .seconds(1))
+            pair.central.powerOff()
+            try await time.sleep(for: .milliseconds(500))
+            #expect(pair.atCentral.end == DisconnectReason(.adapterOff))
+            #expect(pair.atPeripheral.events.isEmpty)
+            try await time.sleep(for: .seconds(1))
+            #expect(pair.atPeripheral.events == [.ended(DisconnectReason(.supervisionTimeout))])
+        }
+    }
+
     @Test func `unplugging leaves the peer to its supervision timeout`() async throws {
         try await VirtualTime.run { time in
             let settings = AdapterSettings(
