@@ -25,4 +25,17 @@ extension BLEError {
                 + "adapter that supports both roles at once."
         )
     }
+
+    /// The adapter can't advertise: its controller can't begin to beside a link that it has.
+    package static func advertisementBesideLink(to peers: [BluetoothAddress], _ adapter: String) -> BLEError {
+        let all = peers.map { "\($0)" }.sorted().joined(separator: ", ")
+        return BLEError(
+            .busy,
+            operation: "advertise",
+            object: adapter,
+            cause: "\(adapter) is connected to \(all), and its controller can't start advertising meanwhile",
+            remedy: "Disconnect from \(all) first, try again later as LocalPeripheral.resuming does, or advertise on "
+                + "another adapter."
+        )
+    }
 }

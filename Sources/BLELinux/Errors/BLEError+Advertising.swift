@@ -23,18 +23,6 @@ extension BLEError {
         )
     }
 
-    static func advertisementBesideLink(to peers: [BluetoothAddress], _ adapter: String) -> BLEError {
-        let all = peers.map { "\($0)" }.sorted().joined(separator: ", ")
-        return BLEError(
-            .busy,
-            operation: "advertise",
-            object: adapter,
-            cause: "\(adapter) is connected to \(all), and its controller can't start advertising meanwhile",
-            remedy: "Disconnect from \(all) first, try again later as LocalPeripheral.resuming does, or advertise on "
-                + "another adapter."
-        )
-    }
-
     static func advertisementTakenAway(_ times: Int, _ adapter: String) -> BLEError {
         BLEError(
             .busy,

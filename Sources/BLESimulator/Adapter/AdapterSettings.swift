@@ -25,7 +25,8 @@ public struct AdapterSettings: Hashable, Sendable {
     public var maximumCentrals: Int
 
     /// Whether it can be central and peripheral at once. If not, its attempts to connect wait while a central is
-    /// connected to it, and its connectable advertising is off the air while it has a link as central.
+    /// connected to it, and its connectable advertising is off the air while it has a link as central; what begins
+    /// meanwhile fails with ``BLEError/Code/busy``.
     public var combinesRoles: Bool
 
     /// How many peripherals it may be connected to at once, as their central. A further one fails when it answers, with

@@ -36,6 +36,12 @@ extension AirState {
                 // As a controller without extended advertising would.
                 layout: try request.layout()
             )
+            // As on Linux: one that has begun is only off the air meanwhile.
+            guard !request.isConnectable || mayBePeripheral(adapter) else {
+                let peers = peers(of: adapter, as: .central)
+                fail(id, .advertisementBesideLink(to: peers, adapters[adapter].name))
+                return id
+            }
             adapters[adapter].advertisements.append(advertisement)
             outbox.append(.advertise(id, .started))
             wakeAdvertisements(of: adapter)

@@ -20,7 +20,7 @@ extension AirState {
     }
 
     /// The peers of links in which an adapter has this role, in the order of the links.
-    private func peers(of adapter: AdapterID, as role: LinkRole) -> [BluetoothAddress] {
+    func peers(of adapter: AdapterID, as role: LinkRole) -> [BluetoothAddress] {
         adapters[adapter].links.filter { $0.value.role == role }.sorted { $0.value.link < $1.value.link }.map(\.key)
     }
 }

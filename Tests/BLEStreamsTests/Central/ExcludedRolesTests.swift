@@ -105,6 +105,47 @@ import Testing
         }
     }
 
+    @Test func `who begins to serve while it has a link as central is told of it, and is served afterwards`()
+        async throws
+    {
+        try await Bench.run { bench in
+            bench.centralAdapter.settings.combinesRoles = false
+            let adapter = bench.centralAdapter
+            try await bench.peripheral.withLink { link in
+                let error = await bleError { try await Self.gateway.run(on: adapter) { _ in } }
+                #expect(error?.code == .busy && error?.operation == "advertise" && error?.isFinal == false)
+                #expect(error?.cause.contains("\(bench.peripheralAdapter.address)") == true, "\(error as Any)")
+                #expect(error?.remedy.contains("LocalPeripheral.resuming") == true)
+                // A beacon takes no links.
+                try await LocalPeripheral.beacon([.localName("Beacon")]).run(on: adapter) { _ in }
+                try await link.expect(Bench.readable, reads: [1, 2, 3])
+            }
+            try await Self.gateway.run(on: adapter) { _ in }
+        }
+    }
+
+    @Test func `one that resumes is served once the link has ended`() async throws {
+        try await Bench.run { bench in
+            let (adapter, time) = (bench.centralAdapter, bench.time)
+            adapter.settings.combinesRoles = false
+            var gateway = Self.gateway
+            gateway.resuming = .constant(.seconds(1))
+            try await withThrowingTaskGroup(of: Void.self) { [gateway] group in
+                group.addTask { try await bench.peripheral.withLink { _ in try await time.sleep(for: .seconds(10)) } }
+                while adapter.activity.links.isEmpty { try await time.sleep(for: .milliseconds(100)) }
+                group.addTask {
+                    try await gateway.run(on: adapter, warning: { _ in }) { server in
+                        for try await _ in server.centralEvents {}
+                    }
+                }
+                let phone = try await Central.open(.radio(bench.air.adapter()))
+                _ = try await phone.scan(for: .name("Gateway")).timeout(.seconds(20)).first()
+                #expect(time.now > .seconds(10) && time.now < .seconds(15))
+                group.cancelAll()
+            }
+        }
+    }
+
     @Test func `while it has a link as central nobody finds it, and afterwards by itself`() async throws {
         try await Bench.run { bench in
             let phone = try await Central.open(.radio(bench.air.adapter()))
