@@ -54,7 +54,8 @@ public struct LinkTiming: Hashable, Sendable {
         self.supervisionTimeout = supervisionTimeout
     }
 
-    /// The default of Linux: an interval of 30 ms, a timeout of 420 ms; six packets in an event.
+    /// The default of Linux: an interval of 30 ms, a timeout of 420 ms; six packets in an event. On an adapter of this
+    /// machine, a program with `CAP_NET_ADMIN` requests ``ConnectionParameters/balanced`` instead.
     public static let linux = LinkTiming(connectionInterval: .milliseconds(30), packetsPerEvent: 6)
 
     /// The fastest that a radio allows: an interval of 7.5 ms on the 2 Mbit/s PHY.
