@@ -68,7 +68,9 @@ extension AirState {
             link.encryptions = []
             let error = BLEError.keysDoNotFit(link.central.peer, reason)
             for result in results { outbox.append(.encrypted(.failure(error), result)) }
-            return cut(link, reason)
+            end(link, .central, reason)
+            // It hears with what status its central gives the link up, not why.
+            return end(link, .peripheral, isMissing ? DisconnectReason(onAir: .authenticationFailed) : reason)
         }
         let key = adapters[link.central.adapter].keys[adapters[link.peripheral.adapter].address]
         set(key?.isAuthenticated == true ? .authenticated : .justWorks, of: link)

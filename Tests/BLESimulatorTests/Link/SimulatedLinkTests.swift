@@ -182,6 +182,20 @@ private func read(_ handle: UInt8) -> [UInt8] { [0x0A, handle, 0] }
         }
     }
 
+    @Test func `a peripheral without the key learns only that the authentication has failed`() async throws {
+        try await VirtualTime.run { time in
+            let pair = try await Conversation(time)
+            let value = try #require(SecretKey(octets: Array(repeating: 7, count: 16)))
+            let key = Bond.EncryptionKey(kind: 2, initiator: 0, size: 16, diversifier: 0, random: 0, value: value)
+            let bond = Bond(peer: pair.peripheral.address, adapter: pair.central.address, encryptionKeys: [key])
+            _ = pair.central.restore([bond]) { _ in }
+            pair.centralLink.encrypt { _ in }
+            try await time.sleep(for: .seconds(1))
+            #expect(pair.atCentral.end == DisconnectReason(.keyMissing))
+            #expect(pair.atPeripheral.end == DisconnectReason(.authenticationFailed))
+        }
+    }
+
     @Test func `encryption and pairing wait while a link is silent, and go on when it no longer is`() async throws {
         try await VirtualTime.run { time in
             let timing = LinkTiming(connectionInterval: .milliseconds(30), supervisionTimeout: .seconds(4))
