@@ -57,14 +57,20 @@ extension RadioStage {
         let request = AdvertiseRequest(data: AdvertisingData(bytes: [2, 1, 6]))
         let advertisement = Events { central.advertise(request, events: $0) }
         let attempt = Events { central.connect(to: address, result: $0) }
+        let removal = Events { central.unpair(address, result: $0) }
         let errors = [
             "scan": await scan.first { if case .failed(let error) = $0 { error } else { nil } },
             "listen": await listener.first { if case .failed(let error) = $0 { error } else { nil } },
             "advertise": await advertisement.first { if case .failed(let error) = $0 { error } else { nil } },
             "connect": await attempt.first { if case .failure(let error) = $0 { error } else { nil } },
+            "unpair": await removal.next().flatMap(\.error),
         ]
         for (name, error) in errors {
             try RadioBreach.unless(error?.code == code && error?.remedy.isEmpty == false, "\(name): \(error as Any)")
         }
     }
+}
+
+extension Result<Bool, BLEError> {
+    fileprivate var error: BLEError? { if case .failure(let error) = self { error } else { nil } }
 }
