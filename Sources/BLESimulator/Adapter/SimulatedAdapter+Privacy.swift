@@ -15,7 +15,7 @@ extension SimulatedAdapter {
 
     /// Switches private addresses on or off. The adapter keeps a private address until ``renewPrivateAddress()``. As on
     /// Linux, the change switches the adapter off and on; it fails with ``BLEError/Code/busy`` if the adapter has a
-    /// link or advertises, unless `AdapterPrivacy.interrupts` is true.
+    /// link, advertises, or scans passively or for every advertisement, unless `AdapterPrivacy.interrupts` is true.
     public func setPrivacy(
         _ privacy: AdapterPrivacy,
         result: @escaping @Sendable (Result<Void, BLEError>) -> Void

@@ -25,6 +25,9 @@ extension AirState {
             guard record.advertisements.isEmpty else {
                 return .failure(.privacyWouldInterrupt("its advertising", of: record.name))
             }
+            guard !hasMonitor(adapter) else {
+                return .failure(.privacyWouldInterrupt("a passive scan", of: record.name))
+            }
         }
         if isOn {
             adapters[adapter].isSwitchedOffHere = true
@@ -34,6 +37,11 @@ extension AirState {
         renewPrivateAddress(of: adapter)
         if isOn { setState(.poweredOn, of: adapter) }
         return .success(())
+    }
+
+    /// Whether it has a scan for which Linux has an advertisement monitor: it doesn't show other scans.
+    private func hasMonitor(_ adapter: AdapterID) -> Bool {
+        scans.contains { $0.adapter == adapter && (!$0.request.isActive || $0.request.reportsDuplicates) }
     }
 
     /// Former addresses still lead to the adapter for links that use them, but are no longer on air.

@@ -170,6 +170,25 @@ import Testing
         }
     }
 
+    @Test func `no scan that Linux knows of is ended for it unasked`() async throws {
+        try await Self.run { bench in
+            let (central, time) = (bench.central, bench.time)
+            for scan in [central.scan(mode: .passive), central.scan(duplicates: true)] {
+                let heard = Flag()
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    group.addTask { for try await _ in scan { heard.set() } }
+                    while !heard.isSet { try await time.sleep(for: .milliseconds(100)) }
+                    let error = await bleError { try await central.setPrivacy(true) }
+                    #expect(error?.code == .busy && error?.cause.contains("a passive scan") == true, "\(error as Any)")
+                    group.cancelAll()
+                }
+            }
+            try await time.sleep(for: .seconds(1))
+            try await central.setPrivacy(true)
+            #expect(try await central.privacy())
+        }
+    }
+
     @Test func `a bond with a private peripheral survives its change, in scans, connects and sessions`() async throws {
         try await Self.runHidden { bench in
             let (central, adapter) = (bench.central, bench.peripheralAdapter)
