@@ -22,6 +22,7 @@ extension AirState {
             scheduleConnectionEvent(of: link)
         }
         // What the controllers have repeated meanwhile.
+        deliverDue(on: link)
         scheduleEncryption(of: link)
         resumePairings(of: link)
     }

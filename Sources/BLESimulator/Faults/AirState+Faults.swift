@@ -18,6 +18,8 @@ struct HeldPDU {
     let receiver: LinkRole
     let number: UInt64
     var waitsFor: Int
+    /// Whether it was due while the link was silent.
+    var isDue = false
 }
 
 extension AirState {
@@ -105,16 +107,24 @@ extension AirState {
             faults.setOutage(false, of: id)
             refreshSilenceOfAllLinks()
         case .latePDU(let pdu, let end):
-            if let link = links[end.link], !link.isSilent {
-                deliver(pdu, from: end.role.opposite, on: link, fate: .delayed)
-            }
+            guard let link = links[end.link] else { return }
+            link.held.append(HeldPDU(pdu: pdu, receiver: end.role, number: nextHeld, waitsFor: .max, isDue: true))
+            nextHeld &+= 1
+            deliverDue(on: link)
         case .heldTooLong(let link, let number):
-            guard let link = links[link] else { return }
-            if let index = link.held.firstIndex(where: { $0.number == number }) {
-                let held = link.held.remove(at: index)
-                deliver(held.pdu, from: held.receiver.opposite, on: link, fate: .delayed)
-            }
+            guard let link = links[link], let index = link.held.firstIndex(where: { $0.number == number })
+            else { return }
+            link.held[index].isDue = true
+            deliverDue(on: link)
         }
+    }
+
+    /// Delivers the PDUs that a fault has held back for long enough, as soon as something arrives on the link.
+    mutating func deliverDue(on link: LinkRecord) {
+        guard !link.isSilent, !link.held.isEmpty else { return }
+        let due = link.held.filter(\.isDue)
+        link.held.removeAll(where: \.isDue)
+        for held in due { deliver(held.pdu, from: held.receiver.opposite, on: link, fate: .delayed) }
     }
 
     // MARK: - PDUs

@@ -45,6 +45,22 @@ private func notification(_ number: UInt8) -> [UInt8] { [0x1B, 0x05, 0x00, numbe
         }
     }
 
+    @Test func `a PDU whose delay ends while the link is silent arrives when it no longer is`() async throws {
+        try await VirtualTime.run { time in
+            let timing = LinkTiming(connectionInterval: .milliseconds(30), supervisionTimeout: .seconds(4))
+            let pair = try await Conversation(time, settings: AdapterSettings(linkTiming: timing))
+            pair.air.faults.add(.delay(.readResponses, by: .seconds(1)))
+            pair.air.faults.add(.hold(.notifications, behind: 9, atMost: .seconds(1)))
+            for pdu in [readResponse, notification(1)] { #expect(pair.peripheralLink.send(pdu) == .sent) }
+            try await time.sleep(for: .milliseconds(500))
+            pair.air.faults.add(.outOfRange(lasting: .seconds(2)))
+            try await time.sleep(for: .seconds(1))
+            #expect(pair.atCentral.events.isEmpty)
+            try await time.sleep(for: .seconds(2))
+            #expect(Set(pair.atCentral.pdus) == [readResponse, notification(1)] && pair.atCentral.pdus.count == 2)
+        }
+    }
+
     @Test func `a delayed response is passed by what is sent behind it`() async throws {
         try await VirtualTime.run { time in
             let pair = try await Conversation(time)
