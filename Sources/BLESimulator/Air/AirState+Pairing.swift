@@ -187,7 +187,8 @@ extension AirState {
     private mutating func timeOut(_ id: ActivityID, _ end: LinkEndID, _ pairing: SimulatedPairing) {
         guard pairing.question != nil || pairing.far?.question != nil else { return }
         var pairing = pairing
-        pairing.far?.failure = pairing.far?.question?.isAwaited == true ? .unanswered : .timedOut
+        let isFarUnanswered = pairing.far?.question?.isAwaited == true
+        pairing.far?.failure = isFarUnanswered ? .unanswered : .timedOut
         let isUnanswered = pairing.question?.isAwaited == true
         finish(id, end, pairing, isUnanswered ? .unanswered : .timedOut, isAuthenticated: true)
         disconnect(end)
