@@ -1,4 +1,5 @@
 import BLEProtocol
+import BLERadio
 
 extension ConnectionParameters {
     /// The connection parameters that a peripheral prefers: the value of characteristic 2A04.
