@@ -111,7 +111,7 @@ public struct EdgeNode: Hashable, Sendable {
     ///
     /// - Parameters:
     ///   - record: the next one; the node is ready.
-    ///   - isHistorical: whether it was recorded before the node was connected.
+    ///   - isHistorical: whether it was recorded before the node could send it: before it was ready on this connection.
     public mutating func messages(
         for record: EdgeRecord,
         isHistorical: Bool,

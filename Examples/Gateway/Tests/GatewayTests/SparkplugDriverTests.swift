@@ -11,9 +11,9 @@ import Testing
 struct SparkplugDriverTests {
     private static let names = SparkplugNames(group: "plant", node: "hall")
 
-    private func driver(_ folder: String, now: UInt64 = 100) throws -> SparkplugDriver {
+    private func driver(_ folder: String, now: UInt64 = 100, primaryHost: String? = nil) throws -> SparkplugDriver {
         try SparkplugDriver(
-            .init(group: Self.names.group, node: Self.names.node),
+            .init(group: Self.names.group, node: Self.names.node, primaryHost: primaryHost),
             beside: .init(folder: "\(folder)/spool", megabytes: 1),
             now: { now },
             report: { Issue.record("\($0)") }
@@ -23,7 +23,7 @@ struct SparkplugDriverTests {
     private func connect(_ driver: SparkplugDriver) {
         _ = driver.will()
         driver.connected()
-        for topic in Self.names.subscriptions { driver.subscribed(to: topic) }
+        for topic in driver.names.subscriptions { driver.subscribed(to: topic) }
     }
 
     private func metric(_ number: Int) -> [SparkplugMetric] {
@@ -119,6 +119,34 @@ struct SparkplugDriverTests {
         let sent = try sent(driver)
         #expect(sent.map(\.type) == ["NBIRTH", "DBIRTH", "DDATA"])
         #expect(sent.last?.payload.metrics.first?.value == .double(1))
+    }
+
+    @Test("marks what came while the primary host was away as history, though the broker was there")
+    func primaryHost() throws {
+        let folder = try temporaryFolder("sparkplug")
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let driver = try driver(folder, primaryHost: "scada")
+        func say(_ isOnline: Bool, _ time: Int) {
+            let text = #"{"online":\#(isOnline),"timestamp":\#(time)}"#
+            driver.received(MQTTMessage("spBv1.0/STATE/scada", Array(text.utf8)))
+        }
+        func history() throws -> [Bool] {
+            try sent(driver).filter { $0.type == "DDATA" }.flatMap(\.payload.metrics).map(\.isHistorical)
+        }
+        driver.values(metric(1), from: "t", at: 100)
+        connect(driver)
+        say(false, 10)
+        driver.values(metric(2), from: "t", at: 100)
+        #expect(try history().isEmpty)
+        say(true, 20)
+        #expect(try history() == [true, true])
+        driver.values(metric(3), from: "t", at: 100)
+        #expect(try history() == [false])
+        // A host that asks for a birth was there all the time.
+        let rebirth = SparkplugPayload(metrics: [SparkplugMetric("Node Control/Rebirth", .boolean(true), at: 1)])
+        driver.values(metric(4), from: "t", at: 100)
+        driver.received(MQTTMessage(Self.names.nodeCommand, rebirth.encoded))
+        #expect(try history() == [false])
     }
 
     @Test("takes values before a session is ready for a sign of life, and late ones for none")

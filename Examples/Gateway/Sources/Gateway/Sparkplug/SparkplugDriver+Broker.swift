@@ -25,11 +25,10 @@ extension SparkplugDriver: BrokerDriver {
 
     func connected() {
         spool.rewind()
-        let next = spool.nextSequence
         state.withLock { state in
             state.node.connected()
             state.refusals.begin()
-            state.liveFrom = next
+            state.liveFrom = nil
         }
     }
 
@@ -59,9 +58,9 @@ extension SparkplugDriver: BrokerDriver {
             while true {
                 // Who asks for a loss is told of it, and the spool begins a new file then.
                 guard state.withLock({ $0.isReady }) else { return nil }
-                let (loss, dropped) = (spool.loss, spool.counts.dropped)
+                let (loss, dropped, number) = (spool.loss, spool.counts.dropped, spool.nextSequence)
                 let (message, isReady) = state.withLock { state in
-                    state.nextMessage(at: now, dropped: dropped, isNews: loss != nil)
+                    state.nextMessage(at: now, dropped: dropped, isNews: loss != nil, before: number)
                 }
                 // The number tells of all losses, and each certificate has it: none needs to be told twice.
                 if isReady, let loss { try spool.acknowledge(loss) }
@@ -111,12 +110,15 @@ extension SparkplugDriver.State {
     /// - Parameters:
     ///   - dropped: how many records were dropped so far.
     ///   - isNews: whether the hosts don't know the last of them.
+    ///   - next: the number that the next record gets.
     fileprivate mutating func nextMessage(
         at now: UInt64,
         dropped: Int,
-        isNews: Bool
+        isNews: Bool,
+        before next: UInt64
     ) -> (MQTTOutgoing?, isReady: Bool) {
         guard isReady else { return (nil, false) }
+        if liveFrom == nil { liveFrom = next }
         if isNews { hasLost = true }
         // Certificates that a host asks for come behind the messages of a record: those are numbered already.
         let certificates = waiting.isEmpty ? node.certificates(at: now, dropped: dropped) : []
@@ -129,7 +131,7 @@ extension SparkplugDriver.State {
     ///
     /// - Returns: whether it needs any.
     fileprivate mutating func put(_ record: EdgeRecord, _ sequence: UInt64, at now: UInt64) -> Bool {
-        let messages = node.messages(for: record, isHistorical: sequence < liveFrom, at: now)
+        let messages = node.messages(for: record, isHistorical: sequence < liveFrom ?? .max, at: now)
         for message in messages.dropLast() { append(message, token: nil) }
         if let last = messages.last { append(last, token: sequence << 1) }
         return !messages.isEmpty

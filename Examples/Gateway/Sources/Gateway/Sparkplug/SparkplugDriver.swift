@@ -14,8 +14,9 @@ final class SparkplugDriver: Sendable {
         /// What goes before the next record.
         var waiting: [MQTTOutgoing] = []
         var tokens: UInt64 = 0
-        /// What has a lower number was recorded before the connection.
-        var liveFrom: UInt64 = 0
+        /// What has a lower number was recorded before the hosts could have it: before this connection, or while the
+        /// primary host was away. `nil`: they can't have anything yet.
+        var liveFrom: UInt64?
         /// Whether each device is there, and since when.
         var devices: [String: (isOnline: Bool, since: UInt64)] = [:]
         /// Whether records were lost that may have been of devices which the hosts must hear of.
