@@ -35,6 +35,9 @@ struct ProxyClient: Sendable {
             }
         } catch is ClientHasLeft {
             // Reported below.
+        } catch let error as BLEError where error.code == .overflow {
+            // The stream's own error: its operation isn't that of the connection's errors.
+            host.log.say("client \(number) was turned away: it sends faster than its requests can be started")
         } catch let error as BLEError where error.operation == "receive" {
             host.log.detail("client \(number): \(error.failureText)")
         } catch let violation as ProxyViolation {

@@ -102,6 +102,18 @@ final class PlainClient: Sendable {
         }
     }
 
+    /// Takes what comes, without a look at it, until the other side has closed the connection.
+    func drain() async throws {
+        try await onThread { [self] in
+            var octets = [UInt8](repeating: 0, count: 4096)
+            while true {
+                let count = Glibc.read(descriptor, &octets, octets.count)
+                if count == 0 { return }
+                if count < 0, errno != EINTR { throw Self.failure(count) }
+            }
+        }
+    }
+
     private func octet() throws -> UInt8 {
         var octet: UInt8 = 0
         let count = read(into: &octet)

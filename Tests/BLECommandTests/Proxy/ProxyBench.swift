@@ -22,9 +22,12 @@ struct ProxyBench: Sendable {
     private let connections: AsyncStream<TCPConnection>.Continuation
 
     /// Lets a client come.
-    func client() throws -> PlainClient {
+    ///
+    /// - Parameter isPiecewise: whether the proxy gets each message by itself, however many have been sent.
+    func client(isPiecewise: Bool = false) throws -> PlainClient {
         var ends: [Int32] = [-1, -1]
-        guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0 else {
+        let kind = isPiecewise ? SOCK_SEQPACKET : SOCK_STREAM
+        guard socketpair(AF_UNIX, Int32(kind.rawValue), 0, &ends) == 0 else {
             throw POSIXError(.init(rawValue: errno) ?? .EMFILE)
         }
         connections.yield(TCPConnection(ends[0]))

@@ -153,4 +153,17 @@ import Testing
             #expect(try await other.connection() == .there)
         }
     }
+
+    @Test func `a client that sends on without reading is cut off, and the others are served`() async throws {
+        try await ProxyBench.run { bench in
+            let (hasty, other) = (try bench.client(isPiecewise: true), try bench.client())
+            // It takes no answer, so that the proxy waits with the next ones: there is room for some hundred.
+            for _ in 0..<16_384 { try hasty.send(7) { _ in } }
+            try await hasty.drain()
+            var departures = bench.departures.makeAsyncIterator()
+            #expect(await departures.next() == 1)
+            try other.send(7) { _ in }
+            _ = try await other.message(8)
+        }
+    }
 }
