@@ -29,7 +29,8 @@ struct ProxyClient: Sendable {
     func run() async throws {
         host.log.detail("client \(number) has come")
         do {
-            try await withThrowingTaskGroup(of: Void.self) { group in
+            // A client stays for months: what has ended meanwhile, such as a connection, leaves nothing in the group.
+            try await withThrowingDiscardingTaskGroup { group in
                 defer { group.cancelAll() }
                 try await converse(&group)
             }
@@ -55,7 +56,7 @@ struct ProxyClient: Sendable {
         var isToldOfPlaces = false
     }
 
-    private func converse(_ group: inout ThrowingTaskGroup<Void, any Error>) async throws {
+    private func converse(_ group: inout ThrowingDiscardingTaskGroup<any Error>) async throws {
         var activity = Activity()
         for try await octets in connection.received {
             let received = await outbox.receive(octets)
@@ -67,11 +68,20 @@ struct ProxyClient: Sendable {
         }
     }
 
+    /// Does something beside the conversation, which goes on whatever becomes of it: that a client has left is noticed
+    /// where its requests are awaited.
+    private func begin(
+        in group: inout ThrowingDiscardingTaskGroup<any Error>,
+        _ work: @escaping @Sendable () async throws -> Void
+    ) {
+        group.addTask { _ = try? await work() }
+    }
+
     /// Does what the client asks for; returns `false` when it leaves.
     private func handle(
         _ request: ProxyRequest,
         _ activity: inout Activity,
-        _ group: inout ThrowingTaskGroup<Void, any Error>
+        _ group: inout ThrowingDiscardingTaskGroup<any Error>
     ) async throws -> Bool {
         switch request {
         case .hello(let client):
@@ -95,7 +105,7 @@ struct ProxyClient: Sendable {
             guard !activity.isToldOfPlaces else { break }
             activity.isToldOfPlaces = true
             let (slots, outbox) = (host.slots, outbox)
-            group.addTask {
+            begin(in: &group) {
                 for try await used in slots.changes {
                     try await outbox.send(.connectionsFree(limit: slots.limit, used: used))
                 }
@@ -116,7 +126,7 @@ struct ProxyClient: Sendable {
         _ operation: ProxyRequest.DeviceOperation,
         _ peripheral: Peripheral,
         _ activity: inout Activity,
-        _ group: inout ThrowingTaskGroup<Void, any Error>
+        _ group: inout ThrowingDiscardingTaskGroup<any Error>
     ) async throws {
         let address = peripheral.address.rawValue
         switch operation {
@@ -130,7 +140,7 @@ struct ProxyClient: Sendable {
                 try await outbox.send(.paired(address, error: BLEError.notConnected))
             }
         case .unpair:
-            group.addTask { [outbox] in
+            begin(in: &group) { [outbox] in
                 do {
                     try await peripheral.unpair()
                     try await outbox.send(.unpaired(address, error: 0))
@@ -149,7 +159,7 @@ struct ProxyClient: Sendable {
     private func connect(
         _ peripheral: Peripheral,
         _ activity: inout Activity,
-        _ group: inout ThrowingTaskGroup<Void, any Error>
+        _ group: inout ThrowingDiscardingTaskGroup<any Error>
     ) async throws {
         let address = peripheral.address.rawValue
         let former = activity.links[address]
@@ -165,17 +175,17 @@ struct ProxyClient: Sendable {
         let link = ProxyLink(peripheral, outbox, of: host)
         activity.links = activity.links.filter { $0.value.phase != .over }
         activity.links[address] = link
-        group.addTask { [slots = host.slots] in try await link.run(after: former) { slots.free(address) } }
+        begin(in: &group) { [slots = host.slots] in try await link.run(after: former) { slots.free(address) } }
     }
 
     // MARK: - Advertisements
 
-    private func scan(_ activity: inout Activity, _ group: inout ThrowingTaskGroup<Void, any Error>) async throws {
+    private func scan(_ activity: inout Activity, _ group: inout ThrowingDiscardingTaskGroup<any Error>) async throws {
         activity.scan?.turnOff()
         let (end, mode) = (Switch(), activity.mode)
         activity.scan = end
         try await outbox.send(.scanning(mode, isRunning: true))
-        group.addTask { try await passOnAdvertisements(mode, until: end) }
+        begin(in: &group) { try await passOnAdvertisements(mode, until: end) }
     }
 
     /// Passes on advertisements, even after a time when the adapter couldn't be used.

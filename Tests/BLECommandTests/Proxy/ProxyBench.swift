@@ -3,6 +3,7 @@ import BLESimulator
 import BLEStreams
 import Foundation
 import RadioDoubles
+import Synchronization
 
 @testable import ble
 
@@ -209,4 +210,42 @@ struct ScanlessRadio: RelayingRadio {
         let error = BLEError(.permissionDenied, operation: "scan", cause: "the test says so", remedy: "Don't.")
         return timeline.schedule(after: .zero) { events(.failed(error)) }
     }
+}
+
+/// A radio that notes the tasks in which bonds are removed.
+struct NotingRadio: RelayingRadio {
+    let radio: SimulatedAdapter
+    let notes: TaskNotes
+
+    /// Makes such radios, with one place for the notes.
+    static func telling(_ notes: TaskNotes) -> (SimulatedAdapter) -> any Radio {
+        { NotingRadio(radio: $0, notes: notes) }
+    }
+
+    func unpair(
+        _ peer: BluetoothAddress,
+        result: @escaping @Sendable (Result<Bool, BLEError>) -> Void
+    ) -> RadioActivity {
+        notes.add()
+        return radio.unpair(peer, result: result)
+    }
+}
+
+/// The identities of tasks. Those of tasks that are there at the same time differ; one that is released leaves its own
+/// to a later one, as it does its memory.
+final class TaskNotes: Sendable {
+    private let tasks = Mutex<[Int]>([])
+
+    /// Notes the running task.
+    func add() {
+        let task = withUnsafeCurrentTask { $0?.hashValue ?? 0 }
+        guard task != 0 else { return }
+        tasks.withLock { $0.append(task) }
+    }
+
+    /// How many were noted.
+    var count: Int { tasks.withLock { $0.count } }
+
+    /// Whether one of them had been released when a later one came.
+    var hasRepetition: Bool { tasks.withLock { Set($0).count < $0.count } }
 }

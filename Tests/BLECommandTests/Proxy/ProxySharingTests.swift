@@ -166,4 +166,22 @@ import Testing
             _ = try await other.message(8)
         }
     }
+
+    @Test func `what a client has asked for leaves nothing behind while it stays`() async throws {
+        let (count, notes, others) = (500, TaskNotes(), TaskNotes())
+        try await ProxyBench.run(through: NotingRadio.telling(notes)) { bench in
+            let client = try bench.client()
+            for _ in 0..<count {
+                try client.send(68) { message in
+                    message.field(1, ProxyBench.device.rawValue)
+                    message.field(2, 3 as UInt64)
+                }
+                _ = try await client.message(86)
+            }
+        }
+        for _ in 0..<count { await withDiscardingTaskGroup { $0.addTask { others.add() } } }
+        #expect(notes.count == count)
+        // Under a sanitizer, no memory is used again, and this says nothing.
+        #expect(notes.hasRepetition || !others.hasRepetition)
+    }
 }
