@@ -134,6 +134,26 @@ struct GatewayRunTests {
             #expect(gone == renamed)
         }
     }
+
+    @Test("takes back what Home Assistant knows of a characteristic that goes in a change that begins again")
+    func removedCharacteristic() async throws {
+        let world = try await World(losesLinks: false)
+        var configuration = world.configuration
+        configuration.homeAssistantPrefix = "ha"
+        try await world.run(configuration) { [configuration] in
+            let topic = "ha/sensor/test-thermo/2A6E/config"
+            while let message = await world.collector.next(), message.topic != topic {}
+            var configuration = configuration
+            configuration.peripherals[0].subscriptions = []
+            configuration.metricsPort = freePort()
+            world.control.yield(.reload(configuration))
+            var gone: Set<String> = []
+            while let message = await world.collector.next(), message.payload != "offline" {
+                if message.payload.isEmpty { gone.insert(message.topic) }
+            }
+            #expect(gone == [topic])
+        }
+    }
 }
 
 /// A broker, a subscriber, a simulated thermometer, and what a gateway needs.

@@ -213,13 +213,15 @@ struct GatewayRun {
     /// Removes the states that another beginning doesn't have.
     private func tidyUp(before next: Configuration) {
         let old = settings.current
-        let labels = next.prefix == old.prefix ? Set(next.peripherals.map(\.label)) : []
+        let others = next.prefix == old.prefix ? next.peripherals : []
         for peripheral in old.peripherals {
-            let isGone = !labels.contains(peripheral.label)
-            if isGone || next.homeAssistantPrefix != old.homeAssistantPrefix {
-                discovery?.keep([], of: peripheral.label)
-            }
-            guard isGone else { continue }
+            let other = others.first { $0.label == peripheral.label }
+            let isAnnounced = next.homeAssistantPrefix == old.homeAssistantPrefix
+            discovery?.keep(
+                isAnnounced ? other?.subscriptions.map(\.characteristic) ?? [] : [],
+                of: peripheral.label
+            )
+            guard other == nil else { continue }
             for kind in ["state", "update"] { publisher.remove("\(kind)/\(peripheral.label)") }
         }
     }
