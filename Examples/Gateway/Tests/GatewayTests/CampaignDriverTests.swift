@@ -61,6 +61,24 @@ final class CampaignDriverTests: Sendable {
         #expect(messages(outbox.next).contains(MQTTMessage("p/campaign/c", [], isRetained: true)))
     }
 
+    @Test("what an earlier run said of a campaign goes if its plan was removed meanwhile, and no other summary does")
+    func former() throws {
+        let (driver, _) = try driver()
+        let broker = MQTTSettings(host: "localhost", clientID: "g")
+        #expect(driver.settings(broker).subscriptions.last == "p/campaign/+", "behind the plans")
+        driver.connected()
+        driver.received(MQTTMessage("blestreams/campaigns/c/plan", try plan(image, devices), isRetained: true))
+        let summary = Array(#"{"devices":3,"updating":1,"over":false}"#.utf8)
+        for name in ["c", "gone"] {
+            driver.received(MQTTMessage("p/campaign/\(name)", summary, isRetained: true))
+        }
+        #expect(messages(driver.next) == [MQTTMessage("p/campaign/gone", [], isRetained: true)])
+        // The removal comes back, and so does what is said of campaigns that begin.
+        driver.received(MQTTMessage("p/campaign/gone", []))
+        driver.received(MQTTMessage("p/campaign/later", summary))
+        #expect(messages(driver.next).isEmpty)
+    }
+
     @Test("a plan with other devices or another image is no change of the campaign, and the operator is told")
     func changed() throws {
         let (driver, _) = try driver()

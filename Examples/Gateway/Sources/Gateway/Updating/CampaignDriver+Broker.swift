@@ -11,7 +11,8 @@ extension CampaignDriver: BrokerDriver {
     func settings(_ broker: MQTTSettings) -> MQTTSettings {
         var settings = broker
         settings.clientID += "-campaigns"
-        settings.subscriptions = [plans, mark]
+        // The plans first: a summary without a plan is a former one.
+        settings.subscriptions = [plans, mark, "\(summaries)+"]
         settings.largestMessage = Self.largestImage
         settings.will = nil
         settings.farewellPublishesWill = false
@@ -20,6 +21,7 @@ extension CampaignDriver: BrokerDriver {
 
     private var plans: String { "\(prefix)/campaigns/+/plan" }
     private var mark: String { "\(prefix)/gateways/\(leases.gateway)/campaigns" }
+    private var summaries: String { "\(publisher.prefix)/campaign/" }
 
     func will() -> MQTTDelayedWill? { nil }
 
@@ -50,6 +52,7 @@ extension CampaignDriver: BrokerDriver {
 
     func received(_ message: MQTTMessage) {
         if message.topic == mark { return synchronized(String(decoding: message.payload, as: UTF8.self)) }
+        if message.topic.hasPrefix(summaries) { return take(summary: message) }
         if message.topic.hasPrefix(images) {
             return take(image: message.payload, String(message.topic.dropFirst(images.count)))
         }
@@ -70,6 +73,18 @@ extension CampaignDriver: BrokerDriver {
         guard state.withLock({ $0.campaigns[name]?.isPlanned == false }) else { return give(.synchronized, to: name) }
         publisher.report("campaign \(name): its plan was removed while there was no connection")
         end(name)
+    }
+
+    /// Removes what an earlier run of the gateway said of a campaign whose plan was removed before this one began:
+    /// nobody else would.
+    private func take(summary message: MQTTMessage) {
+        // What this run says comes back, too.
+        guard message.isRetained, !message.payload.isEmpty else { return }
+        let name = String(message.topic.dropFirst(summaries.count))
+        state.withLock { state in
+            guard state.campaigns[name] == nil else { return }
+            state.publications.append(MQTTMessage(message.topic, [], isRetained: true))
+        }
     }
 
     private func take(plan payload: [UInt8], _ name: String) {
