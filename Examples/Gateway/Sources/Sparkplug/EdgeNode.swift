@@ -20,6 +20,8 @@ public struct EdgeNode: Hashable, Sendable {
     private var host: HostState?
     private var isConnected = false
     private var isBorn = false
+    /// Whether the hosts have a certificate of the present connection, though a host may have asked for another one.
+    private var isAlive = false
     private var sequence: UInt8 = 0
     private var devices: [String: EdgeDevice] = [:]
 
@@ -53,7 +55,7 @@ public struct EdgeNode: Hashable, Sendable {
 
     /// The connection is gone, and with it the certificates.
     public mutating func interrupted() {
-        (isConnected, isBorn, host) = (false, false, nil)
+        (isConnected, isBorn, isAlive, host) = (false, false, false, nil)
         missing = Set(names.subscriptions)
         die()
     }
@@ -69,7 +71,7 @@ public struct EdgeNode: Hashable, Sendable {
             // What is older than the last word is from a connection of the host that is over.
             guard let state = HostState(json: octets), state.timestamp >= host?.timestamp ?? 0 else { return nil }
             defer { host = state }
-            return isBorn && !state.online ? .leave : nil
+            return isAlive && !state.online ? .leave : nil
         }
         guard topic == names.nodeCommand, let payload = try? SparkplugPayload(decoding: octets) else { return nil }
         if payload.metrics.contains(where: { $0.name == Self.rebirth && $0.value == .boolean(true) }) {
@@ -88,7 +90,7 @@ public struct EdgeNode: Hashable, Sendable {
     /// - Parameter dropped: how many records were dropped so far.
     public mutating func certificates(at now: UInt64, dropped: Int = 0) -> [SparkplugMessage] {
         guard isReady, !isBorn else { return [] }
-        (isBorn, sequence) = (true, 0)
+        (isBorn, isAlive, sequence) = (true, true, 0)
         let metrics = [
             SparkplugMetric(Self.births, .unsigned(UInt64(birth)), at: now),
             SparkplugMetric(Self.rebirth, .boolean(false), at: now), droppedMetric(dropped, now),

@@ -191,4 +191,19 @@ struct EdgeNodeTests {
         #expect(say(#"{"online":false,"timestamp":20}"#) == .leave)
         #expect(!node.isReady)
     }
+
+    @Test("leaves when its primary host is gone, though a host had asked for a birth that has not been sent yet")
+    func rebirthBeforeTheEnd() {
+        var node = EdgeNode(Self.hosted, birth: 0)
+        connect(&node)
+        func say(_ text: String) -> EdgeNode.Request? { node.received(Self.state, Array(text.utf8)) }
+        #expect(say(#"{"online":true,"timestamp":10}"#) == nil)
+        #expect(short(node.certificates(at: 1)) == ["0 NBIRTH"])
+        #expect(node.received(Self.command, rebirth()) == nil)
+        // Both have come together.
+        #expect(say(#"{"online":false,"timestamp":20}"#) == .leave)
+        node.interrupted()
+        connect(&node)
+        #expect(say(#"{"online":false,"timestamp":20}"#) == nil, "nobody knows it now")
+    }
 }
