@@ -3,14 +3,19 @@ import BLESimulator
 import Glibc
 import Synchronization
 
-/// A room with a heater. The simulation is over when the heater has been switched four times.
+/// A room with a heater. Its link is lost the second time the heater is switched, before the answer has left. The
+/// simulation is over when the heater has been switched four times.
 func room(_ stage: Stage) async throws {
     let heater = Heater()
     let room = LocalPeripheral(name: "Room") {
         LocalService(.environmentalSensing) {
             LocalCharacteristic(.temperature, [.read, .notify], value: 19)
-            LocalCharacteristic(.heater, [.write], value: .dynamic) { value, _ in
-                if heater.isSwitched(on: value == [1]) == 4 { stage.hasShownAll() }
+            LocalCharacteristic(.heater, [.write], value: .dynamic) { value, central in
+                switch heater.isSwitched(on: value == [1]) {
+                case 2?: central.disconnect()
+                case 4?: stage.hasShownAll()
+                default: break
+                }
             }
         }
     }
@@ -26,9 +31,10 @@ func room(_ stage: Stage) async throws {
 private final class Heater: Sendable {
     private let state = Mutex((isOn: false, switches: 0, celsius: 19.0))
 
-    /// - Returns: how often it has been switched.
-    func isSwitched(on isOn: Bool) -> Int {
+    /// - Returns: how often it has been switched; `nil`: it was so already.
+    func isSwitched(on isOn: Bool) -> Int? {
         state.withLock { state in
+            guard state.isOn != isOn else { return nil }
             state.isOn = isOn
             state.switches += 1
             return state.switches

@@ -134,7 +134,10 @@ import Testing
         #expect(wrong.status == 1, "\(wrong)")
     }
 
-    @Test func `thermostat switches the heater on when it is cold, and off when it is warm`() async throws {
+    /// The link is lost at the second write.
+    @Test func `thermostat switches the heater on when it is cold, and off when it is warm, across a lost link`()
+        async throws
+    {
         let run = try await run("thermostat", "20")
         #expect(run.status == 0, "\(run)")
         let states = run.output.dropFirst().compactMap { $0.split(separator: " ").last }
