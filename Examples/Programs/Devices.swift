@@ -2,7 +2,8 @@ import BLEDevices
 import BLESimulator
 import Foundation
 
-/// Three thermometers. The simulation is over when one of them has sent ten values.
+/// Three thermometers, one of which first sends a value that is no temperature. The simulation is over when one of them
+/// has sent ten values.
 func thermometers(_ stage: Stage) async throws {
     try await withThrowingTaskGroup { group in
         for number in 1...3 {
@@ -20,6 +21,8 @@ private func thermometer(_ number: Int, _ stage: Stage) async throws {
         var sent = 0
         for step in 0... {
             try await Task.sleep(for: .milliseconds(100))
+            let octets = BluetoothUUID.Characteristics.temperature
+            if number == 3, sent == 0, try await server.notify([0x80], of: octets).isEmpty { continue }
             let celsius = Double(18 + number) + Double(step % 20) / 10
             sent += try await server.notify(celsius, of: .temperature).count { $0.isSent }
             if sent == 10 { stage.hasShownAll() }

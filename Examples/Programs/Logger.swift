@@ -1,8 +1,10 @@
 import BLEDevices
+import ConsoleOutput
 
 /// Logs the temperatures of all thermometers nearby as CSV, each with the time at which it was received.
 ///
-/// It waits for a thermometer that goes away, and adds one that comes later.
+/// It waits for a thermometer that goes away, and adds one that comes later. A value that is no temperature goes to
+/// standard error.
 func logger(on adapter: AdapterChoice, _ words: [String]) async throws {
     try await Central.with(adapter) { central in
         try await central.withFleet { fleet in
@@ -15,8 +17,11 @@ func logger(on adapter: AdapterChoice, _ words: [String]) async throws {
                 }
                 group.addTask {
                     for try await item in fleet.values {
-                        let celsius = try TypedCharacteristic.temperature.value(of: item.value)
                         let address = item.peripheral?.address.description ?? ""
+                        guard let celsius = try? TypedCharacteristic.temperature.value(of: item.value) else {
+                            printError("\(address): \(item.value.hex) is no temperature.")
+                            continue
+                        }
                         print("\(item.value.time.isoText),\(address),\(celsius)")
                     }
                 }

@@ -52,6 +52,8 @@ import Testing
         let rows = run.output.dropFirst(2).map { $0.split(separator: ",") }
         #expect(rows.allSatisfy { $0.count == 3 && $0[0].hasSuffix("Z") && Double($0[2]) != nil }, "\(run.output)")
         #expect(Set(rows.map { $0[1] }).count == 3 && rows.count >= 10, "\(run.output)")
+        // What one of them sends first ends the log of none.
+        #expect(run.errors.count { $0.hasSuffix(": 80 is no temperature.") } == 1, "\(run)")
     }
 
     @Test func `logger takes its leave on Ctrl-C`() async throws {
