@@ -44,6 +44,36 @@ import Testing
         }
     }
 
+    @Test func `an image of the broker's for which the disk has no room is asked for again`() async throws {
+        let hash = try FirmwareImage(new).sha256.hex
+        let topic = "blestreams/images/\(hash)"
+        try await CampaignBench.run { [new] bench in
+            func come(isDiskFull: Bool) throws {
+                let path = "\(bench.driver.settings.images)/\(hash).bin.new"
+                if isDiskFull {
+                    try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: "/dev/full")
+                }
+                bench.driver.received(MQTTMessage(topic, new, isRetained: true))
+            }
+            try bench.plan("c", new, hasImage: false)
+            try bench.synchronize("c")
+            _ = bench.changes()
+            try come(isDiskFull: true)
+            // The driver looks for images each half a minute.
+            try await bench.pass(seconds: 35)
+            #expect(bench.changes() == [.subscribe(topic)])
+            try come(isDiskFull: true)
+            try await bench.pass(seconds: 40)
+            #expect(bench.changes().isEmpty, "it is large, so the pauses grow")
+            try await bench.pass(seconds: 30)
+            #expect(bench.changes() == [.subscribe(topic)])
+            try come(isDiskFull: false)
+            try await bench.pass(seconds: 300)
+            #expect(bench.changes() == [.unsubscribe(topic)])
+            #expect(bench.device.runningImage == new && bench.record("c")?.stage == .updated)
+        }
+    }
+
     @Test func `a plan that stops its campaign begins nothing, even if the image is there by then`() async throws {
         try await CampaignBench.run { [new] bench in
             try bench.plan("c", new, hasImage: false)

@@ -50,6 +50,7 @@ extension CampaignDriver {
             for hash in state.withLock({ $0.missingImages }) where (try? folder.bootImage(hash)) != nil {
                 takePart(hash)
             }
+            if state.withLock({ $0.askAgain { topic(ofImage: $0) } }) { wake() }
         }
     }
 
@@ -72,9 +73,14 @@ extension CampaignDriver {
             try folder.keep(octets, as: hash)
             // If the disk doesn't give it back, the broker would be asked for it again and again.
             _ = try folder.bootImage(hash)
+        } catch let error as DurableFile.WriteError {
+            state.withLock { $0.note(unkept: hash) }
+            return keeping.tell("\(error)")
         } catch {
             return publisher.report("campaigns: \(gatewayWords(for: error))")
         }
+        keeping.end()
+        state.withLock { $0.unkept[hash] = nil }
         takePart(hash)
     }
 }
@@ -82,6 +88,25 @@ extension CampaignDriver {
 extension CampaignDriver.State {
     /// The images that campaigns wait for.
     var missingImages: Set<String> { Set(campaigns.values.filter { !$0.hasImage }.map(\.machine.plan.image)) }
+
+    /// Notes that the folder hasn't taken an image. Each time that it is asked for, the broker sends the whole image, so
+    /// it is asked for after one look, and then after twice as many each time.
+    fileprivate mutating func note(unkept hash: String) {
+        let failures = (unkept[hash]?.failures ?? 0) + 1
+        unkept[hash] = CampaignDriver.Unkept(failures: failures, looks: 1 << min(failures - 1, 6))
+    }
+
+    /// Subscribes again to the images that the folder hasn't taken, if it is time: the broker then sends what it retains.
+    ///
+    /// - Returns: whether there are any.
+    fileprivate mutating func askAgain(_ topic: (String) -> String) -> Bool {
+        let missing = missingImages
+        unkept = unkept.filter { missing.contains($0.key) }
+        for hash in unkept.keys { unkept[hash]?.looks -= 1 }
+        let due = unkept.filter { $0.value.looks == 0 }.keys.sorted()
+        changes += due.map { .subscribe(topic($0)) }
+        return !due.isEmpty
+    }
 
     /// Notes whether the image of campaigns is there.
     ///

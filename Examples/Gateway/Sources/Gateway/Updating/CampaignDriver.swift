@@ -34,6 +34,16 @@ final class CampaignDriver: Sendable {
         var refusals = Refusals()
         /// The devices that the gateway holds, and where their orders go.
         var devices: [PeripheralID: AsyncStream<Order>.Continuation] = [:]
+        /// The images that the broker has sent and the folder hasn't taken.
+        var unkept: [String: Unkept] = [:]
+    }
+
+    /// An image that couldn't be written to the folder, which may have room for it later.
+    struct Unkept {
+        /// How often.
+        var failures = 0
+        /// After how many looks for images it is asked for again.
+        var looks = 0
     }
 
     /// That something is to be done to a device, for which campaign; what, is asked when its turn has come.
@@ -51,6 +61,8 @@ final class CampaignDriver: Sendable {
     let state = Mutex(State())
     private let client = Mutex<MQTTClient?>(nil)
     let folder: ImageFolder
+    /// An image of the broker's can't be written to the folder.
+    let keeping: LastingError
 
     /// - Parameter clock: on which it pauses.
     init(
@@ -64,6 +76,7 @@ final class CampaignDriver: Sendable {
         self.publisher = publisher
         self.clock = clock
         folder = ImageFolder(folder: settings.images)
+        keeping = LastingError { publisher.report("campaigns: \($0)") }
     }
 
     /// The client in use.
