@@ -132,6 +132,29 @@ final class CampaignDriverTests: Sendable {
         #expect(driver.state.withLock { $0.campaigns["c"]?.machine.counts.updating } == 0)
     }
 
+    @Test("a campaign for which there was no place is taken part in when another one is removed")
+    func place() throws {
+        let (driver, _) = try driver()
+        driver.connected()
+        func receive(_ name: String, _ payload: [UInt8]) -> [MQTTSubscriptionChange] {
+            driver.received(MQTTMessage("blestreams/campaigns/\(name)/plan", payload))
+            var changes: [MQTTSubscriptionChange] = []
+            while let change = driver.nextChange() { changes.append(change) }
+            return changes
+        }
+        let plans = MQTTSubscriptionChange.subscribe("blestreams/campaigns/+/plan")
+        let plan = try plan(image, devices)
+        for number in 0..<CampaignDriver.limit { _ = receive("c\(number)", plan) }
+        for name in ["late", "later"] { #expect(!receive(name, plan).contains(plans)) }
+        #expect(reports.withLock { $0.last }?.contains("Remove the plan of one.") == true)
+        #expect(!receive("later", []).contains(plans), "it had no place")
+        // The broker sends all of them again.
+        #expect(receive("c3", []).contains(plans))
+        _ = receive("late", plan)
+        #expect(driver.state.withLock { $0.campaigns["late"] != nil && $0.campaigns.count == CampaignDriver.limit })
+        #expect(!receive("late", []).contains(plans), "no other one waits")
+    }
+
     @Test("an image that several campaigns wait for is asked for once on a connection, whatever plans come")
     func askedForOnce() throws {
         let (driver, _) = try driver()

@@ -28,6 +28,8 @@ extension CampaignDriver: BrokerDriver {
     func connected() {
         state.withLock { state in
             (state.changes, state.publications, state.isConnected) = ([], [], true)
+            // All plans come now.
+            state.ignored = []
             state.refusals.begin()
             for name in state.campaigns.keys { state.campaigns[name]?.isPlanned = false }
             state.changes = state.campaigns.keys.map { .subscribe(records($0)) }
@@ -128,6 +130,7 @@ extension CampaignDriver: BrokerDriver {
             give(.plan(plan), to: name)
             hold(name)
         case nil:
+            state.withLock { _ = $0.ignored.insert(name) }
             publisher.report("campaign \(name): there are \(Self.limit) campaigns already. Remove the plan of one.")
         }
         // Only now: the plan may stop a campaign that waits for the image.
@@ -164,6 +167,13 @@ extension CampaignDriver: BrokerDriver {
     private func end(_ name: String) {
         forget(name, removesRecords: true)
         publisher.remove("campaign/\(name)")
+        state.withLock { state in
+            state.ignored.remove(name)
+            guard !state.ignored.isEmpty, state.campaigns.count < Self.limit else { return }
+            // The broker then sends all plans again, also those for which there was no place.
+            state.ignored = []
+            state.changes.append(.subscribe(plans))
+        }
     }
 
     private func forget(_ name: String, removesRecords: Bool) {

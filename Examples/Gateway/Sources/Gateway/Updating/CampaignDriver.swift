@@ -34,6 +34,8 @@ final class CampaignDriver: Sendable {
         var refusals = Refusals()
         /// The devices that the gateway holds, and where their orders go.
         var devices: [PeripheralID: AsyncStream<Order>.Continuation] = [:]
+        /// The campaigns for which there was no place.
+        var ignored: Set<String> = []
         /// The images that the broker has sent and the folder hasn't taken.
         var unkept: [String: Unkept] = [:]
     }
