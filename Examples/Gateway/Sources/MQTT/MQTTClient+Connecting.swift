@@ -79,6 +79,7 @@ extension MQTTClient {
         state.connection = nil
         state.isAccepted = false
         state.window = SendWindow(limit: 0)
+        (state.refused, state.again) = ([], [])
         state.generation += 1
     }
 

@@ -152,9 +152,22 @@ extension MQTTClient {
                 operation: "subscribe",
                 object: topic ?? "a topic",
                 cause: Self.words(reason),
-                remedy: "Check what the broker allows this client."
+                remedy: "Check what the broker allows this client; it tries again."
             )
             happened.yield(.subscriptionRefused(error))
+        }
+        if let topic, reasons.contains(where: { $0 >= 0x80 }) { subscribeLater(to: topic, &state) }
+    }
+
+    /// Subscribes again after a while: the broker's rules may change, and the connection lasts.
+    private func subscribeLater(to topic: String, _ state: inout ClientState) {
+        let isFirst = state.refused.isEmpty
+        state.refused.insert(topic)
+        guard isFirst else { return }
+        perform(after: settings.backoff.most, during: state.generation) { client, state in
+            guard case .running = state.phase else { return }
+            (state.again, state.refused) = (state.refused, [])
+            client.serve(&state) { _ throws(MQTTError) in }
         }
     }
 
@@ -171,9 +184,13 @@ extension MQTTClient {
         while let change = follower?.nextChange() {
             switch change {
             case .subscribe(let topic): try state.connection?.subscribe(to: topic)
-            case .unsubscribe(let topic): try state.connection?.unsubscribe(from: topic)
+            case .unsubscribe(let topic):
+                state.refused.remove(topic)
+                state.again.remove(topic)
+                try state.connection?.unsubscribe(from: topic)
             }
         }
+        while let topic = state.again.popFirst() { try state.connection?.subscribe(to: topic) }
         while state.window.hasRoom, let item = outbox.next() {
             do throws(MQTTError) {
                 guard let identifier = try state.connection?.publish(item.message) else { return }

@@ -176,6 +176,10 @@ struct ClientState: ~Copyable {
     /// Whether the broker has accepted the connection.
     var isAccepted = false
     var window = SendWindow(limit: 0)
+    /// The topics whose subscription the broker has refused, and which wait until it is tried again.
+    var refused: Set<String> = []
+    /// Those whose time has come.
+    var again: Set<String> = []
     var backoff: Backoff
     var counts = MQTTCounts()
     var whenEnded: CheckedContinuation<Void, Never>?

@@ -73,7 +73,8 @@ public enum MQTTEvent: Hashable, Sendable {
     case connected(inFlight: Int)
     /// There is no connection any more, or none could be made; the next attempt follows after this time.
     case disconnected(MQTTError, retryAfter: Duration)
-    /// The broker refused a subscription.
+    /// The broker refused a subscription. The client tries again after the longest of its pauses, as long as the
+    /// connection lasts.
     case subscriptionRefused(MQTTError)
     /// The client has ended.
     case ended

@@ -28,4 +28,23 @@ struct BrokerNewsTests {
         let end = news.news(.ended)
         #expect(end == nil)
     }
+
+    @Test("tells of a refused subscription once on a connection")
+    func refusals() {
+        var news = BrokerNews(of: "leases")
+        let error = MQTTError(
+            code: .rejected(reason: 0x87),
+            operation: "subscribe",
+            object: "a",
+            cause: "Not authorized",
+            remedy: "Wait."
+        )
+        for _ in 0..<2 {
+            let first = news.news(.subscriptionRefused(error))
+            #expect(first == "leases: subscribe: a: Not authorized. Wait.")
+            let second = news.news(.subscriptionRefused(error))
+            #expect(second == nil)
+            _ = news.news(.connected(inFlight: 20))
+        }
+    }
 }

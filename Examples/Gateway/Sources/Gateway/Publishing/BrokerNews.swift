@@ -1,11 +1,13 @@
 import MQTT
 
-/// What a person is told of a connection to a broker. A broker that is away for days is told of once: there is an
-/// attempt each minute, and each part has a connection of its own.
+/// What a person is told of a connection to a broker. A broker that is away for days, or refuses a subscription, is told
+/// of once: there is an attempt each minute, and each part has a connection of its own.
 struct BrokerNews {
     private let part: String
     /// Why the last attempt has failed, if there is no connection since.
     private var last: MQTTError?
+    /// The subscriptions that were refused on this connection.
+    private var refused: Set<MQTTError> = []
 
     /// - Parameter part: what the connection is for.
     init(of part: String) { self.part = part }
@@ -14,14 +16,14 @@ struct BrokerNews {
     mutating func news(_ event: MQTTEvent) -> String? {
         switch event {
         case .connected(let inFlight):
-            last = nil
+            (last, refused) = (nil, [])
             return "\(part): connected; at most \(inFlight) messages in flight"
         case .disconnected(let error, let pause):
             guard error != last else { return nil }
             last = error
             let seconds = (pause.seconds * 10).rounded() / 10
             return "\(part): \(error) Next attempt in \(seconds) s; the same failure is not reported again."
-        case .subscriptionRefused(let error): return "\(part): \(error)"
+        case .subscriptionRefused(let error): return refused.insert(error).inserted ? "\(part): \(error)" : nil
         case .ended: return nil
         }
     }
