@@ -143,4 +143,42 @@ struct ClaimTests {
         bench.pass(seconds: 2)
         #expect(bench.epoch == claim.epoch)
     }
+
+    @Test("A claim that the broker has refused is made anew after a while")
+    func refused() throws {
+        var bench = MachineBench()
+        bench.connect()
+        bench.subscribe()
+        bench.pass(seconds: 34)
+        let claim = try #require(bench.records.last)
+        bench.give(.refused(MachineBench.sensor, claim.mark))
+        bench.pass(seconds: 30)
+        #expect(bench.records.count == 1)
+        bench.pass(seconds: 15)
+        #expect(bench.records.count == 2)
+        let other = try #require(bench.records.last)
+        #expect(other.after == claim.after, "the first one is not on the topic")
+        bench.receive(.record(other))
+        bench.pass(seconds: 6)
+        #expect(bench.epoch == other.epoch)
+    }
+
+    @Test("A renewal that the broker has refused is made anew, and a release names the record before it")
+    func refusedRenewal() throws {
+        let acting = MachineBench.acting()
+        var bench = acting.bench
+        let mark = try #require(acting.record?.mark)
+        bench.pass(seconds: 46)
+        let renewal = try #require(bench.records.last)
+        #expect(renewal.mark != mark && renewal.after == mark)
+        bench.give(.refused(MachineBench.sensor, renewal.mark))
+        bench.pass(seconds: 41)
+        let second = try #require(bench.records.last)
+        #expect(second.mark != renewal.mark && second.after == mark)
+        #expect(bench.epoch != nil)
+        bench.give(.refused(MachineBench.sensor, second.mark))
+        bench.give(.stop)
+        let release = try #require(bench.records.last)
+        #expect(release.isReleased && release.after == mark)
+    }
 }

@@ -48,6 +48,23 @@ struct ConfirmationTests {
         #expect(claim.epoch > epoch)
     }
 
+    @Test("A pulse that doesn't come back is followed by another one, by which the gateway is confirmed")
+    func lostPulse() throws {
+        var bench = MachineBench()
+        bench.isConfirmed = false
+        bench.connect()
+        bench.subscribe()
+        bench.pass(seconds: 100)
+        let claim = try #require(bench.records.last)
+        bench.receive(.record(claim))
+        // The broker lets the gateway read its pulses from now on; the first one is gone.
+        bench.isConfirmed = true
+        bench.pass(seconds: 15)
+        #expect(bench.epoch == nil)
+        bench.pass(seconds: 10)
+        #expect(bench.epoch != nil)
+    }
+
     @Test("An owner that needs time to stop does so by as much earlier")
     func parts() {
         var terms = LeaseTerms()

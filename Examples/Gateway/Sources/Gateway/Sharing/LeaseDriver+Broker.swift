@@ -31,7 +31,7 @@ extension LeaseDriver: BrokerDriver {
     func connected() {
         state.withLock { state in
             state.changes = []
-            state.publications = []
+            (state.publications, state.records) = ([], [:])
             (state.refusals, state.echo) = (Refusals(), Echo())
             // Brokers may forget the will of a session that is replaced; and this gateway acts on nothing by it.
             if let session = state.gone {
@@ -94,14 +94,27 @@ extension LeaseDriver: BrokerDriver {
             }
             guard let index else { return nil }
             state.tokens += 1
-            return MQTTOutgoing(state.tokens, state.publications.remove(at: index).message)
+            let publication = state.publications.remove(at: index)
+            if let peripheral = publication.peripheral, let mark = publication.mark {
+                state.records[state.tokens] = (peripheral, mark)
+            }
+            return MQTTOutgoing(state.tokens, publication.message)
         }
     }
 
-    func acknowledged(_ token: UInt64) { state.withLock { $0.echo.isTaken = true } }
+    func acknowledged(_ token: UInt64) {
+        state.withLock { state in
+            state.echo.isTaken = true
+            state.records[token] = nil
+        }
+    }
 
     func refused(_ token: UInt64, _ error: MQTTError) {
-        if let news = state.withLock({ $0.refusals.news(error) }) { report("leases: \(news)") }
+        let (news, record) = state.withLock { state in
+            (state.refusals.news(error), state.records.removeValue(forKey: token))
+        }
+        if let news { report("leases: \(news)") }
+        if let record { give(.refused(record.peripheral, record.mark)) }
     }
 
     // MARK: - Topics

@@ -23,6 +23,8 @@ final class LeaseDriver: Sendable {
         var gone: SessionID?
         var changes: [MQTTSubscriptionChange] = []
         var publications: [Publication] = []
+        /// The records that the broker hasn't acknowledged, by their tokens.
+        var records: [UInt64: (peripheral: PeripheralID, mark: Mark)] = [:]
         var tokens: UInt64 = 0
         var isConnected = false
         var refusals = Refusals()
@@ -55,6 +57,8 @@ final class LeaseDriver: Sendable {
     struct Publication {
         /// The peripheral that it is about.
         var peripheral: PeripheralID?
+        /// The name of the record that it is.
+        var mark: Mark?
         var message: MQTTMessage
     }
 
@@ -153,7 +157,9 @@ final class LeaseDriver: Sendable {
         guard let payload = try? JSONEncoder().encode(publication.message) else { return }
         let topic = topics.lease(of: publication.peripheral)
         let message = MQTTMessage.json(topic, Array(payload), isRetained: publication.message.isRetained)
-        state.publications.append(Publication(peripheral: publication.peripheral, message: message))
+        var mark: Mark?
+        if case .record(let record) = publication.message { mark = record.mark }
+        state.publications.append(Publication(peripheral: publication.peripheral, mark: mark, message: message))
     }
 
     private func release(_ id: PeripheralID, _ state: inout State) {

@@ -18,6 +18,8 @@ public enum LeaseInput: Equatable, Sendable {
     case message(PeripheralID, LeaseMessage, isRetained: Bool)
     /// A will of a gateway: the session is over.
     case gone(GatewayID, SessionID)
+    /// The broker has refused a record of the gateway, by its access rules, for instance: it doesn't come back.
+    case refused(PeripheralID, Mark)
     /// A pulse came back.
     case pulsed(UInt64)
     /// The reservation is on the disk, and would survive a power cut.

@@ -2,6 +2,7 @@
 
 extension LeaseMachine {
     mutating func update(_ slot: Int, _ now: Milliseconds, _ effects: inout LeaseEffects) {
+        if let retryAt = slots[slot]?.pending?.retryAt, now >= retryAt { slots[slot]?.pending = nil }
         guard let known = slots[slot] else { return }
         if known.tenure == nil, now >= known.heardAt + terms.forgetting { return forget(slot, &effects) }
         updateActing(slot, now, &effects)
@@ -147,8 +148,8 @@ extension LeaseMachine {
         guard let session, let known = slots[slot] else { return }
         sequence &+= 1
         let mark = Mark(session: session, sequence: sequence)
-        // A record on its way will be the last one when this one arrives.
-        let after = known.pending?.mark ?? known.tail
+        // A record on its way will be the last one when this one arrives; one that was refused doesn't arrive.
+        let after = known.pending.flatMap { $0.retryAt == nil ? $0.mark : nil } ?? known.tail
         let record = LeaseRecord(epoch: epoch, mark: mark, after: after, strength: known.strength, state: state)
         slots[slot]?.pending = HeardPeripheral.Pending(mark: mark, sentAt: now)
         slots[slot]?.highest = max(known.highest, epoch)
@@ -184,6 +185,7 @@ extension LeaseMachine {
             }
         }
         if let noteAt = known.noteAt { next = min(next, noteAt) }
+        if let retryAt = known.pending?.retryAt { next = min(next, retryAt) }
         // What is due but waits for something else, such as the disk, is asked again in a while.
         if next <= now { next = now + 1000 }
         if let alarm = known.alarm, alarm <= next, alarm > now { return }

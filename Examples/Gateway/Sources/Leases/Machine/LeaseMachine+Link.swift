@@ -60,6 +60,9 @@ extension LeaseMachine {
 
     /// Sends the next pulse, reserves epochs, and sets the timer for both.
     mutating func tendLink(_ now: Milliseconds, _ effects: inout LeaseEffects) {
+        // One that has not come back for so long never will: the broker has refused it, or doesn't let the gateway read
+        // it. Its access rules may be corrected meanwhile.
+        if let sent = pulse, now >= sent.sentAt + terms.lease { pulse = nil }
         if session != nil, pulse == nil, now >= pulseAt {
             pulses += 1
             pulse = Pulse(number: pulses, sentAt: now)
@@ -73,6 +76,7 @@ extension LeaseMachine {
         }
         var next = needsStore && !isStoring ? storeAt : Milliseconds.max
         if session != nil, pulse == nil { next = min(next, pulseAt) }
+        if let pulse { next = min(next, pulse.sentAt + terms.lease) }
         if let confirmedUntil, rules.stopsUnconfirmed { next = min(next, confirmedUntil) }
         guard next != .max, linkAlarm.map({ next < $0 || $0 <= now }) ?? true else { return }
         linkAlarm = next

@@ -112,6 +112,18 @@ extension LeaseMachine {
         slots[slot]?.isWitnessed = true
     }
 
+    /// The broker has refused a record. Its access rules may be corrected: another one is published after a while.
+    mutating func noteRefused(
+        _ peripheral: PeripheralID,
+        _ mark: Mark,
+        _ now: Milliseconds,
+        _ effects: inout LeaseEffects
+    ) {
+        guard let slot = index[peripheral], slots[slot]?.pending?.mark == mark else { return }
+        slots[slot]?.pending?.retryAt = now + terms.renewal
+        update(slot, now, &effects)
+    }
+
     private mutating func listen(for duration: Milliseconds, _ slot: Int, _ now: Milliseconds) {
         guard rules.listens, let until = slots[slot]?.listeningUntil else { return }
         slots[slot]?.listeningUntil = max(until, now + duration)

@@ -102,6 +102,7 @@ public struct LeaseMachine: Equatable, Sendable {
         case .message(let peripheral, let message, let isRetained):
             if let slot = index[peripheral] { take(message, isRetained, slot, now, &effects) }
         case .gone(let gateway, let session): noteGone(gateway, session, now, &effects)
+        case .refused(let peripheral, let mark): noteRefused(peripheral, mark, now, &effects)
         case .pulsed(let number): confirm(number, now, &effects)
         case .stored(let number): noteStored(number, now, &effects)
         case .storeFailed:
