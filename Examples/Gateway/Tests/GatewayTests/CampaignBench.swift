@@ -23,6 +23,7 @@ final class CampaignBench: Sendable {
     let device = MCUmgrFirmwareReceiver(running: CampaignBench.old)
     let id: PeripheralID
     private let lease: Lease
+    private let isRefusing = Mutex(false)
 
     private init(_ time: VirtualTime, _ address: BluetoothAddress, _ folder: String) throws {
         self.time = time
@@ -125,7 +126,25 @@ final class CampaignBench: Sendable {
         driver.received(MQTTMessage("blestreams/campaigns/\(topic)", payload))
     }
 
-    private func handOut() { while let item = driver.next() { driver.received(item.message) } }
+    private func handOut() {
+        while let item = driver.next() {
+            guard isRefusing.withLock({ $0 }), item.message.topic.contains("/devices/") else {
+                driver.received(item.message)
+                continue
+            }
+            let error = MQTTError(
+                code: .rejected(reason: 0x87),
+                operation: "publish",
+                object: item.message.topic,
+                cause: "Not authorized",
+                remedy: "Check what the broker allows this client."
+            )
+            driver.refused(item.token, error)
+        }
+    }
+
+    /// Lets the broker refuse the records of devices from now on, or take them.
+    func refuseRecords(_ isWanted: Bool) { isRefusing.withLock { $0 = isWanted } }
 
     /// What the driver has subscribed to, and unsubscribed from, since this was last asked.
     func changes() -> [MQTTSubscriptionChange] {

@@ -28,10 +28,13 @@ extension CampaignDriver: BrokerDriver {
     func connected() {
         state.withLock { state in
             (state.changes, state.publications, state.isConnected) = ([], [], true)
-            // All plans come now.
-            state.ignored = []
+            // All plans come now, and what has not come back is published again.
+            (state.ignored, state.hasRefusal) = ([], false)
             state.refusals.begin()
-            for name in state.campaigns.keys { state.campaigns[name]?.isPlanned = false }
+            for name in state.campaigns.keys {
+                state.campaigns[name]?.isPlanned = false
+                state.campaigns[name]?.isFollowed = false
+            }
             state.changes = state.campaigns.keys.map { .subscribe(records($0)) }
             state.changes += state.missingImages.map { .subscribe(topic(ofImage: $0)) }
         }
@@ -48,8 +51,25 @@ extension CampaignDriver: BrokerDriver {
         let start = "\(prefix)/campaigns/"
         guard topic.hasSuffix("/devices/+"), topic.hasPrefix(start) else { return }
         // What is retained comes before the answer to this message.
-        let name = topic.dropFirst(start.count).dropLast("/devices/+".count)
-        state.withLock { $0.publications.append(MQTTMessage(mark, Array(name.utf8))) }
+        let name = String(topic.dropFirst(start.count).dropLast("/devices/+".count))
+        state.withLock { state in
+            state.campaigns[name]?.isFollowed = true
+            state.publications.append(MQTTMessage(mark, Array(name.utf8)))
+        }
+    }
+
+    /// Publishes again what the broker has refused: its access rules may have been corrected. When the answer comes, all
+    /// records are published that have not come back.
+    func repeatRefused() {
+        let isWanted = state.withLock { state in
+            guard state.hasRefusal, state.isConnected else { return false }
+            state.hasRefusal = false
+            for name in state.campaigns.filter(\.value.isFollowed).keys.sorted() {
+                state.publications.append(MQTTMessage(mark, Array(name.utf8)))
+            }
+            return true
+        }
+        if isWanted { wake() }
     }
 
     func received(_ message: MQTTMessage) {
@@ -207,6 +227,10 @@ extension CampaignDriver: BrokerDriver {
     func acknowledged(_ token: UInt64) {}
 
     func refused(_ token: UInt64, _ error: MQTTError) {
-        if let news = state.withLock({ $0.refusals.news(error) }) { publisher.report("campaigns: \(news)") }
+        let news = state.withLock { state in
+            state.hasRefusal = true
+            return state.refusals.news(error)
+        }
+        if let news { publisher.report("campaigns: \(news)") }
     }
 }

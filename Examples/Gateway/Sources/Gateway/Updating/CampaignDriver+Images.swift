@@ -44,12 +44,14 @@ extension CampaignDriver {
         wake()
     }
 
-    /// Looks from time to time whether an image is there that wasn't, or couldn't be read, until the task is cancelled.
+    /// Looks from time to time whether an image is there that wasn't, or couldn't be read, and whether the broker takes
+    /// by now what it has refused; until the task is cancelled.
     func lookForImages() async {
         while (try? await clock.sleep(for: settings.pause)) != nil {
             for hash in state.withLock({ $0.missingImages }) where (try? folder.bootImage(hash)) != nil {
                 takePart(hash)
             }
+            repeatRefused()
             if state.withLock({ $0.askAgain { topic(ofImage: $0) } }) { wake() }
         }
     }

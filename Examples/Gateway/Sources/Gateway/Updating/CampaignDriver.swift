@@ -18,6 +18,8 @@ final class CampaignDriver: Sendable {
         var hasImage: Bool
         /// Whether the broker has sent the plan on this connection: it may have been removed before.
         var isPlanned = true
+        /// Whether the broker has confirmed the subscription to its records on this connection.
+        var isFollowed = false
         var report = ""
         /// The devices of which the broker retains a record, or will.
         var recorded: Set<PeripheralID> = []
@@ -32,6 +34,8 @@ final class CampaignDriver: Sendable {
         var tokens: UInt64 = 0
         var isConnected = false
         var refusals = Refusals()
+        /// Whether the broker has refused a message since the last look: what hasn't come back is published again.
+        var hasRefusal = false
         /// The devices that the gateway holds, and where their orders go.
         var devices: [PeripheralID: AsyncStream<Order>.Continuation] = [:]
         /// The campaigns for which there was no place.
