@@ -12,8 +12,8 @@ struct SimulatedPairing: Sendable {
     var question: PairingQuestion?
     /// The peripheral's side, if its program answers.
     var far: SimulatedReception?
-    /// The step that was due while nothing arrived on the link.
-    var postponed: PairingStep?
+    /// The steps that were due while nothing arrived on the link, in their order.
+    var postponed: [PairingStep] = []
 }
 
 /// The next step of a pairing, unless something else happens first.
@@ -63,7 +63,7 @@ extension AirState {
             return fail(id, .notConnected("pair", pairing.peer))
         }
         if !link.carries, step.needsLink {
-            pairing.postponed = step
+            pairing.postponed.append(step)
             activities[id]?.kind = .pair(pairing)
             return
         }
@@ -115,13 +115,14 @@ extension AirState {
     mutating func resumePairings(of link: LinkRecord) {
         for role in LinkRole.allCases {
             for id in adapters[link[role].adapter].pairings {
-                guard case .pair(var pairing) = activities[id]?.kind, let step = pairing.postponed,
+                guard case .pair(var pairing) = activities[id]?.kind,
                     addresses[pairing.peer] == link[role.opposite].adapter
                 else { continue }
-                pairing.postponed = nil
+                let (steps, end) = (pairing.postponed, LinkEndID(link: link.id, role: role))
+                pairing.postponed = []
                 activities[id]?.kind = .pair(pairing)
                 let time = now + link.timing.connectionInterval
-                schedule(.pairing(id, LinkEndID(link: link.id, role: role), step), at: time)
+                for step in steps { schedule(.pairing(id, end, step), at: time) }
             }
         }
     }

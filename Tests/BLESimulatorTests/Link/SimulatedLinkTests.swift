@@ -223,6 +223,27 @@ private func read(_ handle: UInt8) -> [UInt8] { [0x0A, handle, 0] }
         }
     }
 
+    @Test func `a pairing that is refused while its link is silent fails when it no longer is`() async throws {
+        try await VirtualTime.run { time in
+            let timing = LinkTiming(connectionInterval: .milliseconds(30), supervisionTimeout: .seconds(4))
+            let settings = AdapterSettings(linkTiming: timing, pairing: .entersPasskey())
+            let pair = try await Conversation(time, settings: settings)
+            let refuses = PairingInterview(.displayOnly) { _, reply in reply(.refuse(.refused)) }
+            let failures = Log<PairingFailure?>()
+            let pairing = pair.central.pair(with: pair.peripheral.address, asking: refuses) { outcome in
+                if case .failure(let error) = outcome { failures.append(error.pairingFailure) }
+            }
+            // The central has refused by then, and the peripheral's user types the first digit.
+            try await time.sleep(for: .milliseconds(300))
+            pair.air.faults.add(.outOfRange(lasting: .seconds(2)))
+            try await time.sleep(for: .seconds(1))
+            #expect(failures.values.isEmpty)
+            try await time.sleep(for: .seconds(2))
+            #expect(failures.values == [.refused])
+            withExtendedLifetime(pairing) {}
+        }
+    }
+
     @Test func `signal strength of a link is asked for, and unknown when it is over`() async throws {
         try await VirtualTime.run { time in
             let pair = try await Conversation(time)
