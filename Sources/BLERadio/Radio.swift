@@ -171,7 +171,8 @@ public protocol Radio: Sendable {
         result: @escaping @Sendable (Result<Void, BLEError>) -> Void
     ) -> RadioActivity
 
-    /// Removes the keys of a peer from the adapter, and drops a link to it.
+    /// Removes the keys of a peer from the adapter, and drops a link to it. While the adapter is not on, it fails, and
+    /// removes nothing.
     ///
     /// - Parameter result: called once, unless the activity is cancelled first, with whether there were any keys.
     func unpair(

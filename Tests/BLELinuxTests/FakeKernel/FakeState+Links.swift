@@ -56,6 +56,8 @@ extension FakeState {
     }
 
     private mutating func unpair(_ address: ManagementAddress?, _ call: Call) {
+        // Before it looks for the key, see `unpair_device`.
+        guard adapters[call.index]?.isUp == true else { return refuse(call, .notPowered) }
         guard let address, let peer = address.lowEnergy, peers[peer]?.isBonded == true else {
             return refuse(call, .notPaired)
         }
