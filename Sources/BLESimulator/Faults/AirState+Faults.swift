@@ -18,7 +18,7 @@ struct HeldPDU {
     let receiver: LinkRole
     let number: UInt64
     var waitsFor: Int
-    /// Whether it was due while the link was silent.
+    /// Whether it was held back for long enough: it waits only for a link that is no longer silent.
     var isDue = false
 }
 
