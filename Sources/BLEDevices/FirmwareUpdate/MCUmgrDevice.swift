@@ -23,18 +23,12 @@ struct MCUmgrDevice: Sendable {
     /// - Parameter hasReset: whether the flow has reset the device before: it may run another firmware now.
     func exchange(in context: CommandContext, hasReset: Bool = false) async throws -> MCUmgrExchange {
         do {
-            return try await MCUmgrExchange(in: context, patience: options.patience, retry: options.retry)
+            let exchange = try await MCUmgrExchange(in: context, patience: options.patience, retry: options.retry)
+            exchange.hasReset = hasReset
+            return exchange
         } catch let error as BLEError where error.code == .notFound {
-            guard hasReset else {
-                throw BLEError.cannotUpdate(context, "the device doesn't have the characteristic of MCUmgr")
-            }
-            throw BLEError.update(
-                .updateFailed,
-                context,
-                "the firmware that the device runs since its reset doesn't have the characteristic of MCUmgr",
-                "Build it with MCUmgr over Bluetooth: without that, it can neither be confirmed nor updated. A trial of "
-                    + "it ends at the device's next restart."
-            )
+            let lack = "doesn't have the characteristic of MCUmgr"
+            throw hasReset ? BLEError.newFirmware(lack, context) : BLEError.cannotUpdate(context, "the device \(lack)")
         }
     }
 
@@ -87,7 +81,12 @@ struct MCUmgrDevice: Sendable {
 extension MCUmgrExchange {
     /// The images that the device lists, of its first processor.
     func slots() async throws -> [MCUmgrDevice.Slot] {
-        let answer = try await request(.read, .imageState)
+        let answer: CBORValue
+        do {
+            answer = try await request(.read, .imageState)
+        } catch let failure as MCUmgrFailure where hasReset && failure.isUnsupported {
+            throw BLEError.newFirmware("doesn't list its images, and says: \(failure)", context)
+        }
         return (answer["images"]?.array ?? []).filter { ($0["image"]?.integer ?? 0) == 0 }.map { image in
             MCUmgrDevice.Slot(
                 slot: image["slot"]?.integer ?? 0,
@@ -137,6 +136,17 @@ extension BLEError {
                 + "testAndConfirm, or reset the device, which returns to its previous image."
         }
         return error
+    }
+
+    /// What runs since the reset can't tell of images: not a device that can't be updated, but an update that failed.
+    fileprivate static func newFirmware(_ lack: String, _ context: CommandContext) -> BLEError {
+        .update(
+            .updateFailed,
+            context,
+            "the firmware that the device runs since its reset \(lack)",
+            "Build it with MCUmgr over Bluetooth and with image management: without them, it can neither be confirmed "
+                + "nor updated. A trial of it ends at the device's next restart."
+        )
     }
 
     /// Without an image that MCUboot can start, there is nothing to send, or to return from.

@@ -7,7 +7,7 @@ final class MCUmgrExchange {
     static let service: BluetoothUUID = "8D53DC1D-1DB7-4CD3-868B-8A527460AA84"
     static let characteristic: BluetoothUUID = "DA2E7828-FBCE-4E01-AE9E-261174997C48"
 
-    private let context: CommandContext
+    let context: CommandContext
     private let kind: Link.WriteKind
     private let patience: Duration
     private let retry: RetryPolicy
@@ -23,6 +23,8 @@ final class MCUmgrExchange {
     private(set) var maximumRequest: Int
     /// Whether the device has told the size of its buffer.
     private var isLimitKnown = false
+    /// Whether the flow has reset the device before: it may run another firmware now.
+    var hasReset = false
 
     /// A write that holds less than this holds hardly anything of an image beside a request's own octets. Links without
     /// an exchange of the MTU have such writes, and so has a link that was up before the program began.

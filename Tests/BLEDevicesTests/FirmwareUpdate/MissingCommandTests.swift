@@ -109,15 +109,18 @@ import Testing
     }
 
     /// As older versions of Zephyr with direct XIP: the newest image begins at the next reset, and stays.
+    ///
+    /// - Parameter listsThen: whether that image lists images, too.
     private static func serveNewest(
         _ server: PeripheralServer,
         _ image: FirmwareImage,
-        _ restarts: Recorder<Int>
+        _ restarts: Recorder<Int>,
+        listsThen: Bool = true
     ) async throws {
         var (count, hasRestarted) = (0, false)
         try await serve(server) { request in
             switch (request.operation, request.command) {
-            case (.read, .imageState):
+            case (.read, .imageState) where listsThen || !hasRestarted:
                 let new: [CBORValue.Member] = [
                     .init(.text("slot"), .integer(1)), .init(.text("hash"), .bytes(image.bootHash ?? [])),
                     .init(.text("pending"), .bool(!hasRestarted)), .init(.text("permanent"), .bool(!hasRestarted)),
@@ -157,6 +160,22 @@ import Testing
                 // It runs already.
                 try await queue.run(flow)
                 #expect(restarts.all.count == 1)
+            }
+        }
+    }
+
+    @Test func `one whose new firmware can't manage images is not told as one that can't be updated`() async throws {
+        let image = try UpdateDevice.firmware(3000)
+        let device = LocalPeripheral(name: "Newest") { Self.service }
+        let restarts = Recorder<Int>()
+        let serve: @Sendable (PeripheralServer, Bench) async throws -> Void = { server, _ in
+            try await Self.serveNewest(server, image, restarts, listsThen: false)
+        }
+        try await Bench.run(description: device, serve: serve) { bench in
+            try await bench.peripheral.withQueue { queue in
+                let error = await bleError { try await queue.connecting().run(FirmwareUpdateFlow(image)) }
+                #expect(error?.code == .updateFailed && error?.cause.contains("since its reset") == true)
+                #expect(error?.cause.contains("not supported (code 8)") == true && restarts.all.count == 1)
             }
         }
     }
