@@ -3,24 +3,40 @@ extension RecordedDevice {
     mutating func learn(from link: CapturedTraffic.Link) {
         var request: [UInt8]?
         var prepared: UInt16?
+        var centralMTU = UInt16(ATTLimits.defaultMTU)
         for pdu in link.pdus {
             guard let opcode = pdu.octets.first.map(ATTOpcode.init) else { continue }
             if !pdu.isFromPeripheral {
                 if opcode.kind == .request { request = pdu.octets }
+                centralMTU = Self.mtu(in: pdu.octets, opcode) ?? centralMTU
                 continue
             }
             // The peripheral's own requests, as a client, are another conversation, but its MTU is the same in both.
-            if opcode == .exchangeMTURequest, let request = try? ATTExchangeMTURequest(decoding: pdu.octets) {
-                mtu = max(mtu, request.clientMTU)
-            }
+            if opcode == .exchangeMTURequest, let own = Self.mtu(in: pdu.octets, opcode) { mtu = max(mtu, own) }
             guard opcode.kind == .response, let asked = request else { continue }
             request = nil
             guard opcode == .errorResponse || opcode.rawValue == asked[0] &+ 1 else { continue }
-            learn(opcode, answer: pdu.octets, to: asked, &prepared)
+            let linkMTU = max(ATTLimits.defaultMTU, Int(min(centralMTU, mtu)))
+            learn(opcode, answer: pdu.octets, cutBy: linkMTU, to: asked, &prepared)
         }
     }
 
-    private mutating func learn(_ opcode: ATTOpcode, answer: [UInt8], to request: [UInt8], _ prepared: inout UInt16?) {
+    /// The MTU that one side names in an exchange.
+    private static func mtu(in pdu: [UInt8], _ opcode: ATTOpcode) -> UInt16? {
+        switch opcode {
+        case .exchangeMTURequest: (try? ATTExchangeMTURequest(decoding: pdu))?.clientMTU
+        case .exchangeMTUResponse: (try? ATTExchangeMTUResponse(decoding: pdu))?.serverMTU
+        default: nil
+        }
+    }
+
+    private mutating func learn(
+        _ opcode: ATTOpcode,
+        answer: [UInt8],
+        cutBy linkMTU: Int,
+        to request: [UInt8],
+        _ prepared: inout UInt16?
+    ) {
         let written = Self.written(by: request, &prepared)
         switch opcode {
         case .errorResponse:
@@ -30,8 +46,7 @@ extension RecordedDevice {
             }
             learn(response.error, of: request, written)
         case .exchangeMTUResponse:
-            guard let response = try? ATTExchangeMTUResponse(decoding: answer) else { return }
-            mtu = max(mtu, response.serverMTU)
+            mtu = max(mtu, Self.mtu(in: answer, opcode) ?? mtu)
         case .findInformationResponse:
             for entry in (try? ATTFindInformationResponse(decoding: answer))?.entries ?? [] {
                 attributes[entry.handle, default: Attribute()].type = entry.type
@@ -42,9 +57,9 @@ extension RecordedDevice {
         case .readResponse, .readBlobResponse: learnValue(Array(answer.dropFirst()), request)
         case .readMultipleVariableResponse:
             guard let handles = (try? ATTReadMultipleVariableRequest(decoding: request))?.handles,
-                let response = try? ATTReadMultipleVariableResponse(decoding: answer)
+                let values = try? ReadMultipleVariable.values(of: answer[...], cutBy: linkMTU)
             else { return }
-            for (handle, entry) in zip(handles, response.entries) where !entry.isCut { note(entry.value, of: handle) }
+            for (handle, value) in zip(handles, values) where !value.isCut { note(value.value, of: handle) }
         case .writeResponse, .executeWriteResponse:
             guard let written else { return }
             know(written)

@@ -51,6 +51,27 @@ import Testing
         #expect(server.poll(now: .milliseconds(2)) == [[0x1B, 3, 0, 6, 0x48]])
     }
 
+    /// As Zephyr, which counts what has room of a value, and NimBLE, which cuts an answer anywhere: the central has
+    /// read the last value again, by itself.
+    @Test func `of values that were read together, one that may be cut is none of the device's`() throws {
+        let long = [UInt8](1...30)
+        let counted: [UInt8] = [0x21, 1, 0, 0xA1, 17, 0] + long.prefix(17)
+        let (head, tail): ([UInt8], [UInt8]) = ([0x0B] + long.prefix(22), [0x0D] + long.dropFirst(22))
+        let whole = [0x0B] + [UInt8](repeating: 0xBB, count: 16)
+        // Behind the last value is half of a length.
+        let halved: [UInt8] = [0x21, 1, 0, 0xA2, 16, 0] + whole.dropFirst() + [1]
+        var server = try server(after: [
+            .sent(0, [0x20, 3, 0, 5, 0]), .received(1, counted),
+            .sent(2, [0x0A, 5, 0]), .received(3, head), .sent(4, [0x0C, 5, 0, 22, 0]), .received(5, tail),
+            .sent(6, [0x20, 7, 0, 8, 0, 9, 0]), .received(7, halved), .sent(8, [0x0A, 8, 0]), .received(9, whole),
+        ])
+        #expect(server.received([0x0A, 3, 0], now: .zero) == [0x0B, 0xA1])
+        #expect(server.received([0x0A, 5, 0], now: .zero) == head)
+        #expect(server.received([0x0C, 5, 0, 22, 0], now: .zero) == tail)
+        #expect(server.received([0x0A, 7, 0], now: .zero) == [0x0B, 0xA2])
+        #expect(server.received([0x0A, 8, 0], now: .zero) == whole)
+    }
+
     /// A declaration of a service has 2 or 16 octets, but a file may have any number.
     @Test func `a declaration that is longer than an answer can express is not listed`() throws {
         let value = [UInt8](repeating: 0xA5, count: 300)

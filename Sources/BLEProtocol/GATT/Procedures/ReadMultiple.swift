@@ -52,17 +52,23 @@ package struct ReadMultipleVariable: GATTProcedure {
     }
 
     package func received(_ answer: GATTAnswer, _ context: GATTContext) throws(GATTFailure) -> GATTStep<[Value]> {
-        let pdu = try answer.success()
-        let isFull = pdu.count >= answer.leastMTU
-        var values = try Self.entries(of: pdu, isFull: isFull).map { entry in
+        .finished(try Self.values(of: try answer.success(), cutBy: answer.leastMTU))
+    }
+
+    /// The values in an answer.
+    ///
+    /// - Parameter leastMTU: the smallest ATT_MTU by which the peer may have cut it.
+    package static func values(of pdu: ArraySlice<UInt8>, cutBy leastMTU: Int) throws(GATTFailure) -> [Value] {
+        let isFull = pdu.count >= leastMTU
+        var values = try entries(of: pdu, isFull: isFull).map { entry in
             Value(value: Array(entry.value.prefix(ATTLimits.maximumValueLength)), isCut: entry.isCut)
         }
         // Source: Zephyr, `att.c`, `read_vl_cb`.
         if isFull, let last = values.indices.last { values[last].isCut = true }
-        return .finished(values)
+        return values
     }
 
-    /// The values in an answer; one that fills ATT_MTU may end between the two octets of a length.
+    /// The entries of an answer; one that fills ATT_MTU may end between the two octets of a length.
     private static func entries(
         of pdu: ArraySlice<UInt8>,
         isFull: Bool
