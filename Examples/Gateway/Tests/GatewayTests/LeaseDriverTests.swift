@@ -82,6 +82,35 @@ struct LeaseDriverTests {
         }
     }
 
+    @Test("holds a peripheral when the broker lets it read again, though its claim was kept from it")
+    func readAgain() async throws {
+        let folder = try temporaryFolder("leases")
+        try "topic write #\n".write(toFile: "\(folder)/acl", atomically: true, encoding: .utf8)
+        let broker = try await Broker("allow_anonymous true\nacl_file \(folder)/acl", in: folder)
+        var sharing = Configuration.Sharing()
+        (sharing.terms.confirmation, sharing.terms.pulse, sharing.terms.parting) = (1000, 100, 0)
+        (sharing.terms.lease, sharing.terms.renewal, sharing.terms.courtesy) = (5000, 2000, 500)
+        let driver = try LeaseDriver(sharing, spool: "\(folder)/spool") { _ in }
+        driver.share([.init(label: "a", address: "\(address)")])
+        driver.state.withLock { $0.addresses[PeripheralID(rawValue: address.rawValue)] = address }
+        let follower = TellingFollower(driver)
+        let settings = MQTTSettings(host: "127.0.0.1", port: broker.port, clientID: "g")
+        let client = MQTTClient(driver.settings(settings), outbox: follower)
+        driver.use(client)
+        driver.hear(address, -60)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { await client.run() }
+            defer { group.cancelAll() }
+            // The broker has the claim, and so does whoever may read it.
+            for await message in follower.taken where message.topic.contains("/leases/") { break }
+            #expect(driver.tenures.isEmpty)
+            try "topic readwrite #\n".write(toFile: "\(folder)/acl", atomically: true, encoding: .utf8)
+            broker.reload()
+            for await _ in driver.changes where !driver.tenures.isEmpty { break }
+            #expect(client.counts.connections == 2)
+        }
+    }
+
     @Test("keeps its identifier and its reservation beside the spool, and draws another identifier without them")
     func store() throws {
         let folder = try temporaryFolder("leases")
@@ -99,4 +128,36 @@ struct LeaseDriverTests {
         try "{}".write(toFile: "\(folder)/spool.leases", atomically: true, encoding: .utf8)
         #expect(throws: EpochStore.StoreError.self) { try EpochStore(beside: "\(folder)/spool", configured: nil) }
     }
+}
+
+/// A driver that also tells what the broker has taken.
+private final class TellingFollower: MQTTFollower {
+    let taken: AsyncStream<MQTTMessage>
+    private let tell: AsyncStream<MQTTMessage>.Continuation
+    private let driver: LeaseDriver
+    private let inFlight = Mutex<[UInt64: MQTTMessage]>([:])
+
+    init(_ driver: LeaseDriver) {
+        self.driver = driver
+        (taken, tell) = AsyncStream.makeStream()
+    }
+
+    func next() -> MQTTOutgoing? {
+        guard let item = driver.next() else { return nil }
+        inFlight.withLock { $0[item.token] = item.message }
+        return item
+    }
+
+    func acknowledged(_ token: UInt64) {
+        driver.acknowledged(token)
+        if let message = inFlight.withLock({ $0.removeValue(forKey: token) }) { tell.yield(message) }
+    }
+
+    func will() -> MQTTDelayedWill? { driver.will() }
+    func connected() { driver.connected() }
+    func nextChange() -> MQTTSubscriptionChange? { driver.nextChange() }
+    func subscribed(to topic: String) { driver.subscribed(to: topic) }
+    func received(_ message: MQTTMessage) { driver.received(message) }
+    func refused(_ token: UInt64, _ error: MQTTError) { driver.refused(token, error) }
+    func interrupted() { driver.interrupted() }
 }

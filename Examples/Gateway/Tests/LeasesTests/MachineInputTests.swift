@@ -30,7 +30,7 @@ struct MachineInputTests {
         let mark = Mark(session: session, sequence: UInt32(random.below(5)))
         let number = random.below(4) == 0 ? random.next() : UInt64(random.below(2000))
         let epoch = Epoch(number: number, gateway: GatewayID(rawValue: UInt64(random.below(4))))
-        switch random.below(14) {
+        switch random.below(15) {
         case 0...2: return .heard(peripheral, strength: Int(truncatingIfNeeded: random.next()))
         case 3: return .connected(session)
         case 4: return random.below(4) == 0 ? .disconnected : .timer(.link)
@@ -47,6 +47,9 @@ struct MachineInputTests {
         case 12:
             guard let message = last.first else { return .timer(.link) }
             return .message(peripheral, message, isRetained: false)
+        case 13:
+            let mine: [Mark] = last.compactMap { if case .record(let record) = $0 { record.mark } else { nil } }
+            return .refused(peripheral, mine.last ?? mark)
         default: return .timer(.peripheral(peripheral))
         }
     }

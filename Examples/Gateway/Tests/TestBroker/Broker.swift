@@ -65,6 +65,9 @@ public final class Broker: Sendable {
         try await program?.wait { $0.contains(": \(client) ") }
     }
 
+    /// Lets it read its files again, such as the access rules; the connections stay.
+    public func reload() { process.withLock { $0 }?.signal(SIGHUP) }
+
     /// Ends it in order, and returns when it has ended; it keeps sessions and messages.
     public func stop() async {
         let program = process.withLock { $0.take() }

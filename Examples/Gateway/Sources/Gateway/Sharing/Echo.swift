@@ -7,11 +7,21 @@ import Synchronization
 struct Echo {
     /// The broker has acknowledged a message.
     var isTaken = false
+    /// How many pulses were sent.
+    var pulses = 0
     /// A pulse has come back.
     var hasCome = false
 
     /// Whether a person should know. A broker that doesn't even acknowledge is away, or slow.
     var isMissing: Bool { isTaken && !hasCome }
+
+    /// A pulse comes back.
+    ///
+    /// - Returns: whether it is the first one, and earlier ones didn't: the broker lets the gateway read from now on.
+    mutating func come() -> Bool {
+        defer { hasCome = true }
+        return !hasCome && pulses > 1
+    }
 }
 
 extension LeaseDriver {

@@ -71,7 +71,7 @@ extension LeaseDriver: BrokerDriver {
         guard isHere else { return }
         let data = Data(message.payload)
         if message.topic == topics.pulse(of: gateway) {
-            state.withLock { $0.echo.hasCome = true }
+            if state.withLock({ $0.echo.come() }) { return reconnect() }
             if let number = UInt64(String(decoding: message.payload, as: UTF8.self)) { give(.pulsed(number)) }
         } else if let id = peripheral(of: message.topic) {
             // What can't be read is dropped: a record after it names an unknown predecessor, and is judged so.

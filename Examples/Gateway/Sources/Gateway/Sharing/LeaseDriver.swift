@@ -141,6 +141,7 @@ final class LeaseDriver: Sendable {
         state.changes += effects.watch.map { .subscribe(topics.gone($0)) }
         for publication in effects.publish { queue(publication, &state) }
         if let pulse = effects.pulse {
+            state.echo.pulses += 1
             let message = MQTTMessage(topics.pulse(of: gateway), Array("\(pulse)".utf8))
             state.publications.append(Publication(peripheral: nil, message: message))
         }
@@ -189,6 +190,9 @@ final class LeaseDriver: Sendable {
         }
         client.withLock { $0 }?.wake()
     }
+
+    /// Connects again: what the broker has kept from this connection, such as records, never comes.
+    func reconnect() { client.withLock { $0 }?.reconnect() }
 
     /// Says that ``tenures`` may have changed.
     func touch() { changed.yield() }
