@@ -108,7 +108,8 @@ final class PlainClient: Sendable {
             var octets = [UInt8](repeating: 0, count: 4096)
             while true {
                 let count = Glibc.read(descriptor, &octets, octets.count)
-                if count == 0 { return }
+                // It may leave without a look at what was sent last.
+                if count == 0 || count < 0 && errno == ECONNRESET { return }
                 if count < 0, errno != EINTR { throw Self.failure(count) }
             }
         }
