@@ -99,6 +99,30 @@ struct OutboxTests {
         #expect(outbox.next() == nil)
     }
 
+    @Test("sends a state again that the broker has refused, and a removal, until the broker has it")
+    func refusedStates() throws {
+        let (outbox, _) = try outbox()
+        outbox.connected()
+        outbox.retain(.json(error.object, [1], isRetained: true))
+        let first = try #require(outbox.next())
+        outbox.refused(first.token, error)
+        #expect(outbox.next() == nil)
+        outbox.repeatRefused()
+        let second = try #require(outbox.next())
+        #expect(second.message == first.message)
+        outbox.acknowledged(second.token)
+        outbox.remove(error.object)
+        let removal = try #require(outbox.next())
+        outbox.refused(removal.token, error)
+        outbox.repeatRefused()
+        let again = try #require(outbox.next())
+        #expect(again.message == MQTTMessage(error.object, [], isRetained: true))
+        outbox.acknowledged(again.token)
+        outbox.repeatRefused()
+        #expect(outbox.next() == nil)
+        #expect(!outbox.hasState(error.object))
+    }
+
     @Test("marks what is from before the connection, and what was sent before")
     func marks() throws {
         let (outbox, spool) = try outbox()

@@ -25,6 +25,8 @@ final class Outbox: MQTTOutbox {
         /// Why the spool couldn't be read last, if that is so still; each reason is reported once.
         var failure: SpoolError?
         var refusals = Refusals()
+        /// The topics of states that the broker has refused, or the removal of.
+        var refused: Set<String> = []
         var isConnected = false
         var isOver = false
         var counts = OutboxCounts()
@@ -90,6 +92,16 @@ final class Outbox: MQTTOutbox {
         state.pending = state.pending.filter { !$0.isRetained } + state.retained.values
     }
 
+    /// Sends the states again that the broker has refused: its access rules may have been corrected.
+    func repeatRefused() {
+        state.withLock { state in
+            guard state.isConnected else { return }
+            let again = state.refused.sorted().compactMap { state.retained[$0] }
+            state.refused = []
+            state.pending += again
+        }
+    }
+
     /// Sends a reply, unless there is no connection or too many wait.
     func reply(_ message: MQTTMessage) {
         state.withLock { state in
@@ -111,6 +123,7 @@ final class Outbox: MQTTOutbox {
         state.withLock { state in
             state.isConnected = true
             state.refusals.begin()
+            state.refused = []
             state.liveFrom = spool.nextSequence
             state.pending = ArraySlice(state.retained.values)
         }
@@ -211,6 +224,11 @@ final class Outbox: MQTTOutbox {
     func refused(_ token: UInt64, _ error: MQTTError) {
         let news = state.withLock { state in
             state.counts.refused += 1
+            if token & 1 == 1, state.retained[error.object] != nil {
+                state.refused.insert(error.object)
+                // The broker has the state still.
+                state.removals[token] = nil
+            }
             return state.refusals.news(error)
         }
         if let news { report(news) }

@@ -80,7 +80,12 @@ struct GatewayRun {
         let result = await withTaskGroup(of: Void.self) { group in
             group.addTask { await talkToBrokers() }
             group.addTask { await commands.run() }
-            group.addTask { await repeatedly(every: Self.healthInterval) { publisher.retain("health", $0) } }
+            group.addTask {
+                await repeatedly(every: Self.healthInterval) { record in
+                    outbox.repeatRefused()
+                    publisher.retain("health", record)
+                }
+            }
             group.addTask { await flushRepeatedly() }
             let result = await Result { try await follow(orders) }
             if case .success(let next?) = result { tidyUp(before: next) }
