@@ -152,7 +152,7 @@ extension MQTTClient {
                 operation: "subscribe",
                 object: topic ?? "a topic",
                 cause: Self.words(reason),
-                remedy: "Check what the broker allows this client; it tries again."
+                remedy: "Check what the broker allows this client, which tries again."
             )
             happened.yield(.subscriptionRefused(error))
         }
