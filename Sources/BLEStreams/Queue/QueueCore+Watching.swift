@@ -20,10 +20,10 @@ extension QueueCore {
 
     /// Adds a snapshot to the news, under the lock, so that all watchers see one order. They hear it after the lock is
     /// released.
-    func tell(_ state: State, ended: (CommandQueue.Item, CommandQueue.Outcome)? = nil) {
+    func tell(_ state: State, ended: @autoclosure () -> (CommandQueue.Item, CommandQueue.Outcome)? = nil) {
         guard !state.watchers.isEmpty else { return }
         var contents = snapshot(state)
-        contents.ended = ended.map { (item: $0, outcome: $1) }
+        contents.ended = ended().map { (item: $0, outcome: $1) }
         news.add { [contents, watchers = state.watchers.all] in for watcher in watchers { watcher.send(contents) } }
     }
 

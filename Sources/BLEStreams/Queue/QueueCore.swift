@@ -214,6 +214,7 @@ final class QueueCore: Sendable {
     /// one. A session may be searching for its peripheral, or have found it under another address: none has commands
     /// under the former one any more.
     private func tell(_ audience: Audience?, _ state: inout State) {
+        guard audience != nil || state.told != nil else { return }
         let count = state.items.count
         if let former = state.told, former.peripheral != audience?.peripheral {
             news.add { former.events.tell(.queue(0), of: former.peripheral) }

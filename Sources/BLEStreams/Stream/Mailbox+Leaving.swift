@@ -81,6 +81,13 @@ extension Mailbox {
         }
     }
 
+    /// The error that ends the stream, which tells of what was dropped behind it, too.
+    @inline(never)
+    func tell(_ error: any Error, of state: inout State) -> any Error {
+        state.droppedBehindEnd = 0
+        return error
+    }
+
     /// A consumer that leaves a buffer that has failed, before it gets the error, is not told that values are missing:
     /// the next one is.
     private func addDroppedBehindEnd(of state: inout State, to rest: inout Rest) {

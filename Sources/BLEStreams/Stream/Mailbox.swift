@@ -43,6 +43,8 @@ final class Mailbox<Element: Sendable>: Sendable {
     }
 
     private let policy: BufferPolicy
+    /// Those of the policy, which each value asks for.
+    private let (capacity, keepsWhatItHas): (Int, Bool)
     private let waker: Waker
     private let subject: StreamSubject
     private let tally: Tally?
@@ -58,6 +60,7 @@ final class Mailbox<Element: Sendable>: Sendable {
         tally: Tally? = nil
     ) {
         self.policy = policy
+        (capacity, keepsWhatItHas) = (policy.capacity, policy.keepsWhatItHas)
         self.waker = waker
         self.subject = subject
         self.tally = tally
@@ -69,7 +72,7 @@ final class Mailbox<Element: Sendable>: Sendable {
     @inline(__always)
     private func hasRoom(for count: Int, _ inHand: Int, in state: borrowing State) -> Bool {
         let sum = state.buffer.count + inHand + count
-        return sum <= policy.capacity || mayExceed(by: sum - policy.capacity, inHand, state)
+        return sum <= capacity || mayExceed(by: sum - capacity, inHand, state)
     }
 
     /// Whether so many elements may wait beyond the policy's capacity.
@@ -114,7 +117,7 @@ final class Mailbox<Element: Sendable>: Sendable {
     /// Adds values like ``send(burst:)``, without a wake-up: for a source that holds a lock meanwhile.
     func put(burst elements: [Element]) -> Put {
         // Values that may be displaced are kept one by one: their array would retain them.
-        guard policy.keepsWhatItHas else { return put(contentsOf: elements) }
+        guard keepsWhatItHas else { return put(contentsOf: elements) }
         return put(elements) { $0.append(burst: $1) }
     }
 
@@ -302,7 +305,7 @@ final class Mailbox<Element: Sendable>: Sendable {
         try state.withLock { state in
             if !state.laterGaps.isEmpty { mergeGapsAtFront(of: &state) }
             if state.gap != nil, let gap = takeGap(of: &state) { return .gap(gap) }
-            if policy.keepsWhatItHas, state.laterGaps.isEmpty, !state.buffer.isEmpty {
+            if keepsWhatItHas, state.laterGaps.isEmpty, !state.buffer.isEmpty {
                 swap(&state.buffer, &values)
                 state.first += values.count
                 let element = values.popFirst()
@@ -320,9 +323,7 @@ final class Mailbox<Element: Sendable>: Sendable {
                 values.shrink()
                 return .pending
             case .finished, .closed: return .end
-            case .failed(let error):
-                state.droppedBehindEnd = 0
-                throw error
+            case .failed(let error): throw tell(error, of: &state)
             }
         }
     }
