@@ -23,9 +23,12 @@ struct MCUmgrDevice: Sendable {
     /// - Parameter hasReset: whether the flow has reset the device before: it may run another firmware now.
     func exchange(in context: CommandContext, hasReset: Bool = false) async throws -> MCUmgrExchange {
         do {
-            let exchange = try await MCUmgrExchange(in: context, patience: options.patience, retry: options.retry)
-            exchange.hasReset = hasReset
-            return exchange
+            return try await MCUmgrExchange(
+                in: context,
+                patience: options.patience,
+                retry: options.retry,
+                hasReset: hasReset
+            )
         } catch let error as BLEError where error.code == .notFound {
             let lack = "doesn't have the characteristic of MCUmgr"
             throw hasReset ? BLEError.newFirmware(lack, context) : BLEError.cannotUpdate(context, "the device \(lack)")

@@ -24,7 +24,7 @@ final class MCUmgrExchange {
     /// Whether the device has told the size of its buffer.
     private var isLimitKnown = false
     /// Whether the flow has reset the device before: it may run another firmware now.
-    var hasReset = false
+    let hasReset: Bool
 
     /// A write that holds less than this holds hardly anything of an image beside a request's own octets. Links without
     /// an exchange of the MTU have such writes, and so has a link that was up before the program began.
@@ -37,10 +37,12 @@ final class MCUmgrExchange {
     /// - Parameters:
     ///   - patience: how long an answer may take.
     ///   - retry: how often to ask a device again that is busy or does not answer.
-    init(in context: CommandContext, patience: Duration, retry: RetryPolicy) async throws {
+    ///   - hasReset: whether the flow has reset the device before.
+    init(in context: CommandContext, patience: Duration, retry: RetryPolicy, hasReset: Bool) async throws {
         self.context = context
         self.patience = patience
         self.retry = retry
+        self.hasReset = hasReset
         longestWrite = context.maximumWriteLength
         maximumRequest = max(longestWrite, Self.leastRequest)
         let properties = try await context.properties(of: Self.characteristic)
