@@ -211,7 +211,7 @@ extension BLEError {
     /// - Parameter last: what became of the last report.
     fileprivate static func lossy(_ count: Int, _ last: Reception, _ context: CommandContext) -> BLEError {
         let reports = count == 1 ? "a report" : "\(count) reports in a row"
-        var cause = "the device's services changed in \(reports), and records may have been sent meanwhile"
+        var cause = "the device's services changed during \(reports), and records may have been sent meanwhile"
         var remedy = "Wait until the device no longer changes its services."
         if last.hasDropped {
             cause = "the kernel has dropped PDUs of the link in \(reports), and each may have been a record"

@@ -82,7 +82,7 @@ extension ConnectionMachine {
             rule(.scanning, .discovered, .discovered),
             rule(.scanning, .searchFailed, .waitingToReconnect, if: .attemptsLeftOnceConnected),
             rule(.scanning, .searchFailed, .failed),
-            // A plan that has the session fail where it finds nobody at first says nothing of a radio that can't look.
+            // A first search that hears nobody fails the session; a radio that can't scan may be able to later.
             rule(.scanning, .scanFailed, .waitingToReconnect, if: .attemptsLeft),
             rule(.scanning, .scanFailed, .failed),
         ] + adapterLost(in: .scanning)

@@ -14,11 +14,11 @@ import Synchronization
 /// ```
 ///
 /// With a folder, it writes a file automatically when a session fails: `2026-11-20T13:00:37Z-C4F2171A1DBB.btsnoop`; at
-/// most one in ten seconds, and the first 32 of a process. A file of that name stays, and the new one has a number at
-/// its end: `…-C4F2171A1DBB-2.btsnoop`. One that can't be written doesn't count, and what there was room for is removed;
-/// it warns once, until another file could be written. btmon and Wireshark show the file, and a simulated air replays it
-/// (`RecordedTraffic`). It contains the services that were discovered since the program began, including those of links
-/// that began before those minutes.
+/// most one in ten seconds, and the first 32 of a process. If a file has that name already, it is kept, and a number
+/// follows in the name of the new one: `…-C4F2171A1DBB-2.btsnoop`. One that can't be written doesn't count, and what
+/// there was room for is removed; it warns once, until another file could be written. btmon and Wireshark show the
+/// file, and a simulated air replays it (`RecordedTraffic`). It contains the services that were discovered since the
+/// program began, including those of links that began before those minutes.
 ///
 /// Values are left out by default: their octets are zeros, in memory too, as are names and data in advertisements.
 /// Addresses, handles, types, lengths, times and errors are kept. Its memory is limited; recording costs an allocation
@@ -124,8 +124,8 @@ public final class FlightRecorder: Sendable {
         }
     }
 
-    /// The path of a file that is not there yet. Without a clock of its own, a machine begins with the same time at each
-    /// start, and the file of an earlier run may be the one that shows the cause.
+    /// The path of a file that is not there yet. Without a clock of its own, a machine begins with the same time at
+    /// each start, and the file of an earlier run may be the one that shows the cause.
     private static func freePath(_ beginning: String) -> String {
         var (path, number) = ("\(beginning).btsnoop", 1)
         while isFile(path), number < mostOfOneName {

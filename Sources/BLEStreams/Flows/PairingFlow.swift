@@ -28,8 +28,8 @@ extension PairingFlow {
 /// let outcome = try await peripheral.withQueue { queue in try await queue.run(flow) }
 /// ```
 ///
-/// In a queue that connects (``CommandQueue/connecting(timeout:then:)``), the connecting comes before the flow, and its
-/// limit doesn't cover that.
+/// A queue that connects (``CommandQueue/connecting(timeout:then:)``) does so before the flow begins: the flow's limit
+/// doesn't cover that.
 ///
 /// Its progress has the phases `find`, `connect`, `provoke`, `pair`, `verify`, `remember`.
 ///

@@ -186,8 +186,8 @@ extension JoinedRadio: Radio {
     }
 
     /// Removes the peer from all of them. A failure is reported if that member has a bond with it and is present, or if
-    /// all of them fail: the kernel has forgotten the keys of an adapter that is absent. Reported is also that another
-    /// program may keep its own key, and the peer is forgotten here.
+    /// all of them fail: the kernel has forgotten the keys of an adapter that is absent. If a member has removed its
+    /// key but another program may keep its own, that is reported, and the peer is forgotten here all the same.
     func unpair(
         _ peer: BluetoothAddress,
         result: @escaping @Sendable (Result<Bool, BLEError>) -> Void

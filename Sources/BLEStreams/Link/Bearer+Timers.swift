@@ -58,9 +58,10 @@ extension Bearer {
         }
     }
 
-    /// How late a timer is where the program was stopped, or the machine slept; and how long what has come meanwhile
-    /// then has to be read: it waits in the socket, while timers fire at once.
+    /// A timer that is this late shows that the program was stopped, or that the machine slept.
     private static let lateness = Duration.seconds(1)
+    /// How much more time there is then to read what has come meanwhile: it waits in the socket, while timers fire at
+    /// once.
     private static let grace = Duration.milliseconds(500)
 
     /// Takes a timer that is due; sets the alarm again for one that isn't due yet, or that is far too late.

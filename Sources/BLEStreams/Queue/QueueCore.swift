@@ -26,7 +26,7 @@ final class QueueCore: Sendable {
         var idleTimer: (number: Int, activity: RadioActivity?) = (0, nil)
         /// The last link that was idle for too long; it may still be on its way down.
         var idleLink: Link?
-        /// Whom the event handlers were told to have commands.
+        /// Who was told last that there are commands; `nil` once told that there are none.
         var told: Audience?
     }
 
@@ -211,8 +211,8 @@ final class QueueCore: Sendable {
     }
 
     /// Adds the number of commands to the news of the event handlers, under the lock: the last one must be the present
-    /// one. A session may be searching for its peripheral, or have found it under another address: none has commands
-    /// under the former one any more.
+    /// one. A session may be searching for its peripheral, or have found it under another address: there are no
+    /// commands under the former one any more.
     private func tell(_ audience: Audience?, _ state: inout State) {
         guard audience != nil || state.told != nil else { return }
         let count = state.items.count

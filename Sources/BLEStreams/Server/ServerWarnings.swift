@@ -13,8 +13,8 @@ final class ServerWarnings: Sendable {
         case flood(BluetoothAddress)
         case subscriptionFlood(BluetoothAddress)
         case brokenMessage(BluetoothAddress)
-        // Counted for each reason: what happens for another one is told all the same.
-        /// An attempt by somebody else is told behind a central's own failures.
+        // Each reason is counted separately: a new one is told, however often the others were.
+        /// The reason tells an attempt by somebody else from a central's own failures.
         case encryptionFailed(BluetoothAddress, PairingFailure?)
         case interrupted(BLEError.Code)
         /// A central could not be accepted, or another program got it.

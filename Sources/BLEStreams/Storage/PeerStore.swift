@@ -14,9 +14,9 @@ import Synchronization
 /// and its content is determined again; a file that can't be used for another reason stays as it is. A bond that could
 /// not be written, for example to a full disk, is kept in memory while the program runs, and is written with the next
 /// change of any peer that can be, or by ``flush()``; so are what a bonded central has configured, the plan of a
-/// session with ``Session/Plan/isKept``, or its removal, and that a peer's services are to be forgotten. Of peers with
-/// which there is neither a bond nor a session, a store keeps the services alone, of about 1,024 peers: those whose
-/// records were written last.
+/// session with ``Session/Plan/isKept`` or its removal, and the removal of a peer's services by
+/// ``Peripheral/forgetServices()``. Of peers with which there is neither a bond nor a session, a store keeps the
+/// services alone, of about 1,024 peers: those whose records were written last.
 ///
 /// Several programs may share a folder: each change applies to the file's content at that moment. A program that was
 /// stopped while it wrote, or whose disk doesn't answer, keeps the others from changing files: they wait ten seconds,
