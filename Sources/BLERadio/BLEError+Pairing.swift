@@ -8,6 +8,19 @@ extension BLEError {
         error.pairingFailure = failure
         return error
     }
+
+    /// The link ended before a pairing that was begun here, and nobody here has refused.
+    package static func endedWhilePairing(with peer: BluetoothAddress, _ reason: DisconnectReason) -> BLEError {
+        var error = BLEError(
+            .disconnected,
+            operation: "pair",
+            object: "with \(peer)",
+            cause: "the link ended before the pairing did: \(reason.kind.words)",
+            remedy: "Pair again, near the peripheral; if it ends each time, put the peripheral into its pairing mode."
+        )
+        error.reason = reason
+        return error
+    }
 }
 
 extension BLEError {

@@ -38,16 +38,7 @@ extension BLEError {
     static func pairingBroken(with peer: BluetoothAddress, _ end: ManagementDisconnectReason) -> BLEError {
         // The Security Manager drops the link when a step has taken too long.
         if end == .localHost { return .pairingFailed(with: peer, .timedOut) }
-        let reason = DisconnectReason(end.kind)
-        var error = BLEError(
-            .disconnected,
-            operation: "pair",
-            object: "with \(peer)",
-            cause: "the link ended before the pairing did: \(reason)",
-            remedy: "Pair again, near the peripheral; if it ends each time, put the peripheral into its pairing mode."
-        )
-        error.reason = reason
-        return error
+        return .endedWhilePairing(with: peer, DisconnectReason(end.kind))
     }
 
     /// A pairing that was begun here has come to no end in the time that one can take, after a loss of the kernel's

@@ -107,7 +107,7 @@ extension AirState {
                 pairing.far?.failure = .timedOut
                 activities[id]?.kind = .pair(pairing)
             }
-            fail(id, .endedWhilePairing(pairing.peer, reason))
+            fail(id, .endedWhilePairing(with: pairing.peer, reason))
         }
     }
 

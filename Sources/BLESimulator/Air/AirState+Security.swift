@@ -184,18 +184,6 @@ extension BLEError {
         return error
     }
 
-    static func endedWhilePairing(_ peer: BluetoothAddress, _ reason: DisconnectReason) -> BLEError {
-        var error = BLEError(
-            .disconnected,
-            operation: "pair",
-            object: "with \(peer)",
-            cause: "the link ended before the pairing did: \(reason.kind.words)",
-            remedy: "Pair again, near the peripheral; if it ends each time, put the peripheral into its pairing mode."
-        )
-        error.reason = reason
-        return error
-    }
-
     static func wishRefused(of peer: BluetoothAddress) -> BLEError {
         BLEError(
             .securityFailed,
