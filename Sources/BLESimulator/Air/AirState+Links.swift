@@ -153,7 +153,7 @@ extension AirState {
         let adapter = link[role].adapter
         let peer = adapters[link[role.opposite].adapter].address
         adapters[adapter].links[peer] = nil
-        if role == .central { endPairings(of: link, reason) }
+        endPairings(of: link, begunAt: role, reason)
         if role == .peripheral { adapters[adapter].peripheralLinkCount -= 1 }
         wakeAdvertisements(of: adapter)
         dropPlannedLosses(of: link)

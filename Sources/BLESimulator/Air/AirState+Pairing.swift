@@ -1,7 +1,7 @@
 internal import BLEProtocol
 internal import BLERadio
 
-/// A pairing that the central of a link has begun.
+/// A pairing that one end of a link has begun, usually the central.
 struct SimulatedPairing: Sendable {
     let peer: BluetoothAddress
     let interview: PairingInterview
@@ -97,13 +97,13 @@ extension AirState {
         schedule(.pairing(id, end, .end(failure)), at: now + link.timing.connectionInterval * Self.pairingEvents)
     }
 
-    /// Ends the pairings of a link that is over for its central, whatever address of the peripheral they name.
-    mutating func endPairings(of link: LinkRecord, _ reason: DisconnectReason) {
-        for id in adapters[link.central.adapter].pairings {
-            guard case .pair(var pairing) = activities[id]?.kind,
-                addresses[pairing.peer] == link.peripheral.adapter
-            else { continue }
-            if case .ended(let end) = link.peripheral.phase, end.kind == .closedLocally, pairing.far?.failure == nil {
+    /// Ends the pairings that an end of a link has begun, and that is over there.
+    mutating func endPairings(of link: LinkRecord, begunAt role: LinkRole, _ reason: DisconnectReason) {
+        for (id, former) in pairings(of: link, begunAt: role) {
+            var pairing = former
+            if case .ended(let end) = link[role.opposite].phase, end.kind == .closedLocally,
+                pairing.far?.failure == nil
+            {
                 pairing.far?.failure = .timedOut
                 activities[id]?.kind = .pair(pairing)
             }
@@ -114,16 +114,23 @@ extension AirState {
     /// Goes on with the pairings of a link that is no longer silent.
     mutating func resumePairings(of link: LinkRecord) {
         for role in LinkRole.allCases {
-            for id in adapters[link[role].adapter].pairings {
-                guard case .pair(var pairing) = activities[id]?.kind,
-                    addresses[pairing.peer] == link[role.opposite].adapter
-                else { continue }
-                let (steps, end) = (pairing.postponed, LinkEndID(link: link.id, role: role))
+            for (id, former) in pairings(of: link, begunAt: role) {
+                var pairing = former
                 pairing.postponed = []
                 activities[id]?.kind = .pair(pairing)
-                let time = now + link.timing.connectionInterval
-                for step in steps { schedule(.pairing(id, end, step), at: time) }
+                let (end, time) = (LinkEndID(link: link.id, role: role), now + link.timing.connectionInterval)
+                for step in former.postponed { schedule(.pairing(id, end, step), at: time) }
             }
+        }
+    }
+
+    /// The pairings that an end of a link has begun, whatever address of the other one they name.
+    private func pairings(of link: LinkRecord, begunAt role: LinkRole) -> [(ActivityID, SimulatedPairing)] {
+        adapters[link[role].adapter].pairings.compactMap { id -> (ActivityID, SimulatedPairing)? in
+            guard case .pair(let pairing)? = activities[id]?.kind,
+                addresses[pairing.peer] == link[role.opposite].adapter
+            else { return nil }
+            return (id, pairing)
         }
     }
 

@@ -223,6 +223,27 @@ private func read(_ handle: UInt8) -> [UInt8] { [0x0A, handle, 0] }
         }
     }
 
+    @Test(arguments: [true, false])
+    func `a pairing whose link is lost before it can go on fails, whichever end has begun it`(
+        _ isCentral: Bool
+    ) async throws {
+        try await VirtualTime.run { time in
+            let timing = LinkTiming(connectionInterval: .milliseconds(30), supervisionTimeout: .seconds(4))
+            let pair = try await Conversation(time, settings: AdapterSettings(linkTiming: timing))
+            pair.air.faults.add(.outOfRange(lasting: .seconds(10)))
+            let near = isCentral ? pair.central : pair.peripheral
+            let far = isCentral ? pair.peripheral : pair.central
+            let failures = Log<BLEError>()
+            let pairing = near.pair(with: far.address, asking: .justWorks) { outcome in
+                if case .failure(let error) = outcome { failures.append(error) }
+            }
+            try await time.sleep(for: .seconds(5))
+            #expect(failures.values.map(\.code) == [.disconnected])
+            #expect(failures.values.first?.reason?.kind == .supervisionTimeout)
+            withExtendedLifetime(pairing) {}
+        }
+    }
+
     @Test func `a pairing that is refused while its link is silent fails when it no longer is`() async throws {
         try await VirtualTime.run { time in
             let timing = LinkTiming(connectionInterval: .milliseconds(30), supervisionTimeout: .seconds(4))
