@@ -14,9 +14,7 @@ import Testing
     /// Makes a link; from then on the kernel gives the next command of one kind this answer.
     private func makeLink(isCentral: Bool, answering opcode: UInt16, with answer: ManagementStatus) async {
         kernel.with { state in
-            let link = FakeLink(adapter: kernel.peripheral, peer: .example, handle: 64, isCentral: isCentral, far: nil)
-            state.leave(link)
-            state.tellConnected(link)
+            state.makeLink(of: kernel.peripheral, isCentral: isCentral)
             state.adapters[kernel.peripheral]?.answers[opcode] = answer
         }
         await kernel.idle()

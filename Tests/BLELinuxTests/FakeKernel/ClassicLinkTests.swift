@@ -136,9 +136,7 @@ import Testing
             questions.add(question)
             reply(.accept)
         }
-        let reception = PairingReception(interview.capability) { _ in interview }
-        let receiving = radio.receivePairings(reception) { events.add($0) }
-        await kernel.idle()
+        let receiving = await run.receive(interview, on: radio, events)
         if isMissed {
             await kernel.lose(on: number) { _ = $0.connectClassic(Self.device.rawValue, on: number) }
         } else {

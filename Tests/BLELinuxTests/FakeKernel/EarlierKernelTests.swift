@@ -58,16 +58,8 @@ import Testing
         kernel.with { $0.tellsWhoConnects = false }
         let radio = try run.radio(number)
         let events = FakeRun.Collector<PairingReceptionEvent>()
-        let interview = PairingInterview(.displayYesNo) { _, reply in reply(.accept) }
-        let receiving = radio.receivePairings(PairingReception(interview.capability) { _ in interview }) {
-            events.add($0)
-        }
-        await kernel.idle()
-        kernel.with { state in
-            let link = FakeLink(adapter: number, peer: .example, handle: 64, isCentral: true, far: nil)
-            state.leave(link)
-            state.tellConnected(link)
-        }
+        let receiving = await run.receive(.accepting, on: radio, events)
+        kernel.with { $0.makeLink(of: number, isCentral: true) }
         await kernel.idle()
         kernel.with { $0.pair(ManagementAddress(.example), on: number, for: nil) }
         await kernel.idle()

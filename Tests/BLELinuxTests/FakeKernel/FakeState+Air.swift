@@ -157,6 +157,13 @@ extension FakeState {
         _ = add(.l2cap(.init(phase: .connected(link), isLeft: true)))
     }
 
+    /// An adapter and the example device have a link now, which is told, and which no program here has.
+    mutating func makeLink(of number: UInt16, isCentral: Bool) {
+        let link = FakeLink(adapter: number, peer: .example, handle: 64, isCentral: isCentral, far: nil)
+        leave(link)
+        tellConnected(link)
+    }
+
     // MARK: - Security
 
     /// A peer's level is raised with its key, where there is one, or by pairing without questions.

@@ -13,19 +13,6 @@ import Testing
     private var kernel: FakeKernel { run.kernel }
     private var number: UInt16 { kernel.peripheral }
 
-    /// The central's link.
-    private var link: FakeLink {
-        FakeLink(adapter: number, peer: .example, handle: 64, isCentral: false, far: nil)
-    }
-
-    /// Answers centrals from now on.
-    private func receive(_ interview: PairingInterview, on radio: LinuxRadio, _ events: Events) async -> RadioActivity {
-        let reception = PairingReception(interview.capability) { _ in interview }
-        let receiving = radio.receivePairings(reception) { events.add($0) }
-        await kernel.idle()
-        return receiving
-    }
-
     private func pair(_ pairing: FakePeer.Pairing) async {
         kernel.with { state in
             state.peers[.example]?.pairing = pairing
@@ -34,30 +21,18 @@ import Testing
         await kernel.idle()
     }
 
-    private static func bonds(_ events: Events) -> [BluetoothAddress] {
-        events.all.compactMap { if case .paired(.example, let bond?) = $0 { bond.peer } else { nil } }
-    }
-
-    private static func failures(_ events: Events) -> [BLEError] {
-        events.all.compactMap { if case .failed(.example, let error) = $0 { error } else { nil } }
-    }
-
     @Test(arguments: [true, false])
     func `a central that has come unseen is answered, and its bond is told`(_ isAsked: Bool) async throws {
         let radio = try run.radio(number)
         let events = Events()
-        let interview = PairingInterview(.displayYesNo) { _, reply in reply(.accept) }
-        let receiving = await receive(interview, on: radio, events)
+        let receiving = await run.receive(.accepting, on: radio, events)
         kernel.with { state in
-            state.unheard { state in
-                state.leave(link)
-                state.tellConnected(link)
-            }
+            state.unheard { $0.makeLink(of: number, isCentral: false) }
             state.tellOfDevice(number)
         }
         await kernel.idle()
         await pair(isAsked ? .comparison(123_456) : .justWorks)
-        #expect(Self.bonds(events) == [.example])
+        #expect(events.bonds == [.example])
         receiving.cancel()
         await kernel.idle()
         withExtendedLifetime(radio) {}
@@ -66,30 +41,21 @@ import Testing
     @Test func `a device that this machine has connected to unseen is no central`() async throws {
         let radio = try run.radio(number)
         let events = Events()
-        let receiving = await receive(PairingInterview(.displayYesNo) { _, reply in reply(.accept) }, on: radio, events)
+        let receiving = await run.receive(.accepting, on: radio, events)
         kernel.with { state in
-            let link = FakeLink(adapter: number, peer: .example, handle: 64, isCentral: true, far: nil)
-            state.unheard { state in
-                state.leave(link)
-                state.tellConnected(link)
-            }
+            state.unheard { $0.makeLink(of: number, isCentral: true) }
             state.tellOfDevice(number)
         }
         await kernel.idle()
         await pair(.justWorks)
-        #expect(Self.bonds(events).isEmpty)
+        #expect(events.bonds.isEmpty)
         receiving.cancel()
         await kernel.idle()
         withExtendedLifetime(radio) {}
     }
 
     /// The central's link is made.
-    private func connect() {
-        kernel.with { state in
-            state.leave(link)
-            state.tellConnected(link)
-        }
-    }
+    private func connect() { kernel.with { $0.makeLink(of: number, isCentral: false) } }
 
     @Test func `a central that pairs again is answered though the end of its first pairing was missed`() async throws {
         let radio = try run.radio(number)
@@ -99,19 +65,19 @@ import Testing
             // Nobody is there the first time.
             if questions.all.count > 1 { reply(.passkey(123_456)) }
         }
-        let receiving = await receive(interview, on: radio, events)
+        let receiving = await run.receive(interview, on: radio, events)
         connect()
         await pair(.passkey)
         #expect(questions.all == [.passkey])
         let (adapter, status) = (number, ManagementStatus.authenticationFailed.rawValue)
         await kernel.lose(on: number) { $0.tell(adapter, 0x11, ManagementAddress(.example).octets + [status]) }
         // It may go on.
-        #expect(Self.failures(events).isEmpty)
+        #expect(events.failures.isEmpty)
         await pair(.passkey)
         #expect(questions.all == [.passkey, .passkey])
-        let failures = Self.failures(events)
+        let failures = events.failures
         #expect(failures.count == 1 && failures.first?.cause.contains("was lost") == true)
-        #expect(failures.first?.remedy.isEmpty == false && Self.bonds(events) == [.example])
+        #expect(failures.first?.remedy.isEmpty == false && events.bonds == [.example])
         receiving.cancel()
         await kernel.idle()
         withExtendedLifetime(radio) {}
@@ -122,7 +88,7 @@ import Testing
     {
         let radio = try run.radio(number)
         let (events, questions) = (Events(), FakeRun.Collector<PairingQuestion>())
-        let receiving = await receive(
+        let receiving = await run.receive(
             PairingInterview(.displayOnly) { question, _ in questions.add(question) },
             on: radio,
             events
@@ -139,10 +105,10 @@ import Testing
         await kernel.lose(on: number) { $0.tellOfDevice(adapter) }
         await show(123_456, 1)
         #expect(questions.all == [.display(123_456, typed: 0), .display(123_456, typed: 1)])
-        #expect(Self.failures(events).isEmpty)
+        #expect(events.failures.isEmpty)
         await show(654_321, 0)
         #expect(questions.all.last == .display(654_321, typed: 0))
-        #expect(Self.failures(events).count == 1)
+        #expect(events.failures.count == 1)
         receiving.cancel()
         await kernel.idle()
         withExtendedLifetime(radio) {}
@@ -154,7 +120,7 @@ import Testing
         let radio = try run.radio(number)
         let events = Events()
         let interview = PairingInterview(.keyboardOnly) { _, reply in reply(.passkey(123_456)) }
-        let receiving = await receive(interview, on: radio, events)
+        let receiving = await run.receive(interview, on: radio, events)
         connect()
         // The passkey's reply is on its way.
         kernel.with { $0.adapters[number]?.silent = [0x1E] }
@@ -162,13 +128,13 @@ import Testing
         let key: [UInt8] = [3, 0, 16] + [UInt8](repeating: 0, count: 10) + Array(1...16)
         let adapter = number
         await kernel.lose(on: number) { $0.tell(adapter, 0x0A, [1] + ManagementAddress(.example).octets + key) }
-        #expect(Self.failures(events).isEmpty && Self.bonds(events).isEmpty)
+        #expect(events.failures.isEmpty && events.bonds.isEmpty)
         kernel.with { state in
             guard let socket = state.link(of: number, with: .example)?.socket else { return }
             state.end(socket)
         }
         await kernel.idle()
-        let failures = Self.failures(events)
+        let failures = events.failures
         #expect(failures.count == 1 && failures.first?.pairingFailure == nil)
         #expect(failures.first?.cause.contains("was lost") == true && failures.first?.remedy.isEmpty == false)
         receiving.cancel()
@@ -180,7 +146,7 @@ import Testing
     func `a pairing whose central has left unseen has failed`(_ comesBack: Bool) async throws {
         let radio = try run.radio(number)
         let (events, questions) = (Events(), FakeRun.Collector<PairingQuestion>())
-        let receiving = await receive(
+        let receiving = await run.receive(
             PairingInterview(.keyboardOnly) { question, _ in questions.add(question) },
             on: radio,
             events
@@ -191,22 +157,21 @@ import Testing
         // Something else was missed: it is still there.
         let adapter = number
         await kernel.lose(on: number) { $0.tellOfDevice(adapter) }
-        #expect(Self.failures(events).isEmpty)
+        #expect(events.failures.isEmpty)
         kernel.with { state in
             guard let socket = state.link(of: number, with: .example)?.socket else { return }
             state.unheard { $0.end(socket) }
             if comesBack {
-                state.leave(link)
-                state.tellConnected(link)
+                state.makeLink(of: number, isCentral: false)
             } else {
                 state.tellOfDevice(number)
             }
         }
         await kernel.idle()
-        #expect(Self.failures(events).map(\.pairingFailure) == [.refusedByCentral])
+        #expect(events.failures.map(\.pairingFailure) == [.refusedByCentral])
         if comesBack {
             await pair(.justWorks)
-            #expect(Self.bonds(events) == [.example])
+            #expect(events.bonds == [.example])
         }
         receiving.cancel()
         await kernel.idle()

@@ -56,9 +56,7 @@ import Testing
             // The controller can't advertise beside a link, and the kernel removes what it can't change.
             state.adapters[number]?.answers[0x54] = .invalidParameters
             state.adapters[number]?.instances = [:]
-            let link = FakeLink(adapter: number, peer: .example, handle: 64, isCentral: false, far: nil)
-            state.leave(link)
-            state.tellConnected(link)
+            state.makeLink(of: number, isCentral: false)
             return state.link(of: number, with: .example)?.socket
         }
         let socket = try #require(link)

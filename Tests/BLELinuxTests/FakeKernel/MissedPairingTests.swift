@@ -25,11 +25,7 @@ import Testing
     ) async -> RadioActivity {
         let number = kernel.central
         let questions = FakeRun.Collector<PairingQuestion>()
-        kernel.with { state in
-            let link = FakeLink(adapter: number, peer: .example, handle: 64, isCentral: true, far: nil)
-            state.leave(link)
-            state.tellConnected(link)
-        }
+        kernel.with { $0.makeLink(of: number, isCentral: true) }
         await kernel.idle()
         let interview = PairingInterview(.keyboardOnly) { question, _ in questions.add(question) }
         let pairing = radio.pairAnew(with: .example, to: .authenticated, asking: interview) { outcomes.add($0) }

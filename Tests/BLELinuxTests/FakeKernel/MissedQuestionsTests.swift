@@ -26,14 +26,8 @@ import Testing
             questions.add(question)
             reply(question == .passkey ? .passkey(123_456) : .accept)
         }
-        let reception = PairingReception(capability, outOfBand: outOfBand) { _ in interview }
-        let receiving = radio.receivePairings(reception) { events.add($0) }
-        await kernel.idle()
-        kernel.with { state in
-            let link = FakeLink(adapter: number, peer: .example, handle: 64, isCentral: false, far: nil)
-            state.leave(link)
-            state.tellConnected(link)
-        }
+        let receiving = await run.receive(interview, outOfBand: outOfBand, on: radio, events)
+        kernel.with { $0.makeLink(of: number, isCentral: false) }
         await kernel.idle()
         return receiving
     }
@@ -42,14 +36,6 @@ import Testing
     private static func pair(_ state: inout FakeState, _ pairing: FakePeer.Pairing, on number: UInt16) {
         state.peers[.example]?.pairing = pairing
         state.pair(ManagementAddress(.example), on: number, for: nil)
-    }
-
-    private static func bonds(_ events: Events) -> [BluetoothAddress] {
-        events.all.compactMap { if case .paired(.example, let bond?) = $0 { bond.peer } else { nil } }
-    }
-
-    private static func failures(_ events: Events) -> [BLEError] {
-        events.all.compactMap { if case .failed(.example, let error) = $0 { error } else { nil } }
     }
 
     @Test(arguments: [true, false])
@@ -64,14 +50,14 @@ import Testing
         }
         let isPairing = kernel.with { $0.adapters[number]?.pairingPeers.isEmpty == false }
         #expect(!isPairing && questions.all.isEmpty)
-        let failures = Self.failures(events)
+        let failures = events.failures
         #expect(failures.count == 1 && failures.first?.code == .securityFailed && failures.first?.isFinal == false)
         #expect(failures.first?.pairingFailure == nil && failures.first?.cause.contains("question") == true)
         #expect(failures.first?.remedy.isEmpty == false)
         kernel.with { Self.pair(&$0, isPasskey ? .passkey : .comparison(123_456), on: number) }
         await kernel.idle()
-        #expect(questions.all.count == 1 && Self.bonds(events) == [.example])
-        #expect(Self.failures(events).count == 1)
+        #expect(questions.all.count == 1 && events.bonds == [.example])
+        #expect(events.failures.count == 1)
         receiving.cancel()
         await kernel.idle()
         withExtendedLifetime(radio) {}
@@ -84,10 +70,10 @@ import Testing
         let (events, questions) = (Events(), Questions())
         let receiving = await receive(.keyboardOnly, on: radio, events, questions)
         await kernel.lose(on: number) { $0.tellOfDevice(number) }
-        #expect(Self.failures(events).isEmpty && Self.bonds(events).isEmpty)
+        #expect(events.failures.isEmpty && events.bonds.isEmpty)
         kernel.with { Self.pair(&$0, .refuses, on: number) }
         await kernel.idle()
-        #expect(Self.failures(events).map(\.pairingFailure) == [.refusedByCentral])
+        #expect(events.failures.map(\.pairingFailure) == [.refusedByCentral])
         receiving.cancel()
         await kernel.idle()
         withExtendedLifetime(radio) {}
@@ -102,8 +88,8 @@ import Testing
             Self.pair(&state, .passkey, on: number)
         }
         await kernel.idle()
-        #expect(questions.all == [.passkey] && Self.bonds(events) == [.example])
-        #expect(Self.failures(events).isEmpty)
+        #expect(questions.all == [.passkey] && events.bonds == [.example])
+        #expect(events.failures.isEmpty)
         receiving.cancel()
         await kernel.idle()
         withExtendedLifetime(radio) {}
@@ -120,7 +106,7 @@ import Testing
         kernel.with { Self.pair(&$0, .goesOn, on: number) }
         await kernel.lose(on: number) { $0.tellOfDevice(number) }
         let isPairing = kernel.with { $0.adapters[number]?.pairingPeers.isEmpty == false }
-        #expect(isPairing && Self.failures(events).isEmpty)
+        #expect(isPairing && events.failures.isEmpty)
         receiving.cancel()
         await kernel.idle()
         withExtendedLifetime(radio) {}

@@ -9,24 +9,16 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct PresentCentralsTests {
     private let run = FakeRun(kernel: FakeKernel { $0.peers[.example] = FakePeer(address: .example) })
 
-    /// What is told of a pairing with a device whose link was made before.
+    /// The bonds that are told of a pairing with a device whose link was made before.
     ///
     /// - Parameter isCentral: whether this machine has connected.
-    private func events(of pairing: FakePeer.Pairing, isCentral: Bool) async throws -> [PairingReceptionEvent] {
+    private func bonds(of pairing: FakePeer.Pairing, isCentral: Bool) async throws -> [BluetoothAddress] {
         let (kernel, number) = (run.kernel, run.kernel.peripheral)
         let radio = try run.radio(number)
-        kernel.with { state in
-            let link = FakeLink(adapter: number, peer: .example, handle: 64, isCentral: isCentral, far: nil)
-            state.leave(link)
-            state.tellConnected(link)
-        }
+        kernel.with { $0.makeLink(of: number, isCentral: isCentral) }
         await kernel.idle()
         let events = FakeRun.Collector<PairingReceptionEvent>()
-        let interview = PairingInterview(.displayYesNo) { _, reply in reply(.accept) }
-        let receiving = radio.receivePairings(PairingReception(interview.capability) { _ in interview }) {
-            events.add($0)
-        }
-        await kernel.idle()
+        let receiving = await run.receive(.accepting, on: radio, events)
         kernel.with { state in
             state.peers[.example]?.pairing = pairing
             state.pair(ManagementAddress(.example), on: number, for: nil)
@@ -35,21 +27,17 @@ import Testing
         receiving.cancel()
         await kernel.idle()
         withExtendedLifetime(radio) {}
-        return events.all
-    }
-
-    private func bonds(_ events: [PairingReceptionEvent]) -> [BluetoothAddress] {
-        events.compactMap { if case .paired(.example, let bond?) = $0 { bond.peer } else { nil } }
+        return events.bonds
     }
 
     @Test(arguments: [true, false])
     func `a central that was there before is answered, and its bond is told`(_ isAsked: Bool) async throws {
-        let events = try await events(of: isAsked ? .comparison(123_456) : .justWorks, isCentral: false)
-        #expect(bonds(events) == [.example])
+        let bonds = try await bonds(of: isAsked ? .comparison(123_456) : .justWorks, isCentral: false)
+        #expect(bonds == [.example])
     }
 
     @Test func `a device that this machine had connected to is no central`() async throws {
-        let events = try await events(of: .justWorks, isCentral: true)
-        #expect(bonds(events).isEmpty)
+        let bonds = try await bonds(of: .justWorks, isCentral: true)
+        #expect(bonds.isEmpty)
     }
 }
