@@ -6,6 +6,14 @@ import Testing
 /// A read request for a handle.
 private func read(_ handle: UInt8) -> [UInt8] { [0x0A, handle, 0] }
 
+/// Gives an adapter a key for another one, the same for each.
+private func giveKey(of peer: SimulatedAdapter, to adapter: SimulatedAdapter) throws {
+    let value = try #require(SecretKey(octets: Array(repeating: 7, count: 16)))
+    let key = Bond.EncryptionKey(kind: 2, initiator: 0, size: 16, diversifier: 0, random: 0, value: value)
+    let bond = Bond(peer: peer.address, adapter: adapter.address, encryptionKeys: [key])
+    _ = adapter.restore([bond]) { _ in }
+}
+
 @Suite(.timeLimit(.minutes(10))) struct SimulatedLinkTests {
     @Test func `PDUs arrive whole, in order and in one batch, in both directions`() async throws {
         try await VirtualTime.run { time in
@@ -185,10 +193,7 @@ private func read(_ handle: UInt8) -> [UInt8] { [0x0A, handle, 0] }
     @Test func `a peripheral without the key learns only that the authentication has failed`() async throws {
         try await VirtualTime.run { time in
             let pair = try await Conversation(time)
-            let value = try #require(SecretKey(octets: Array(repeating: 7, count: 16)))
-            let key = Bond.EncryptionKey(kind: 2, initiator: 0, size: 16, diversifier: 0, random: 0, value: value)
-            let bond = Bond(peer: pair.peripheral.address, adapter: pair.central.address, encryptionKeys: [key])
-            _ = pair.central.restore([bond]) { _ in }
+            try giveKey(of: pair.peripheral, to: pair.central)
             pair.centralLink.encrypt { _ in }
             try await time.sleep(for: .seconds(1))
             #expect(pair.atCentral.end == DisconnectReason(.keyMissing))
@@ -202,12 +207,8 @@ private func read(_ handle: UInt8) -> [UInt8] { [0x0A, handle, 0] }
             let settings = AdapterSettings(linkTiming: timing)
             let bonded = try await Conversation(time, settings: settings)
             let unknown = try await Conversation(time, settings: settings)
-            let value = try #require(SecretKey(octets: Array(repeating: 7, count: 16)))
-            let key = Bond.EncryptionKey(kind: 2, initiator: 0, size: 16, diversifier: 0, random: 0, value: value)
-            for (near, far) in [(bonded.central, bonded.peripheral), (bonded.peripheral, bonded.central)] {
-                let bond = Bond(peer: far.address, adapter: near.address, encryptionKeys: [key])
-                _ = near.restore([bond]) { _ in }
-            }
+            try giveKey(of: bonded.peripheral, to: bonded.central)
+            try giveKey(of: bonded.central, to: bonded.peripheral)
             let successes = Log<Bool>()
             for pair in [bonded, unknown] { pair.air.faults.add(.outOfRange(lasting: .seconds(2))) }
             bonded.centralLink.encrypt { successes.append((try? $0.get()) != nil) }
