@@ -30,9 +30,7 @@ extension World {
 
     /// Uses what another central serves, as often as its manner has it, and tries again until it is cancelled.
     func visit(_ other: Int, _ manner: Manner, _ name: String, of central: Int) async throws {
-        let host = self.central(central).peripheral(
-            BluetoothAddress(rawValue: 0xC0CE_0000_0000 + UInt64(other), kind: .random)
-        )
+        let host = self.central(central).peripheral(centralAdapters[other].address)
         var visits = 0
         while visits < min(manner.count, 5) {
             do {

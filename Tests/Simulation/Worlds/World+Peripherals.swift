@@ -91,12 +91,7 @@ extension World {
 extension WorldPlan {
     /// Whether values may come otherwise than they were sent, though all is done as it should be.
     var altersValues: Bool {
-        faults.contains { fault in
-            switch fault.kind {
-            case .corrupts, .duplicates, .delays, .holds, .swallows, .overflows, .refuses: true
-            default: false
-            }
-        }
+        altersMessages || faults.contains { if case .overflows = $0.kind { true } else { false } }
     }
 
     /// Whether a message may come otherwise than it was sent: what the kernel drops is told, and fails it.
