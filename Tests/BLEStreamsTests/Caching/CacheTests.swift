@@ -54,9 +54,7 @@ import Testing
                 let peripheral = central.peripheral(bench.peripheralAdapter.address)
                 _ = try await peripheral.withLink { try await $0.discover() }
                 await bench.time.holding { await store.flush() }
-                // What is in the way of the new file is as good as a full disk.
-                let obstacle = "\(child.folder)/.new"
-                try FileManager.default.createDirectory(atPath: obstacle, withIntermediateDirectories: false)
+                try child.fillDisk()
                 peripheral.forgetServices()
                 await bench.time.holding { await store.flush() }
                 try await peripheral.withLink { link in
@@ -64,7 +62,7 @@ import Testing
                     #expect(!link.servicesAreRemembered)
                 }
                 await bench.time.holding { await store.flush() }
-                try FileManager.default.removeItem(atPath: obstacle)
+                try child.freeDisk()
                 await bench.time.holding { await store.flush() }
                 let later = PeerStore(folder: child.folder)
                 let second = try await Central.open(.radio(bench.centralAdapter), store: later)

@@ -257,13 +257,11 @@ import Testing
                 try await central.withSession(Self.keptPlan()) { session in
                     try await session.ready()
                     await bench.time.holding { await store.flush() }
-                    // What is in the way of the new file is as good as a full disk.
-                    let obstacle = "\(child.folder)/.new"
-                    try FileManager.default.createDirectory(atPath: obstacle, withIntermediateDirectories: false)
+                    try child.fillDisk()
                     session.forget()
                     await bench.time.holding { await store.flush() }
                     #expect(warnings.all.count == 1 && central.keptPlans.isEmpty)
-                    try FileManager.default.removeItem(atPath: obstacle)
+                    try child.freeDisk()
                 }
                 await bench.time.holding { await store.flush() }
                 let later = try await Central.open(.radio(bench.centralAdapter), store: PeerStore(folder: child.folder))
@@ -275,9 +273,7 @@ import Testing
     @Test func `a session that became ready while the disk was full is restored once there is room`() async throws {
         try await StoreChild.with { child in
             await child.remember(.planted(9, with: StoreChild.other))
-            // What is in the way of the new file is as good as a full disk.
-            let obstacle = "\(child.folder)/.new"
-            try FileManager.default.createDirectory(atPath: obstacle, withIntermediateDirectories: false)
+            try child.fillDisk()
             let store = PeerStore(folder: child.folder) { _ in }
             try await Bench.run { bench in
                 let central = try await Central.open(.radio(bench.centralAdapter), store: store)
@@ -285,7 +281,7 @@ import Testing
                     try await session.ready()
                     await bench.time.holding { await store.flush() }
                     #expect(central.keptPlans.count == 1)
-                    try FileManager.default.removeItem(atPath: obstacle)
+                    try child.freeDisk()
                     await bench.time.holding { await store.flush() }
                     // The session goes on: the program may be killed.
                     let written = PeerStore(folder: child.folder).record(of: bench.peripheralAdapter.address)

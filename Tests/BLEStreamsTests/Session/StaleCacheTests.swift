@@ -1,6 +1,5 @@
 import BLESimulator
 import BLEStreams
-import Foundation
 import Synchronization
 import Testing
 
@@ -102,9 +101,7 @@ import Testing
                 let plan = Session.Plan(bench.peripheralAdapter.address)
                 try await central.withSession(plan) { _ = try await $0.read(Bench.readable) }
                 await bench.time.holding { await store.flush() }
-                // What is in the way of the new file is as good as a full disk.
-                let obstacle = "\(child.folder)/.new"
-                try FileManager.default.createDirectory(atPath: obstacle, withIntermediateDirectories: false)
+                try child.fillDisk()
                 try await central.withSession(plan.subscribing(to: Bench.notifying)) { session in
                     var remedies = 0
                     for try await transition in session.states {

@@ -55,9 +55,7 @@ import Testing
     {
         try await StoreChild.with { child in
             await child.remember(.planted(1, with: Self.central))
-            // What is in the way of the new file is as good as a full disk.
-            let obstacle = "\(child.folder)/.new"
-            try FileManager.default.createDirectory(atPath: obstacle, withIntermediateDirectories: false)
+            try child.fillDisk()
             let store = PeerStore(folder: child.folder) { _ in }
             let client = ServerClient(configurations: [8: 2])
             _ = ServedCentrals(store: store).keep(
@@ -71,7 +69,7 @@ import Testing
             await store.flush()
             #expect(store.failure(of: Self.central) != nil)
             #expect(store.record(of: Self.central).served?.configurations == Self.served.configurations)
-            try FileManager.default.removeItem(atPath: obstacle)
+            try child.freeDisk()
             await store.flush()
             let written = PeerStore(folder: child.folder).record(of: Self.central)
             #expect(written.served?.configurations == Self.served.configurations)

@@ -84,15 +84,13 @@ import Testing
     @Test func `a bond that could not be written is written with the next change of another peer`() async throws {
         try await StoreChild.with { child in
             await child.remember(.planted(9, with: other))
-            // What is in the way of the new file is as good as a full disk.
-            let obstacle = "\(child.folder)/.new"
-            try FileManager.default.createDirectory(atPath: obstacle, withIntermediateDirectories: false)
+            try child.fillDisk()
             let warnings = Recorder<BLEError>()
             let store = PeerStore(folder: child.folder) { warnings.add($0) }
             store.remember(.planted(1, with: peer))
             await store.flush()
             #expect(warnings.all.count == 1 && store.failure(of: peer) != nil, "\(warnings.all)")
-            try FileManager.default.removeItem(atPath: obstacle)
+            try child.freeDisk()
             // Twice: a flush would try all that is missing, and the second waits for what the first has led to.
             for _ in 0..<2 {
                 store.remember(.planted(8, with: other))

@@ -31,6 +31,17 @@ struct StoreChild {
     /// The folder of the store, which isn't there yet.
     let folder: String
 
+    /// What is in the way of the new file of a store.
+    private var obstacle: String { "\(folder)/.new" }
+
+    /// Lets no store write a file from now on, as a full disk. The folder must be there.
+    func fillDisk() throws {
+        try FileManager.default.createDirectory(atPath: obstacle, withIntermediateDirectories: false)
+    }
+
+    /// Lets stores write again.
+    func freeDisk() throws { try FileManager.default.removeItem(atPath: obstacle) }
+
     /// Keeps a bond that is made of this number; `nil`: removes it.
     func run(
         _ number: UInt8?,
