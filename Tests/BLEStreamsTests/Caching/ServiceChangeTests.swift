@@ -110,23 +110,35 @@ import Testing
         }
     }
 
+    /// Follows a value that is read again behind a change of the services, which the closure has made at the first one.
+    ///
+    /// - Returns: the values up to that one; the only gap is in front of it.
+    private static func valuesAcrossChange(
+        _ stream: BLEStream<CharacteristicValue>,
+        _ change: @Sendable () async throws -> Void
+    ) async throws -> [[UInt8]] {
+        var (values, gaps): ([[UInt8]], [Int]) = ([], [])
+        for try await item in stream.timeout(.seconds(60)).withGaps() {
+            switch item {
+            case .value(let value): values.append(Array(value))
+            case .gap: gaps.append(values.count)
+            }
+            if values.count == 1, gaps.isEmpty { try await change() }
+            if values.last == [8] { break }
+        }
+        #expect(values.first == [0] && gaps == [values.count - 1])
+        return values
+    }
+
     @Test(arguments: 1...5 as ClosedRange<UInt64>)
     func `values that a link follows are read again behind a change, after the gap and before what is notified then`(
         seed: UInt64
     ) async throws {
         try await Bench.run(seed: seed, serve: Bench.changing(to: [Self.moved])) { bench in
             try await bench.peripheral.withLink { link in
-                var (values, gaps): ([[UInt8]], [Int]) = ([], [])
-                let stream = link.values(of: Bench.notifying).timeout(.seconds(60)).withGaps()
-                for try await item in stream {
-                    switch item {
-                    case .value(let value): values.append(Array(value))
-                    case .gap: gaps.append(values.count)
-                    }
-                    if values.count == 1, gaps.isEmpty { try await link.write([0xFF], to: Bench.readable) }
-                    if values.last == [8] { break }
+                let values = try await Self.valuesAcrossChange(link.values(of: Bench.notifying)) {
+                    try await link.write([0xFF], to: Bench.readable)
                 }
-                #expect(values.first == [0] && gaps == [values.count - 1])
                 // The second value is notified when the subscription has been made anew.
                 #expect(!values.contains([2]))
             }
@@ -138,17 +150,9 @@ import Testing
         try await Bench.run(serve: Bench.changing(to: [Self.moved])) { bench in
             let plan = Session.Plan(bench.peripheral)
             try await bench.central.withSession(isPlanned ? plan.subscribing(to: Bench.notifying) : plan) { session in
-                var (values, gaps): ([[UInt8]], [Int]) = ([], [])
-                let stream = session.values(of: Bench.notifying).timeout(.seconds(60)).withGaps()
-                for try await item in stream {
-                    switch item {
-                    case .value(let value): values.append(Array(value))
-                    case .gap: gaps.append(values.count)
-                    }
-                    if values.count == 1, gaps.isEmpty { try await session.write([0xFF], to: Bench.readable) }
-                    if values.last == [8] { break }
+                _ = try await Self.valuesAcrossChange(session.values(of: Bench.notifying)) {
+                    try await session.write([0xFF], to: Bench.readable)
                 }
-                #expect(values.first == [0] && gaps == [values.count - 1])
             }
         }
     }
