@@ -16,6 +16,9 @@ import Testing
     .timeLimit(.minutes(10))
 )
 struct GatewayRunTests {
+    /// Where Home Assistant learns of the thermometer.
+    private static let announcement = "ha/sensor/test-thermo/2A6E/config"
+
     @Test("publishes states, advertisements, values, gaps, health and what Home Assistant needs")
     func everything() async throws {
         let world = try await World()
@@ -26,20 +29,19 @@ struct GatewayRunTests {
             var topics: [String: String] = [:]
             // A link is lost after a second, and the values go on after a gap. On a busy machine that can be in front
             // of the first value, behind which Home Assistant is told of it.
-            let config = "ha/sensor/test-thermo/2A6E/config"
             var hasGone = false
             while !hasGone, let message = await world.collector.next() {
                 topics[message.topic] = message.payload
                 hasGone =
                     message.topic == "test/value/thermo/2A6E" && topics["test/gap/thermo/2A6E"] != nil
-                    && topics[config] != nil
+                    && topics[Self.announcement] != nil
             }
             #expect(topics["test/status"] == "online")
             #expect(topics["test/value/thermo/2A6E"]?.contains(#""decoded":20.5"#) == true)
             #expect(topics["test/gap/thermo/2A6E"]?.contains(#""dropped":0"#) == true)
             #expect(topics["test/gap/thermo/2A6E"]?.contains(#""reason":"#) == true)
             #expect(topics["test/health"]?.contains(#""records":"#) == true)
-            #expect(topics[config]?.contains(#""unit_of_measurement":"°C""#) == true)
+            #expect(topics[Self.announcement]?.contains(#""unit_of_measurement":"°C""#) == true)
             let advertisements = topics.filter { $0.key.hasPrefix("test/advertisement/") }
             #expect(advertisements.values.contains { $0.contains(#""name":"Thermometer""#) })
         }
@@ -108,13 +110,22 @@ struct GatewayRunTests {
         #expect(said.count == ends.count && zip(said, ends).allSatisfy { $0.hasSuffix($1) }, "\(said)")
     }
 
-    @Test("removes the state of a peripheral that leaves the configuration, and what Home Assistant knows of it")
-    func removal() async throws {
+    /// Runs a gateway, and the closure when Home Assistant has learned of the thermometer.
+    private func announced(
+        _ body: @escaping @Sendable (World, Configuration) async throws -> Void
+    ) async throws {
         let world = try await World(losesLinks: false)
         var configuration = world.configuration
         configuration.homeAssistantPrefix = "ha"
         try await world.run(configuration) { [configuration] in
-            while let message = await world.collector.next(), message.topic != "ha/sensor/test-thermo/2A6E/config" {}
+            while let message = await world.collector.next(), message.topic != Self.announcement {}
+            try await body(world, configuration)
+        }
+    }
+
+    @Test("removes the state of a peripheral that leaves the configuration, and what Home Assistant knows of it")
+    func removal() async throws {
+        try await announced { world, configuration in
             var configuration = configuration
             configuration.peripherals[0].label = "renamed"
             world.control.yield(.reload(configuration))
@@ -124,7 +135,7 @@ struct GatewayRunTests {
             while !there.isSuperset(of: renamed) || gone.count < 2, let message = await world.collector.next() {
                 if message.payload.isEmpty { gone.insert(message.topic) } else { there.insert(message.topic) }
             }
-            #expect(gone == ["test/state/thermo", "ha/sensor/test-thermo/2A6E/config"])
+            #expect(gone == ["test/state/thermo", Self.announcement])
             configuration.prefix = "new"
             world.control.yield(.reload(configuration))
             gone = []
@@ -137,12 +148,7 @@ struct GatewayRunTests {
 
     @Test("takes back what Home Assistant knows of a characteristic that goes in a change that begins again")
     func removedCharacteristic() async throws {
-        let world = try await World(losesLinks: false)
-        var configuration = world.configuration
-        configuration.homeAssistantPrefix = "ha"
-        try await world.run(configuration) { [configuration] in
-            let topic = "ha/sensor/test-thermo/2A6E/config"
-            while let message = await world.collector.next(), message.topic != topic {}
+        try await announced { world, configuration in
             var configuration = configuration
             configuration.peripherals[0].subscriptions = []
             configuration.metricsPort = freePort()
@@ -151,7 +157,7 @@ struct GatewayRunTests {
             while let message = await world.collector.next(), message.payload != "offline" {
                 if message.payload.isEmpty { gone.insert(message.topic) }
             }
-            #expect(gone == [topic])
+            #expect(gone == [Self.announcement])
         }
     }
 }
