@@ -27,16 +27,27 @@ struct LeaseDriverTests {
         return driver
     }
 
+    /// A client for a driver that has heard the peripheral.
+    private func client(of driver: LeaseDriver, on broker: Broker, _ outbox: any MQTTFollower) -> MQTTClient {
+        let settings = MQTTSettings(host: "127.0.0.1", port: broker.port, clientID: "g")
+        let client = MQTTClient(driver.settings(settings), outbox: outbox)
+        driver.use(client)
+        driver.hear(address, -60)
+        return client
+    }
+
+    /// Writes access rules for a broker: what clients may do with all topics.
+    private func allow(_ access: String, in folder: String) throws {
+        try "topic \(access) #\n".write(toFile: "\(folder)/acl", atomically: true, encoding: .utf8)
+    }
+
     @Test("releases a peripheral only when its link is down")
     func parting() async throws {
         let (broker, folder) = (try await Broker(), try temporaryFolder("leases"))
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let (driver, id) = (try driver(folder), PeripheralID(rawValue: address.rawValue))
         let collector = try await Collector(on: broker, topic: "blestreams/#")
-        let settings = MQTTSettings(host: "127.0.0.1", port: broker.port, clientID: "g")
-        let client = MQTTClient(driver.settings(settings), outbox: driver)
-        driver.use(client)
-        driver.hear(address, -60)
+        let client = client(of: driver, on: broker, driver)
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await client.run() }
             defer { group.cancelAll() }
@@ -63,16 +74,13 @@ struct LeaseDriverTests {
     @Test("says that nothing comes back from a broker that doesn't let it read")
     func unread() async throws {
         let folder = try temporaryFolder("leases")
-        try "topic write #\n".write(toFile: "\(folder)/acl", atomically: true, encoding: .utf8)
+        try allow("write", in: folder)
         let broker = try await Broker("allow_anonymous true\nacl_file \(folder)/acl", in: folder)
         var terms = Configuration.Sharing()
         (terms.terms.confirmation, terms.terms.pulse, terms.terms.parting) = (200, 20, 0)
         let (reports, told) = AsyncStream<String>.makeStream()
         let driver = try LeaseDriver(terms, spool: "\(folder)/spool") { told.yield($0) }
-        let settings = MQTTSettings(host: "127.0.0.1", port: broker.port, clientID: "g")
-        let client = MQTTClient(driver.settings(settings), outbox: driver)
-        driver.use(client)
-        driver.hear(address, -60)
+        let client = client(of: driver, on: broker, driver)
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await client.run() }
             defer { group.cancelAll() }
@@ -85,7 +93,7 @@ struct LeaseDriverTests {
     @Test("holds a peripheral when the broker lets it read again, though its claim was kept from it")
     func readAgain() async throws {
         let folder = try temporaryFolder("leases")
-        try "topic write #\n".write(toFile: "\(folder)/acl", atomically: true, encoding: .utf8)
+        try allow("write", in: folder)
         let broker = try await Broker("allow_anonymous true\nacl_file \(folder)/acl", in: folder)
         var sharing = Configuration.Sharing()
         (sharing.terms.confirmation, sharing.terms.pulse, sharing.terms.parting) = (1000, 100, 0)
@@ -94,17 +102,14 @@ struct LeaseDriverTests {
         driver.share([.init(label: "a", address: "\(address)")])
         driver.state.withLock { $0.addresses[PeripheralID(rawValue: address.rawValue)] = address }
         let follower = TellingFollower(driver)
-        let settings = MQTTSettings(host: "127.0.0.1", port: broker.port, clientID: "g")
-        let client = MQTTClient(driver.settings(settings), outbox: follower)
-        driver.use(client)
-        driver.hear(address, -60)
+        let client = client(of: driver, on: broker, follower)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await client.run() }
             defer { group.cancelAll() }
             // The broker has the claim, and so does whoever may read it.
             for await message in follower.taken where message.topic.contains("/leases/") { break }
             #expect(driver.tenures.isEmpty)
-            try "topic readwrite #\n".write(toFile: "\(folder)/acl", atomically: true, encoding: .utf8)
+            try allow("readwrite", in: folder)
             broker.reload()
             for await _ in driver.changes where !driver.tenures.isEmpty { break }
             #expect(client.counts.connections == 2)
