@@ -84,11 +84,7 @@ import Testing
                 let address = bench.peripheralAdapter.address
                 let configuration = try await Self.configuration(of: .demo(2), bench)
                 try await RawCentral.connected(from: bench.centralAdapter, to: address) { central in
-                    let answer = await central.ask([0x02, 0x32, 0x00])
-                    #expect(answer?.first == 0x03)
-                    central.send([0x12] + configuration + [0x01, 0x00])
-                    while let pdu = await central.next(), pdu.first != 0x1B {}
-                    central.send([0x02, 0x17, 0x00])
+                    await central.narrow(from: 0x32, to: 0x17, subscribedBy: configuration)
                     try await bench.time.sleep(for: .seconds(20))
                     #expect(central.end != nil)
                 }

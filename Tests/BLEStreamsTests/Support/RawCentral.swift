@@ -2,6 +2,7 @@ import BLERadio
 import BLESimulator
 import BLEStreams
 import Synchronization
+import Testing
 
 /// A central without a client: it sends what it is told and keeps what comes, however wrong either is.
 final class RawCentral: ATTLinkReceiver {
@@ -52,6 +53,17 @@ final class RawCentral: ATTLinkReceiver {
     func ask(_ pdu: [UInt8]) async -> [UInt8]? {
         send(pdu)
         return await next()
+    }
+
+    /// Agrees on an MTU and subscribes, and then, amid what is notified, agrees on a smaller MTU.
+    ///
+    /// - Parameter configuration: the handle of the Client Characteristic Configuration, least significant octet first.
+    func narrow(from mtu: UInt8, to smaller: UInt8, subscribedBy configuration: [UInt8]) async {
+        let answer = await ask([0x02, mtu, 0x00])
+        #expect(answer?.first == 0x03)
+        send([0x12] + configuration + [0x01, 0x00])
+        while let pdu = await next(), pdu.first != 0x1B {}
+        send([0x02, smaller, 0x00])
     }
 
     /// Subscribes, and unsubscribes and subscribes again when it has heard 1,000 octets.

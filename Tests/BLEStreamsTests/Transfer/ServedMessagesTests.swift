@@ -64,11 +64,7 @@ import Testing
             }
             let configuration = [UInt8(truncatingIfNeeded: handle), UInt8(handle >> 8)]
             try await RawCentral.connected(from: bench.centralAdapter, to: bench.peripheralAdapter.address) { central in
-                let answer = await central.ask([0x02, 0xF7, 0x00])
-                #expect(answer?.first == 0x03)
-                central.send([0x12] + configuration + [0x01, 0x00])
-                while let pdu = await central.next(), pdu.first != 0x1B {}
-                central.send([0x02, 0x32, 0x00])
+                await central.narrow(from: 0xF7, to: 0x32, subscribedBy: configuration)
                 try await bench.time.sleep(for: .seconds(60))
             }
         }
