@@ -6,7 +6,7 @@ struct HeardPeripheral: Equatable, Sendable {
         var sentAt: Milliseconds
         /// Whether the gateway may act by it once it has come back: it hasn't had to stop since.
         var proves = true
-        /// When another one is published in its place, which the broker has refused.
+        /// When another one is published in its place; `nil` unless the broker has refused this one.
         var retryAt: Milliseconds?
     }
 
