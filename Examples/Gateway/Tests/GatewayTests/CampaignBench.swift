@@ -48,7 +48,7 @@ final class CampaignBench: Sendable {
                 let central = try await Central.open(.radio(near))
                 try await central.withSession(Session.Plan(far.address)) { session in
                     let work = Child { await bench.driver.work(bench.lease, session) }
-                    let search = Child { await bench.driver.lookForImages() }
+                    let search = Child { await bench.driver.lookAgain() }
                     try await withChildren([work, search]) { try await body(bench) }
                 }
             }

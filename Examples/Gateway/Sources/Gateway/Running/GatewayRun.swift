@@ -269,7 +269,7 @@ struct GatewayRun {
             if let leases { group.addTask { await follow(leases, "leases", on: broker) } }
             if let campaigns {
                 group.addTask { await follow(campaigns, "campaigns", on: broker) }
-                group.addTask { await campaigns.lookForImages() }
+                group.addTask { await campaigns.lookAgain() }
             }
             if let sparkplug { group.addTask { await follow(sparkplug, "sparkplug", on: broker) } }
         }

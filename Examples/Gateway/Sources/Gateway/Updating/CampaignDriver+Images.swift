@@ -46,7 +46,7 @@ extension CampaignDriver {
 
     /// Looks from time to time whether an image is there that wasn't, or couldn't be read, and whether the broker takes
     /// by now what it has refused; until the task is cancelled.
-    func lookForImages() async {
+    func lookAgain() async {
         while (try? await clock.sleep(for: settings.pause)) != nil {
             for hash in state.withLock({ $0.missingImages }) where (try? folder.bootImage(hash)) != nil {
                 takePart(hash)
