@@ -194,7 +194,7 @@ extension Advertisement {
         }
         switch output.command {
         case .readFeatures:
-            management?.submit(ManagementReadAdvertisingFeatures()) { [self] answer in
+            submit(ManagementReadAdvertisingFeatures()) { [self] answer in
                 perform { $0.featuresRead(answer) }
             }
         case .claim(let numbers): claim(numbers)
@@ -225,7 +225,7 @@ extension Advertisement {
                 data: payload.data,
                 scanResponse: payload.scanResponse
             )
-            management?.submit(command) { [self] in added($0.failure) }
+            submit(command) { [self] in added($0.failure) }
             return
         }
         // The older command has no interval; the newer one has two parts, the first of which puts nothing on air.
@@ -242,9 +242,9 @@ extension Advertisement {
             data: payload.data,
             scanResponse: payload.scanResponse
         )
-        management?.submit(parameters) { [self] answer in
+        submit(parameters) { [self] answer in
             if let failure = answer.failure { return added(failure) }
-            management?.submit(data) { [self] in added($0.failure) }
+            submit(data) { [self] in added($0.failure) }
         }
     }
 
@@ -252,11 +252,20 @@ extension Advertisement {
     /// its turn: what is added before the answer goes with it. Source: kernel, `net/bluetooth/mgmt.c`,
     /// `add_advertising`, `remove_advertising`.
     private func replace(_ instance: UInt8, _ payload: AdvertisingPayload) {
-        management?.submit(ManagementRemoveAdvertising(instance: instance)) { [self] answer in
+        submit(ManagementRemoveAdvertising(instance: instance)) { [self] answer in
             // One that another program has removed meanwhile is gone, too.
             let failure = answer.failure?.status == .invalidParameters ? nil : answer.failure
             if failure != nil || state.withLock({ $0.isOver }) { added(failure) } else { add(instance, payload) }
         }
+    }
+
+    /// Sends a command for the adapter on which the advertising began: the parts of an addition belong to one adapter,
+    /// also if a query between them has not found it.
+    private func submit<Command: ManagementCommand>(
+        _ command: Command,
+        answer: @escaping @Sendable (Result<Command.Response, ManagementFailure>) -> Void
+    ) {
+        management?.submit(command, index: state.withLock { $0.index }, answer: answer)
     }
 
     private func added(_ failure: ManagementFailure?) {

@@ -36,6 +36,20 @@ import Testing
         print("sweep | \(operation.name) | \(calls.count) calls, \(calls.values.reduce(0, +)) times | \(counts)")
     }
 
+    /// A query that fails says nothing of what the adapter has.
+    @Test(arguments: FakeOperation.all)
+    func `nothing stays behind, whichever query is the first that doesn't find the adapter`(
+        _ operation: FakeOperation
+    ) async throws {
+        let count = try await Trial(operation, nil).calls()[.adapterInfo] ?? 0
+        for fault in (0..<count).map({ SystemFault(call: .adapterInfo, number: $0 + 1, effect: .keepsFailing(ENODEV)) })
+        {
+            for complaint in await Trial(operation, fault).run().complaints {
+                Issue.record("\(operation.name), \(fault): \(complaint)")
+            }
+        }
+    }
+
     private static func faults(_ calls: [SystemCall: Int]) -> [SystemFault] {
         let first = calls.count % stride
         return SystemFault.all(of: calls, isWhole: isWhole).enumerated().filter { $0.offset % stride == first }
