@@ -38,7 +38,7 @@ final class MCUmgrExchange {
     ///   - patience: how long an answer may take.
     ///   - retry: how often to ask a device again that is busy or does not answer.
     ///   - hasReset: whether the flow has reset the device before.
-    init(in context: CommandContext, patience: Duration, retry: RetryPolicy, hasReset: Bool) async throws {
+    init(in context: CommandContext, patience: Duration, retry: RetryPolicy, hasReset: Bool = false) async throws {
         self.context = context
         self.patience = patience
         self.retry = retry
