@@ -15,7 +15,7 @@ final class FakeKernel: Sendable {
     private let state: Mutex<FakeState>
 
     /// Adapters by their number have names; some things of a program are known by these, so no two tests have the same.
-    private static let numbers = Atomic<Int>(100)
+    private static let kernels = Atomic<Int>(0)
 
     let central: UInt16
     let peripheral: UInt16
@@ -25,7 +25,8 @@ final class FakeKernel: Sendable {
 
     /// Two adapters that are on and hear each other.
     init(_ prepare: (inout FakeState) -> Void = { _ in }) {
-        let number = Self.numbers.wrappingAdd(2, ordering: .relaxed).oldValue
+        // The whole sweeps make more kernels than there are numbers: those of the first are free again by then.
+        let number = 100 + 2 * (Self.kernels.wrappingAdd(1, ordering: .relaxed).oldValue % 32_000)
         (central, peripheral) = (UInt16(number), UInt16(number + 1))
         var state = FakeState()
         for number in [central, peripheral] {
