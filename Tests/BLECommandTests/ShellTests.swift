@@ -73,6 +73,22 @@ import Testing
         #expect(one.complaint.contains("`ble unpair \(Demo.values)` removes the bond"), "\(one.complaint)")
     }
 
+    @Test func `who answers a device is said once for all lines, unless one says otherwise`() async throws {
+        let read = try await shell("read \(Demo.encrypted) --text", arguments: ["--just-works"])
+        #expect(read.status == 0 && read.output == ["secret"], "\(read.complaint)")
+        let notify = try await shell(
+            "notify \(Demo.counting) --secure encrypted --count 1 --raw",
+            arguments: ["--just-works"]
+        )
+        #expect(notify.status == 0 && notify.output.count == 1, "\(notify.complaint)")
+        let words = ["shell", Demo.update, "--passkey", "123456"]
+        let pair = try await CommandRun(words, input: "pair --json\n").end()
+        #expect(pair.status == 0, "\(pair.complaint)")
+        #expect(try object(pair.output.first)["authenticated"] as? Bool == true)
+        let other = try await CommandRun(words, input: "pair --just-works\n").end()
+        #expect(other.status == 1 && other.output.isEmpty, "\(other.output)")
+    }
+
     @Test(arguments: ["\u{4}", "read \(Demo.readOnly) --text\n\u{4}"])
     func `Ctrl-D leaves the line of the prompt`(_ typed: String) async throws {
         let run = try await CommandRun(

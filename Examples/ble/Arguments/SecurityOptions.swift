@@ -60,6 +60,9 @@ struct SecurityOptions: Sendable {
         return passkey
     }
 
+    /// Whether one of them says who answers the device's questions.
+    var sayWhoAnswers: Bool { passkey != nil || outOfBand != nil || isJustWorks || claim != nil }
+
     /// Who answers the device's questions; `nil`: nobody.
     func answers(about device: String) -> PairingAnswers? {
         if let passkey { return .passkey(passkey) }

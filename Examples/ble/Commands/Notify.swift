@@ -51,7 +51,7 @@ struct Notify: Command {
             let peripheral = try environment.peripheral(name)
             // One that is named twice sends its values once.
             guard !peripherals.contains(where: { $0.address.rawValue == peripheral.address.rawValue }) else { continue }
-            peripheral.allowPairing(security.answers(about: name.text))
+            peripheral.allowPairing(environment.answers(security, about: name.text))
             peripherals.append(peripheral)
         }
         let links = LinkHistory()

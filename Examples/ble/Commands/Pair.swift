@@ -51,13 +51,13 @@ struct Pair: Command {
     }
 
     /// Who answers the device's questions.
-    private var answers: PairingAnswers {
+    private func answers(in environment: CommandEnvironment) -> PairingAnswers {
         let device =
             switch partner {
             case .named(let name): name.text
             case .prefixed: "the device"
             }
-        return security.answers(about: device) ?? PairingAnswers()
+        return environment.answers(security, about: device) ?? PairingAnswers()
     }
 
     func run(in environment: CommandEnvironment) async throws {
@@ -68,7 +68,7 @@ struct Pair: Command {
             let deadline = Deadline(in: limit ?? .seconds(60))
             let name = try await name(environment, deadline)
             let (peripheral, security) = try await environment.withLink(to: name, deadline) { link in
-                try await link.pair(answers: answers, timeout: deadline.remaining)
+                try await link.pair(answers: answers(in: environment), timeout: deadline.remaining)
                 return (link.peripheral, link.security)
             }
             try show(peripheral, security, in: environment)
@@ -97,7 +97,7 @@ struct Pair: Command {
         reading characteristic: BluetoothUUID,
         in environment: CommandEnvironment
     ) async throws -> PairingFlow.Outcome {
-        let (limit, answers) = (limit ?? .seconds(60), answers)
+        let (limit, answers) = (limit ?? .seconds(60), self.answers(in: environment))
         let tell: @Sendable (CommandProgress) -> Void = { environment.log.detail("pairing: \($0.phase)") }
         switch partner {
         case .prefixed(let prefix):

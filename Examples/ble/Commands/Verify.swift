@@ -101,7 +101,7 @@ struct Verify: Command {
             counts.findings = first.count
             for finding in first { try environment.output.print(finding.json, "\(finding)") }
             guard let level = security.level, first.last?.endsAll != true else { return }
-            device.allowPairing(security.answers(about: peripheral.text))
+            device.allowPairing(environment.answers(security, about: peripheral.text))
             try await link.secure(to: level)
             let others = try await findings(on: link).filter { !first.contains($0) }
             counts.findings += others.count

@@ -11,7 +11,7 @@ extension CommandEnvironment {
         _ body: (Link) async throws -> Output
     ) async throws -> Output {
         let peripheral = try peripheral(name)
-        peripheral.allowPairing(security?.answers(about: name.text))
+        peripheral.allowPairing(security.flatMap { answers($0, about: name.text) })
         let limit = deadline.forConnecting
         let word = log.tellIfItTakesLong("waiting at most \(limit.secondsText) for \(name.text) to accept a connection")
         defer { word.cancel() }
@@ -35,6 +35,13 @@ extension CommandEnvironment {
                 return output
             }
         }
+    }
+
+    /// Who answers a device's questions: as the command's own options say, otherwise as those of its shell do; `nil`:
+    /// nobody.
+    func answers(_ security: SecurityOptions, about device: String) -> PairingAnswers? {
+        let options = security.sayWhoAnswers ? security : shellSecurity ?? security
+        return options.answers(about: device)
     }
 
     /// Runs the closure; with `-v`, also reports each change of the connections.

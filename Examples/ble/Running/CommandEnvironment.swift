@@ -29,6 +29,9 @@ struct CommandEnvironment: Sendable {
     /// Whether to ignore what is remembered about peripherals.
     var isFresh: Bool
 
+    /// The options of the shell that runs the command, if one does.
+    var shellSecurity: SecurityOptions?
+
     /// The peripherals that the command uses.
     private let peripherals = Peripherals()
 

@@ -15,7 +15,8 @@ struct Shell: Command {
         more lines are run. At a terminal, lines are edited with libedit or libreadline, where one of them is installed:
         arrow keys recall former lines, and Tab completes commands, options and UUIDs. Lines are not kept after the end.
         When the lines come from a pipe or a file, the exit status is 130 if Ctrl-C ended a command, otherwise 1 if one
-        failed. --timeout applies to the connection.
+        failed. --timeout applies to the connection. --passkey, --oob, --just-works and --claim also apply to each
+        command that has these options, unless it is given one of them itself.
         """
 
     private let peripheral: PeripheralName
@@ -114,6 +115,7 @@ struct Shell: Command {
         if arguments.has("json") { environment.output = Output(isJSON: true) }
         // The shell's own --fresh concerns what was remembered before its link.
         environment.isFresh = arguments.has("fresh")
+        environment.shellSecurity = security
         let place = environment
         do {
             // Ctrl-C ends this command, not the shell; also while the command waits for a file that an option names.
