@@ -125,11 +125,12 @@ import Testing
         #expect(end.errors.contains("ble: interrupted"), "\(end.complaint)")
     }
 
-    @Test func `Ctrl-C ends a command that waits for a file, and the next line is run`() async throws {
+    @Test(arguments: ["pair --oob @", "verify --database "])
+    func `Ctrl-C ends a command that waits for a file, and the next line is run`(_ line: String) async throws {
         try await withFolder { folder in
-            let path = folder.appending(path: "oob").path
+            let path = folder.appending(path: "pipe").path
             try #require(mkfifo(path, 0o600) == 0)
-            let input = "pair --oob @\(path)\nread \(Demo.readOnly) --text\n"
+            let input = "\(line)\(path)\nread \(Demo.readOnly) --text\n"
             let run = try CommandRun(["shell", Demo.values], input: input)
             // Once it reads.
             let writing: Int32 = await withCheckedContinuation { continuation in

@@ -19,7 +19,7 @@ extension ServedDatabase {
         } catch let error as BLEError {
             throw refusal(error.cause + "; pass a file that `ble info --json` has printed")
         } catch {
-            throw refusal("\(error)")
+            throw UsageError.unreadable("--database '\(path.harmless)'", error)
         }
         guard octets.count <= Self.largestFile else {
             throw refusal("it has more than \(Self.largestFile) octets; remove services that are not needed")
