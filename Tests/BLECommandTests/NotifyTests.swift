@@ -60,6 +60,21 @@ import Testing
         #expect(!run.complaint.contains("0 of 3"))
     }
 
+    @Test func `a device is waited for as long as the limit says`() async throws {
+        let words = ["\(Demo.absent)/random", Demo.measurement, "--timeout", "120"]
+        let notify = try Notify(Arguments(parsing: words, options: Notify.options))
+        let time = try await timeToFail { try await notify.run(in: $0) }
+        #expect(time >= .seconds(120), "\(time)")
+    }
+
+    @Test func `one of several that was never reached is named`() async throws {
+        let words = ["notify", Demo.heartRate, Demo.absent, Demo.measurement, "--timeout", "5"]
+        let run = try await CommandRun(words).end()
+        #expect(run.status == 0 && !run.output.isEmpty, "\(run)")
+        #expect(run.errors.last == "ble: \(Demo.absent) was never connected", "\(run.complaint)")
+        #expect(!run.complaint.contains("\(Demo.heartRate) was"))
+    }
+
     @Test func `a lost link is a failure with its reason, after everything that came`() async throws {
         let run = try await CommandRun.run("notify", Demo.trouble, Demo.fickle, "--json")
         #expect(run.status == 1)

@@ -1,6 +1,8 @@
 import BLESimulator
 import BLEStreams
+import Glibc
 import Interruption
+import Testing
 
 @testable import ble
 
@@ -33,5 +35,21 @@ func withEnvironment(
                 isFresh: false
             )
         )
+    }
+}
+
+/// How long a body takes to fail that runs as a command runs, with an adapter that hears nobody, in virtual time.
+func timeToFail(
+    _ body: @escaping @Sendable (CommandEnvironment) async throws -> Void
+) async throws -> Duration {
+    let nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC)
+    defer { close(nowhere) }
+    let output = Output(isJSON: true, to: nowhere)
+    return try await VirtualTime.run { time in
+        let air = SimulatedAir(time)
+        try await withEnvironment(on: .radio(air.adapter()), printingTo: output) { environment in
+            _ = await #expect(throws: BLEError.self) { try await body(environment) }
+        }
+        return time.now
     }
 }

@@ -14,8 +14,9 @@ struct Notify: Command {
             Option.fresh,
         ] + ValueStyle.options + StreamLimits.options + SecurityOptions.options
     static let notes = """
-        Without --timeout or --count it runs until Ctrl-C, or until a link is lost. With --reconnect it waits for absent
-        devices and adapters, and reports where values are missing; with -v it reports every step.
+        Without --timeout or --count it runs until Ctrl-C, or until a link is lost; --timeout includes the time to
+        connect. With --reconnect it waits for absent devices and adapters for as long as it runs, and reports where
+        values are missing; with -v it reports every step.
 
 
         """ + SecurityOptions.notes
@@ -67,15 +68,22 @@ struct Notify: Command {
         } catch let error as BLEError where error.code == .timedOut {
             // A device that was never reached hasn't sent too few values.
             try checkReached(peripherals, links)
-            for peripheral in peripherals where !links.reached(peripheral) {
-                environment.log.say("\(peripheral) was never connected")
-            }
+            tellAbsent(peripherals, links, environment.log)
             throw error
         } catch is OutputClosed {
             try checkReached(peripherals, links)
             throw OutputClosed()
         }
         try checkReached(peripherals, links)
+        // With a count, there were enough values before the time was over.
+        if limits.time != nil, limits.count == nil { tellAbsent(peripherals, links, environment.log) }
+    }
+
+    /// Says which devices have had no link.
+    private func tellAbsent(_ peripherals: [Peripheral], _ links: LinkHistory, _ log: Log) {
+        for peripheral in peripherals where !links.reached(peripheral) {
+            log.say("\(peripheral) was never connected")
+        }
     }
 
     /// Throws if the time is over without a link to any device; for a single device, the error says why.
@@ -93,7 +101,7 @@ struct Notify: Command {
         in environment: CommandEnvironment
     ) async throws {
         let values = peripherals.merged { peripheral in
-            peripheral.stream { link in
+            peripheral.stream(timeout: limits.patience(of: .seconds(30))) { link in
                 environment.log.detail(
                     "connected to \(link.peripheral) (\(link.peripheral.address.kind)), MTU \(link.mtu)"
                 )
@@ -119,7 +127,8 @@ struct Notify: Command {
         let values = link.notifications(of: characteristic)
         guard let level = security.level else { return values }
         links.add(values)
-        return BLEStream(SecuredLink(link: link, level: level)).flatMap { _ in values }
+        let secured = SecuredLink(link: link, level: level, timeout: limits.patience(of: .seconds(60)))
+        return BLEStream(secured).flatMap { _ in values }
     }
 
     // MARK: - Over as many links as it takes

@@ -32,6 +32,10 @@ struct StreamLimits: Sendable {
     /// The time left.
     var remaining: Duration? { end?.remaining ?? time }
 
+    /// How long one of the first steps of a stream may take: as long as is usual, or, if the stream may take longer, a
+    /// little longer than that, so that the limit of the stream ends it.
+    func patience(of usual: Duration) -> Duration { max(usual, (time ?? .zero) + .seconds(1)) }
+
     /// The options and their help.
     static let options = [
         Option("timeout", value: "S", help: "end after S seconds"),

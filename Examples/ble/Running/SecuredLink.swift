@@ -4,17 +4,19 @@ import BLEStreams
 struct SecuredLink: AsyncSequence, Sendable {
     let link: Link
     let level: LinkSecurity.Level
+    let timeout: Duration
 
     struct AsyncIterator: AsyncIteratorProtocol {
         fileprivate var link: Link?
         fileprivate let level: LinkSecurity.Level
+        fileprivate let timeout: Duration
 
         mutating func next() async throws -> Link? {
             guard let link = self.link.take() else { return nil }
-            try await link.secure(to: level)
+            try await link.secure(to: level, timeout: timeout)
             return link
         }
     }
 
-    func makeAsyncIterator() -> AsyncIterator { AsyncIterator(link: link, level: level) }
+    func makeAsyncIterator() -> AsyncIterator { AsyncIterator(link: link, level: level, timeout: timeout) }
 }
