@@ -129,6 +129,18 @@ import Testing
         }
     }
 
+    @Test(arguments: [[], ["--revert"]])
+    func `a device is waited for as long as the limit says`(options: [String]) async throws {
+        try await withFolder { folder in
+            let file = folder.appending(path: "image.bin")
+            try Self.image(5000).write(to: file)
+            let words = ["\(Demo.absent)/random", file.path, "--timeout", "120"] + options
+            let update = try Update(Arguments(parsing: words, options: Update.options))
+            let time = try await timeToFail { try await update.run(in: $0) }
+            #expect(time >= .seconds(120), "\(time)")
+        }
+    }
+
     @Test func `an update that is interrupted leaves the radio clean`() async throws {
         try await withFolder { folder in
             let file = folder.appending(path: "image.bin")

@@ -87,7 +87,7 @@ struct Update: Command {
         let peripheral = try environment.peripheral(peripheral)
         return try await environment.talkingAbout(peripheral) {
             try await peripheral.withQueue { queue in
-                let flows = queue.connecting()
+                let flows = queue.connecting(timeout: limit ?? .seconds(30))
                 return try await flows.run(flow, replacing: .activeFlow, deadline: limit) { progress.show($0) }
             }
         }
