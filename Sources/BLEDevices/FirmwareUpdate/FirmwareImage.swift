@@ -53,7 +53,8 @@ public struct FirmwareImage: Sendable {
 
     /// Reads a whole file with the given function, which reads a part.
     static func read(_ path: String, _ part: (Int32, UnsafeMutableRawBufferPointer) -> Int) throws -> [UInt8] {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        // Opening something other than a file, such as a pipe, must not block.
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw BLEError.unreadable(path, errno) }
         defer { close(descriptor) }
         var facts = stat()

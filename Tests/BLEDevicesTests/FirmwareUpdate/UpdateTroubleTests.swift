@@ -288,6 +288,11 @@ import Testing
         #expect(missing?.systemError == ENOENT)
         let directory = #expect(throws: BLEError.self) { try FirmwareImage(file: folder.path) }
         #expect(directory?.cause.contains("not a regular file") == true)
+        // Nobody writes to it.
+        let pipe = folder.appending(path: "pipe").path
+        try #require(mkfifo(pipe, 0o600) == 0)
+        let endless = #expect(throws: BLEError.self) { try FirmwareImage(file: pipe) }
+        #expect(endless?.cause.contains("not a regular file") == true)
         let empty = folder.appending(path: "empty")
         try Data().write(to: empty)
         #expect(throws: BLEError.self) { try FirmwareImage(file: empty.path) }
