@@ -8,8 +8,9 @@ struct Info: Command {
     static let parameters = ["ADDRESS"]
     static let options = [Option.fresh, Option.parameters, Option.deadline]
     static let notes = """
-        It reads every readable value. When a request fails because the link is lost or an answer is missing, the output
-        contains everything read until then, and the exit status is 1; a refused value is shown in the tree.
+        It reads every readable value. An answer may take three seconds, or with --timeout as long as is left of that.
+        When a request fails because the link is lost or an answer is missing, the output contains everything read until
+        then, and the exit status is 1; a refused value is shown in the tree.
 
         With --json the tree can be passed to `ble serve --database`, which serves a copy of the device, and to `ble
         verify --database`, which compares a device with it.
@@ -67,7 +68,8 @@ extension GATTTree {
     mutating func readValues(on link: Link, _ deadline: Deadline? = nil) async throws {
         defer { security = link.security }
         for handle in readableHandles {
-            let patience = min(.seconds(3), deadline?.remaining ?? .seconds(3))
+            // What takes longer has an error that advises to allow more time.
+            let patience = deadline?.remaining ?? .seconds(3)
             let before = link.security
             do {
                 values[handle] = .octets(Array(try await link.read(.handle(handle), timeout: patience)))
