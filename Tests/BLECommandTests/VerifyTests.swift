@@ -1,6 +1,8 @@
 import Foundation
 import Testing
 
+@testable import ble
+
 /// `ble serve --database` and `ble verify`, as a person runs them.
 @Suite(.timeLimit(.minutes(10))) struct VerifyTests {
     private func withFile(_ text: String, _ body: (String) async throws -> Void) async throws {
@@ -98,6 +100,15 @@ import Testing
             let told = try await CommandRun.run("verify", Demo.heartRate, "--database", path)
             #expect(told.status == 1 && told.output.first?.hasSuffix("it is missing") == true)
         }
+    }
+
+    @Test(arguments: [(["--timeout", "120"], 120), (["--timeout", "2"], 30)] as [([String], Int)])
+    func `a device is waited for as long as a longer limit says`(_ options: [String], _ seconds: Int) async throws {
+        let words = ["\(Demo.absent)/random"] + options
+        let verify = try Verify(Arguments(parsing: words, options: Verify.options))
+        let time = try await timeToFail { try await verify.run(in: $0) }
+        // A part of the limit runs in real time.
+        #expect(time > .seconds(seconds - 20) && time < .seconds(seconds + 20), "\(time)")
     }
 
     @Test func `a device that ends the link is told, with what was being done`() async throws {

@@ -21,7 +21,7 @@ struct Verify: Command {
         With findings the exit status is 1. With --secure everything is tested twice: first on the link as it is,
         without pairing, then at that security level, with the answers of --passkey, --oob, --just-works or --claim.
         Nothing is written without --write; a device may take even the octets just read as a command. --timeout applies
-        to each request.
+        to each request; connecting may take 30 s, and pairing 60 s, or as long as --timeout says if that is longer.
         """
 
     /// How much was compared, and how much of it is not as declared.
@@ -90,7 +90,8 @@ struct Verify: Command {
         _ counts: inout Counts,
         in environment: CommandEnvironment
     ) async throws {
-        try await environment.withLink(to: peripheral, nil) { link in
+        let connecting = Deadline(in: patience(of: .seconds(30)))
+        try await environment.withLink(to: peripheral, connecting) { link in
             // A shell has made the link, and discovered the services, before.
             link.forgetServices()
             let database = try await environment.discover(link, nil)
@@ -102,7 +103,7 @@ struct Verify: Command {
             for finding in first { try environment.output.print(finding.json, "\(finding)") }
             guard let level = security.level, first.last?.endsAll != true else { return }
             device.allowPairing(environment.answers(security, about: peripheral.text))
-            try await link.secure(to: level)
+            try await link.secure(to: level, timeout: patience(of: .seconds(60)))
             let others = try await findings(on: link).filter { !first.contains($0) }
             counts.findings += others.count
             for finding in others { try environment.output.print(finding.json, "\(finding)") }
@@ -117,6 +118,9 @@ struct Verify: Command {
             (counts.findings == 0 ? "as declared" : "\(counts.findings) not as declared") + ": \(summary)"
         )
     }
+
+    /// How long a step may take that is more than a request; its error advises to allow more time.
+    private func patience(of usual: Duration) -> Duration { max(usual, limit ?? usual) }
 
     private func findings(on link: Link) async throws -> [Link.VerificationFinding] {
         guard let declaration else { return try await link.verify(writing: isWriting, timeout: limit) }
