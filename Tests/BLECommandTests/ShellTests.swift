@@ -202,6 +202,18 @@ import Testing
         #expect(run.complaint.contains(words), "\(run.complaint)")
     }
 
+    @Test func `the link changes to the parameters that a line wishes for`() async throws {
+        let fast = try object(try await shell("link --count 1 --json").output.first)
+        #expect((fast["interval"] as? Double ?? 1) < 0.03)
+        let run = try await shell("link --parameters lowPower --parameters balanced --count 2 --json")
+        let intervals = try run.output.prefix(2).map { try object($0)["interval"] as? Double ?? 0 }
+        #expect(run.status == 0 && intervals.count == 2, "\(run.complaint)")
+        #expect((intervals.first ?? 0) >= 0.1 && (0.02...0.06).contains(intervals.last ?? 0), "\(intervals)")
+        let info = try await shell("info --parameters balanced --json")
+        let link = try #require(try object(info.output.first)["link"] as? [String: Any])
+        #expect((0.02...0.06).contains(link["interval"] as? Double ?? 0), "\(link)")
+    }
+
     @Test func `what contradicts the shell's own options is refused`() async throws {
         let run = try await shell("notify \(Demo.counting) --plot --count 1", arguments: ["--json"])
         #expect(run.status == 1 && run.output.isEmpty)

@@ -21,7 +21,7 @@ struct LinkCommand: Command {
         ] + StreamLimits.options
     static let notes = """
         The link is made with the first --parameters, and changed to the next ones as soon as the previous ones are in
-        force. Without --timeout or --count it runs until Ctrl-C, or until the link is lost; --timeout includes the time
+        force; that of a shell is changed to the first ones, too. Without --timeout or --count it runs until Ctrl-C, or until the link is lost; --timeout includes the time
         to connect. On Linux, reading the times of a link requires CAP_NET_RAW, and changing them CAP_NET_ADMIN;
         changing them on a link that is up requires Linux 6.11.
         """
@@ -29,6 +29,8 @@ struct LinkCommand: Command {
     private let peripheral: PeripheralName
     private let limits: StreamLimits
     private let wishes: [ConnectionParameters]
+    /// Whether an option says what the link is to be like.
+    private let isWishful: Bool
 
     init(_ arguments: Arguments) throws(UsageError) {
         peripheral = try PeripheralName(arguments.parameters(Self.parameters)[0])
@@ -48,6 +50,7 @@ struct LinkCommand: Command {
             }
         }
         self.wishes = wishes
+        isWishful = arguments.has("parameters") || bounds != nil
     }
 
     func run(in environment: CommandEnvironment) async throws {
@@ -57,6 +60,9 @@ struct LinkCommand: Command {
         let first = wishes.removeFirst()
         try await environment.talkingAbout(peripheral) {
             try await peripheral.withLink(timeout: limits.remaining ?? .seconds(30), parameters: first) { link in
+                // The link of a shell is there already, and may have its former conditions for a moment.
+                var isInForce = !(environment.isInShell && isWishful)
+                if !isInForce { try await peripheral.prefer(first) }
                 // The next request is made once the last one is in effect.
                 let changes = link.conditionChanges
                 var isWaiting = true
@@ -66,7 +72,8 @@ struct LinkCommand: Command {
                     try environment.output.print(conditions.lineJSON, conditions.line)
                     return .value
                 } after: { conditions in
-                    guard isWaiting, conditions.breach == nil, let next = wishes.popFirst() else { return }
+                    isInForce = isInForce || conditions.interval.map { first.interval.contains($0) } ?? true
+                    guard isInForce, isWaiting, conditions.breach == nil, let next = wishes.popFirst() else { return }
                     isWaiting = !wishes.isEmpty
                     try await peripheral.prefer(next)
                 }

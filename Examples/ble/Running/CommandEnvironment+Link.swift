@@ -18,6 +18,8 @@ extension CommandEnvironment {
         return try await talkingAbout(peripheral) {
             try await peripheral.withLink(timeout: limit, parameters: parameters) { link in
                 word.cancel()
+                // The link of a shell is there already.
+                if let parameters, isInShell { try await peripheral.prefer(parameters) }
                 log.detail("connected to \(link.peripheral.address) (\(link.peripheral.address.kind)), MTU \(link.mtu)")
                 defer {
                     let count = link.ignoredPDUs

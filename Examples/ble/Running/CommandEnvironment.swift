@@ -32,6 +32,9 @@ struct CommandEnvironment: Sendable {
     /// The options of the shell that runs the command, if one does.
     var shellSecurity: SecurityOptions?
 
+    /// Whether the command uses the link of a shell.
+    var isInShell: Bool { shellSecurity != nil }
+
     /// The peripherals that the command uses.
     private let peripherals = Peripherals()
 
