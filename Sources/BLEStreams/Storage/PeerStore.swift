@@ -294,17 +294,21 @@ public final class PeerStore: Sendable {
             var madeStrangers = false
             let failure = write(changes.map(\.change), peer, &madeStrangers)
             if let failure { tell(failure) }
-            state.withLock { state in
+            let mustRest = state.withLock { state in
                 state.writes += 1
                 let rest = state.pending[peer]?.dropFirst(changes.count) ?? []
                 let kept = failure == nil ? [] : PendingChange.kept(of: changes)
                 state.pending[peer] = kept.isEmpty && rest.isEmpty ? nil : kept + rest
                 state.failures[peer] = kept.isEmpty ? nil : failure
-                if failure != nil { state.scheduled.remove(peer) }
+                // What came meanwhile is tried once, too: whoever has asked for it is told whether it is on disk.
+                guard failure != nil, rest.isEmpty else { return false }
+                state.scheduled.remove(peer)
+                return true
             }
             if madeStrangers { forgetStrangers() }
-            // Later changes are tried with the next one.
-            guard failure == nil else { return }
+            // What is kept is tried again with the next change.
+            if mustRest { return }
+            guard failure == nil else { continue }
             // There may be room again for what other peers' files lack, and no change of theirs need follow for months.
             for other in changedPeers where other != peer { schedule(other) }
         }

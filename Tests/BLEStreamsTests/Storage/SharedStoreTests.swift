@@ -2,6 +2,7 @@ import BLEProtocol
 import BLERadio
 import Foundation
 import RadioDoubles
+import Synchronization
 import Testing
 
 @testable import BLEStreams
@@ -100,6 +101,33 @@ import Testing
             }
             #expect(try child.number() == 1 && child.number(of: other) == 8)
             #expect(store.failure(of: peer) == nil)
+        }
+    }
+
+    @Test func `a bond that is made while another change of its peer fails is tried, and known not to be written`()
+        async throws
+    {
+        try await StoreChild.with { child in
+            await child.remember(.planted(9, with: other))
+            try child.fillDisk()
+            let bond = Bond.planted(1, with: peer)
+            let meanwhile = Mutex<(@Sendable () -> Void)?>(nil)
+            let store = PeerStore(folder: child.folder, patience: .zero) { _ in
+            } onLock: { _ in
+                meanwhile.withLock { $0.take() }?()
+            }
+            meanwhile.withLock { $0 = { store.remember(bond) } }
+            // What a link has learned, and nobody keeps.
+            store.update(peer) { $0.services = ServicesRecord(databaseHash: Data(), services: []) }
+            // As a pairing waits for it: a flush would try what is missing.
+            await withCheckedContinuation { continuation in
+                store.whenWritten(on: RealTimeline()) { continuation.resume() }
+            }
+            #expect(store.bonds(with: peer) == [bond] && store.bondFailure(of: peer) != nil)
+            try child.freeDisk()
+            await store.flush()
+            #expect(try child.number() == 1)
+            #expect(store.bondFailure(of: peer) == nil)
         }
     }
 
