@@ -50,8 +50,10 @@ extension Session {
     /// Removes this session from the store, so that later runs of the program don't restore it; the session itself
     /// continues, and is not stored again. The plans of other sessions that run with the same peripheral stay.
     public func forget() {
-        // A peripheral that is being searched for has no address, but the plan is stored under its last one.
-        let names = peripheral.map { storedNames(of: $0.address) } ?? []
+        // A peripheral that is being searched for has no address, but the plan is stored under its last one; one whose
+        // kind of address is not known yet has two, and an earlier run has stored the plan under the right one.
+        let addresses = facts.withLock { $0.addresses }
+        let names = Set(addresses.flatMap { storedNames(of: $0) })
         // Released outside the locks: the programs' closures may be deallocated with them.
         var others: [Session] = []
         facts.withLock { facts in

@@ -75,4 +75,28 @@ import Testing
             #expect(Self.kept(next) == [plan.subscriptions])
         }
     }
+
+    @Test(arguments: [false, true])
+    func `a plan of a device whose kind of address nobody knows is forgotten before it is heard`(isInFleet: Bool)
+        async throws
+    {
+        try await Bench.run { bench in
+            let central = try await Central.open(.radio(bench.centralAdapter), store: .inMemory())
+            let address = bench.peripheralAdapter.address
+            // The one that is tried first isn't its own.
+            let other = BluetoothAddress(rawValue: address.rawValue, kind: address.kind == .public ? .random : .public)
+            var plan = Session.Plan(addresses: [other, address])
+            plan.isKept = true
+            try await central.withSession(plan) { try await $0.ready() }
+            #expect(central.keptPlans.map(\.target) == [.addresses([address])])
+            // The next run, with the device away.
+            bench.peripheralAdapter.powerOff()
+            if isInFleet {
+                try await central.withFleet { fleet in await fleet.remove(fleet.add(plan)) }
+            } else {
+                central.session(plan).forget()
+            }
+            #expect(central.keptPlans.isEmpty)
+        }
+    }
 }
