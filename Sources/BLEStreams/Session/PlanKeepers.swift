@@ -39,7 +39,10 @@ final class PlanKeepers: Sendable {
             Self.add(session, at: address, to: &state, &alive)
             // The session may be ready for months, and has no other occasion.
             store.update(address, isLasting: true) { peer in
-                let others = peer.sessions.filter { others.contains($0.withoutName) && !$0.isSamePlan(as: record) }
+                let stored = peer.sessions
+                let others = stored.filter { others.contains($0.withoutName) && !$0.isSamePlan(as: record) }
+                // In whatever order: of several sessions each is stored on each link, and nothing need be written then.
+                if stored.count == others.count + 1, stored.contains(record) { return }
                 peer.sessions = [record] + others
             }
         }

@@ -26,7 +26,7 @@ struct PeerRecord: Codable, Equatable, Sendable {
     /// The same at other adapters, if there are several; absent in older files.
     var otherServed: [ServedRecord]?
 
-    /// All sessions with it, the one that was stored last first.
+    /// All sessions with it, the one that was stored last first; one that is stored again as it was keeps its place.
     var sessions: [SessionRecord] {
         get { [session].compactMap { $0 } + (otherSessions ?? []) }
         set {

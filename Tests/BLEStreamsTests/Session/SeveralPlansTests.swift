@@ -41,6 +41,30 @@ import Testing
         }
     }
 
+    @Test func `plans that run side by side, and are stored on each link, leave nothing to write from the second on`()
+        async throws
+    {
+        try await Bench.run { bench in
+            let store = PeerStore.inMemory()
+            let central = try await Central.open(.radio(bench.centralAdapter), store: store)
+            let address = bench.peripheralAdapter.address
+            try await central.withFleet { fleet in
+                let sessions = [Bench.notifying, Bench.counter].map { fleet.add(Self.plan(bench, $0)) }
+                for session in sessions { try await session.ready() }
+                let stored = store.record(of: address).sessions
+                #expect(stored.count == 2)
+                for _ in 0..<3 {
+                    bench.air.faults.add(.dropLink(after: .zero))
+                    for session in sessions { _ = try await session.states.first { !$0.state.isReady } }
+                    for session in sessions {
+                        try await session.ready()
+                        #expect(store.record(of: address).sessions == stored)
+                    }
+                }
+            }
+        }
+    }
+
     @Test func `plans for one peripheral of two centrals with one store are both kept`() async throws {
         try await Bench.run(centrals: 2) { bench in
             let store = PeerStore.inMemory()
