@@ -65,10 +65,18 @@ extension CentralCore {
     ///
     /// - Throws: if there may be one that can't be read.
     fileprivate func ownIdentityKeys() async throws -> [BluetoothAddress: SecretKey] {
+        _ = try await storedIdentityKeys()
+        await store.flush(on: timeline)
+        // Another program may have been faster: then its key is the stored one, which the next run has, too.
+        return try await storedIdentityKeys()
+    }
+
+    /// The same, before they are on disk: a key that is missing is made.
+    private func storedIdentityKeys() async throws -> [BluetoothAddress: SecretKey] {
         let infos = joined?.members.map(\.radio.adapterInfo) ?? [radio.adapterInfo]
         let addresses = infos.compactMap(\.address)
         let (store, timeline) = (store, timeline)
-        let keys: [BluetoothAddress: SecretKey] = try await withCheckedThrowingContinuation { continuation in
+        return try await withCheckedThrowingContinuation { continuation in
             store.perform(on: timeline) {
                 if let obstacle = addresses.lazy.compactMap({ store.obstacle(to: $0) }).first {
                     let what = "the key by which paired devices recognise this machine can't be read"
@@ -78,7 +86,5 @@ extension CentralCore {
                 continuation.resume(returning: Dictionary(keys) { $1 })
             }
         }
-        await store.flush(on: timeline)
-        return keys
     }
 }

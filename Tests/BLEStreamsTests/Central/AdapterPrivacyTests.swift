@@ -128,6 +128,27 @@ import Testing
         }
     }
 
+    @Test func `of two programs that make the first key at once, both use the one that is stored`() async throws {
+        try await StoreChild.with { child in
+            let folder = child.folder
+            try await Self.run { bench in
+                let adapter = bench.centralAdapter
+                let rival = Data((1...16).map { UInt8($0) })
+                // It writes just before this program does.
+                let store = PeerStore(folder: folder, patience: .seconds(10), warning: PeerStore.printWarning) { _ in
+                    _ = try? PeerFolder(path: folder).change(adapter.address, isPatient: true) { record in
+                        record.ownIdentityKey = rival
+                    }
+                }
+                let central = try await Central.open(.radio(adapter), store: store)
+                try await central.setPrivacy(true)
+                let stored = PeerStore(folder: folder).record(of: adapter.address).ownIdentityKey
+                #expect(stored == rival)
+                #expect(SecretKey(octets: rival)?.resolves(adapter.addressOnAir) == true)
+            }
+        }
+    }
+
     @Test func `a key that can't be read is not replaced by one that nobody knows`() async throws {
         try await StoreChild.with { child in
             let folder = child.folder
