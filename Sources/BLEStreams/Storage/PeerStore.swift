@@ -338,7 +338,9 @@ public final class PeerStore: Sendable {
             madeStrangers = outcome.madeStrangers
             return nil
         } catch {
-            state.withLock { $0.isLockedOut = error.operation == "lock" }
+            let isOfLock = error.operation == "lock"
+            // One that could not be opened tells nothing of other programs.
+            if !isOfLock || error.systemError == nil { state.withLock { $0.isLockedOut = isOfLock } }
             return error
         }
     }

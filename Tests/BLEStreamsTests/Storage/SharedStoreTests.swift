@@ -166,6 +166,32 @@ import Testing
         }
     }
 
+    @Test func `a lock that can't be opened is no other program's: the next change waits for one as usual`()
+        async throws
+    {
+        try await StoreChild.with { child in
+            await child.remember(.planted(9, with: other))
+            let lock = "\(child.folder)/.lock"
+            try FileManager.default.removeItem(atPath: lock)
+            // As good as a file system that can only be read for a while, or a lack of descriptors.
+            try FileManager.default.createDirectory(atPath: lock, withIntermediateDirectories: false)
+            let warnings = Recorder<BLEError>()
+            let limits = Recorder<Duration>()
+            let store = PeerStore(folder: child.folder, patience: .seconds(1)) {
+                warnings.add($0)
+            } onLock: {
+                limits.add($0)
+            }
+            store.remember(.planted(1, with: peer))
+            await store.flush()
+            #expect(warnings.all.map(\.operation) == ["lock"] && store.failure(of: peer) != nil)
+            try FileManager.default.removeItem(atPath: lock)
+            await store.flush()
+            #expect(try child.number() == 1)
+            #expect(limits.all.count >= 2 && limits.all.allSatisfy { $0 == .seconds(1) }, "\(limits.all)")
+        }
+    }
+
     @Test(arguments: [0o640, 0o604, 0o644])
     func `a file that others can read is theirs no more, and the bond goes on, with a warning`(mode: Int) async throws {
         try await StoreChild.with { child in
