@@ -135,7 +135,8 @@ extension Peripheral {
     /// first command runs.
     ///
     /// When the closure returns or throws, commands that are still in the queue fail with ``BLEError/Code/ended``, and
-    /// the link is ended.
+    /// the link is ended. While a ``Session`` has the link, commands that connect fail with ``BLEError/Code/busy``: run
+    /// them in ``Session/queue``.
     ///
     /// - Returns: what the closure returns.
     /// - Throws: what the closure throws.
