@@ -104,4 +104,12 @@ extension CentralCore {
             proceed()
         }
     }
+
+    /// The same, for who waits.
+    func renewIdentities() async throws {
+        try await reply(on: timeline) { (finish: @escaping @Sendable (Result<Void, any Error>) -> Void) in
+            renewIdentities { finish(.success(())) }
+            return {}
+        }
+    }
 }

@@ -81,7 +81,8 @@ extension Session {
 
         /// A session with the peripheral that a scan finds; ``ScanFilter`` describes how filters combine.
         ///
-        /// Later links are made to the address found first, unless it changes by design.
+        /// Later links are made to the address found first, unless it changes by design: then they are made to the
+        /// identity that a bond reveals, for as long as there is one, and otherwise it is searched for again.
         public init(finding filters: ScanFilter..., choosing choice: Session.SearchChoice = .first) {
             self.init(finding: filters, choosing: choice)
         }

@@ -59,6 +59,8 @@ public final class Session: Sendable {
     struct Facts {
         /// The address to connect to, or the two that the peripheral may have.
         var addresses: [BluetoothAddress] = []
+        /// The last changing address under which it was found; a bond may have revealed its identity since.
+        var foundAs: BluetoothAddress?
         var name: String?
         var link: Link?
         /// The last link, which may still be closing.
@@ -166,23 +168,40 @@ public final class Session: Sendable {
         }
     }
 
-    /// Whether to search for the peripheral again: it was found by a scan and its address changes by design, or the
+    /// Whether to search for the peripheral again: it was found by a scan and its address may have changed, or the
     /// session restarts.
     private func mustForget(at trigger: SessionState.Trigger) -> Bool {
         guard case .found = plan.target, let address = facts.withLock({ $0.addresses.first }) else { return false }
         switch trigger {
         case .reset, .scan: return true
-        case .resume, .adapterReturned: return address.changesByDesign
+        case .resume, .adapterReturned: return mayHaveChanged(address)
         default: return false
         }
     }
 
     /// Whether to search before the next attempt to connect: the peripheral isn't found yet, or an earlier search has
-    /// found it under an address that changes by design.
+    /// found it under an address that may have changed.
     var mustSearch: Bool {
         guard let address = facts.withLock({ $0.addresses.first }) else { return true }
         guard case .found = plan.target, [.initial, .waitingToReconnect].contains(state.kind) else { return false }
-        return address.changesByDesign
+        return mayHaveChanged(address)
+    }
+
+    /// Whether the peripheral may be heard under another address than this one: it changes by design; or the peripheral
+    /// was found under one that does, this is its identity, and the bond that has revealed it is gone.
+    private func mayHaveChanged(_ address: BluetoothAddress) -> Bool {
+        if address.changesByDesign { return true }
+        guard let found = facts.withLock({ $0.foundAs }), core.identities.areOfOne(found, address) else { return false }
+        return core.identities.identity(of: found).rawValue != address.rawValue
+    }
+
+    /// Whether it depends on a bond, which somebody may remove, that the peripheral is reached by its address.
+    var dependsOnBond: Bool {
+        guard case .found = plan.target else { return false }
+        return facts.withLock { facts in
+            guard facts.foundAs != nil, let address = facts.addresses.first else { return false }
+            return !address.changesByDesign
+        }
     }
 
     /// The last link, which may still be closing.
@@ -194,6 +213,7 @@ public final class Session: Sendable {
     func found(_ discovery: Discovery) {
         facts.withLock { facts in
             facts.addresses = [discovery.address]
+            if discovery.address.changesByDesign { facts.foundAs = discovery.address }
             facts.name = discovery.name ?? facts.name
         }
     }

@@ -202,7 +202,9 @@ final class SessionDriver: Sendable {
             trigger = try await untilResumed { self.latest.trigger(forAdapterThatWas: state) }
             if case .adapterReturned? = trigger { try await pause(SessionNews.adapterRest) }
         }
-        if let trigger { offer(trigger) }
+        guard let trigger else { return }
+        if session.dependsOnBond { try await core.renewIdentities() }
+        offer(trigger)
     }
 
     /// Waits until the closure returns an answer; `nil` if the program ends the wait.

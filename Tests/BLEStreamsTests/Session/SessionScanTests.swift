@@ -96,4 +96,32 @@ import Testing
             }
         }
     }
+
+    @Test(arguments: [true, false])
+    func `one that a bond has revealed behind its changing addresses is searched for once that bond is removed`(
+        byItself: Bool
+    ) async throws {
+        try await Bench.run { bench in
+            try await Central.open(.radio(bench.peripheralAdapter)).setPrivacy(true, interrupting: true)
+            let store = PeerStore.inMemory()
+            let central = try await Central.open(.radio(bench.centralAdapter), store: store)
+            let plan = Session.Plan(finding: .service(BluetoothUUID(0xA000)))
+            try await central.withSession(plan) { session in
+                try await session.withLink { try await $0.pair() }
+                bench.peripheralAdapter.renewPrivateAddress()
+                bench.air.faults.add(.dropLink(after: .zero))
+                _ = try await session.states.first { !$0.state.isReady }
+                try await session.ready()
+                let known = try #require(session.peripheral)
+                #expect(known.address == bench.peripheralAdapter.address)
+                // Or another program removes it, of which only the store knows.
+                let remover = try await byItself ? central : Central.open(.radio(bench.centralAdapter), store: store)
+                try await remover.peripheral(known.address).unpair()
+                bench.peripheralAdapter.renewPrivateAddress()
+                _ = try await session.states.first { !$0.state.isReady }
+                try await session.ready(timeout: .seconds(30))
+                #expect(session.peripheral?.address == bench.peripheralAdapter.addressOnAir)
+            }
+        }
+    }
 }
