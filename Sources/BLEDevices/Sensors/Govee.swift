@@ -22,8 +22,11 @@ public struct Govee: Hashable, Sendable {
             default: return nil
             }
         } else if let data = advertisement.manufacturerData(for: 0x0001), data.count == 6 {
-            // The company number belongs to another company; the device's name identifies it.
-            guard let name = advertisement.localName, name.hasPrefix("GVH51") else { return nil }
+            // The company number belongs to another company; the device's name identifies it. The air quality monitor
+            // H5106 has particulate matter in the same number. Source: Theengs Decoder, `H5106_json.h`.
+            guard let name = advertisement.localName, name.hasPrefix("GVH51"), !name.hasPrefix("GVH5106") else {
+                return nil
+            }
             self.init(packed: Octets(data), at: 2)
         } else {
             return nil

@@ -103,6 +103,13 @@ import Testing
         #expect(Govee(try manufacturer(0xEC88, "00 0341C2 E4 00")) == nil)
     }
 
+    /// 26.2 °C, 55.8 % and 9 µg/m³ in one number of four octets: 262,558,009.
+    @Test func `a Govee air quality monitor is not read as a thermometer`() throws {
+        #expect(Govee(try manufacturer(0x0001, "0101 0FA65139", name: "GVH5106_1234")) == nil)
+        let thermometer = try #require(Govee(try manufacturer(0x0001, "0101 0341C2 64", name: "GVH5101_1234")))
+        #expect(thermometer.temperature == 21.3)
+    }
+
     /// Lengths are checked: no part of a payload traps.
     @Test func `no part of a payload traps`() throws {
         let payloads = [
