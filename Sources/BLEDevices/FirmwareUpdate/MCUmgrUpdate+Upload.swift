@@ -53,7 +53,7 @@ extension MCUmgrUpdate {
                     farthest = upload.farthest
                     context.achieved()
                 }
-                context.progress(upload.confirmed, of: upload.size)
+                tell(upload, context)
             }
             if upload.needsPause {
                 try await persistence.pause()
@@ -61,6 +61,15 @@ extension MCUmgrUpdate {
             }
         }
         return isRight
+    }
+
+    /// Reports how much the device has. What it had before is sent in no time: it doesn't count in the rate.
+    private func tell(_ upload: MCUmgrUpload, _ context: CommandContext) {
+        if upload.isResumed {
+            context.begin("upload", total: upload.size, completed: upload.confirmed)
+        } else {
+            context.progress(upload.confirmed, of: upload.size)
+        }
     }
 
     /// Handles the answer to a part.

@@ -13,6 +13,8 @@ struct MCUmgrUpload {
     /// Whether a pause is due before the next request; none is in flight then.
     private(set) var needsPause = false
     private var next = 0
+    /// The most octets that were sent.
+    private var farthestSent = 0
     private var underWay: [Request] = []
     /// Where to continue when all requests in flight are answered.
     private var rewind: Int?
@@ -46,6 +48,9 @@ struct MCUmgrUpload {
 
     var isComplete: Bool { confirmed == size && underWay.isEmpty }
 
+    /// Whether the device has octets that an earlier link has brought.
+    var isResumed: Bool { confirmed > farthestSent }
+
     /// Where the next request begins; `nil` while it must wait for answers or a pause.
     var nextOffset: Int? {
         guard rewind == nil, !wasRefused, !needsPause, next < size, underWay.count < window else { return nil }
@@ -59,6 +64,7 @@ struct MCUmgrUpload {
     mutating func sent(_ sequence: UInt8, count: Int) {
         underWay.append(Request(sequence: sequence, end: isProbing ? nil : next + count))
         next += count
+        farthestSent = max(farthestSent, next)
     }
 
     /// Handles an answer; returns whether it belongs to the upload.

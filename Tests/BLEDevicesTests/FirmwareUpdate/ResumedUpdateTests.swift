@@ -100,6 +100,28 @@ import Testing
         }
     }
 
+    @Test func `what the device has from an earlier run counts in no rate`() async throws {
+        let (device, image) = (UpdateDevice(), try UpdateDevice.firmware(100_000))
+        try await device.run { bench in
+            bench.air.faults.add(.dropLink(after: 100, .writeCommands))
+            let error = await bleError {
+                try await bench.peripheral.withLink { link in try await link.run(Self.update(image, .upload)) }
+            }
+            #expect(error?.code == .disconnected)
+            let told = Recorder<CommandProgress>()
+            try await bench.peripheral.withQueue { queue in
+                try await queue.connecting().run(Self.update(image, .upload), replacing: .activeFlow) { progress in
+                    if progress.phase == "upload" { told.add(progress) }
+                }
+            }
+            #expect((told.all.compactMap(\.completed).first { $0 > 0 } ?? 0) > 20_000)
+            // No radio is faster.
+            let limit = try #require(LinkTiming.fast.throughput(pduSize: 517))
+            let rates = told.all.compactMap(\.rate)
+            #expect(!rates.isEmpty && rates.allSatisfy { $0 < limit }, "\(rates.max() ?? 0)")
+        }
+    }
+
     private static let match: [UInt8] = [0x65] + Array("match".utf8)
     /// Answers to the last part of an image.
     private static let lastAnswers = PDUFilter.where { pdu in
