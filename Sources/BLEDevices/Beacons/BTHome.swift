@@ -16,8 +16,9 @@ public struct BTHome: Hashable, Sendable {
     public struct Measurement: Hashable, Sendable {
         /// What is measured.
         public let object: Object
-        /// The value in the unit of ``Object/unit``, in steps of ``Object/step``; for a state 0 or 1, for a button or a
-        /// dimmer the number of the event.
+        /// The value in the unit of ``Object/unit``, in steps of ``Object/step``; for a state 0 or 1, for a button the
+        /// number of the event. For a dimmer 1, to the left, or 2, to the right, and 256 for each step that it was
+        /// turned: 769 for three steps to the left.
         public let value: Double
 
         /// Makes a measurement, rounded to the steps of its object.
