@@ -190,6 +190,15 @@ import Testing
         #expect(throws: BLEError.self) { try key.octets(of: .setResistance(26)) }
     }
 
+    /// The person must know between which speeds to coast: 33 and 36 km/h.
+    @Test func `the answer to a spin-down has its speeds`() throws {
+        let key = TypedCharacteristic.fitnessMachineControlPoint
+        let answer = FitnessMachineControl.other(0x80, [0x13, 1, 0xE4, 0x0C, 0x10, 0x0E])
+        try expectBothWays("80 13 01 E40C 100E", key, answer, shortest: 3)
+        #expect(answer.result(of: .other(0x13, [1])) == .success && answer.result(of: .start) == nil)
+        try expectBothWays("80 13 04", key, .response(to: 0x13, .failed))
+    }
+
     @Test func `a place on the earth keeps its seven decimals`() throws {
         var value = LocationAndSpeed(positionStatus: .measured)
         value.speed = 1.5

@@ -43,7 +43,9 @@ public enum FitnessMachineControl: Hashable, Sendable {
     case simulate(wind: Double, slope: Double, rolling: Double, windResistance: Double)
     /// The machine's answer to the command with a number.
     case response(to: UInt8, Outcome)
-    /// Another command, with its parameters.
+    /// Another command, with its parameters: `.other(0x13, [1])` begins a spin-down. The machine's answer to that is
+    /// `.other(0x80, …)`, with 0x13, the outcome, and the two speeds of the spin-down, of two octets each, in steps of
+    /// 0.01 km/h.
     case other(UInt8, [UInt8])
 }
 
@@ -60,8 +62,12 @@ extension CharacteristicKey where Self == TypedCharacteristic<FitnessMachineCont
 
 extension FitnessMachineControl: ControlPointCommand {
     public func result(of command: FitnessMachineControl) -> ControlPointResult? {
-        guard case .response(command.number, let outcome) = self else { return nil }
-        return outcome.result
+        switch self {
+        case .response(command.number, let outcome): return outcome.result
+        case .other(0x80, let octets) where octets.count > 1 && octets[0] == command.number:
+            return Outcome(rawValue: octets[1]).result
+        default: return nil
+        }
     }
 
     fileprivate init(reading reader: inout ValueReader) throws(MalformedValue) {
@@ -92,9 +98,17 @@ extension FitnessMachineControl: ControlPointCommand {
                 rolling: Double(try reader.uint8()) / 10_000,
                 windResistance: Double(try reader.uint8()) / 100
             )
-        case 0x80: self = .response(to: try reader.uint8(), Outcome(rawValue: try reader.uint8()))
+        case 0x80: self = try Self.answer(reading: &reader)
         default: self = .other(number, try reader.rest())
         }
+    }
+
+    private static func answer(reading reader: inout ValueReader) throws(MalformedValue) -> FitnessMachineControl {
+        let (command, outcome) = (try reader.uint8(), Outcome(rawValue: try reader.uint8()))
+        // That to a spin-down is the only one with parameters (4.16.2.20).
+        guard command == 0x13, outcome == .success, !reader.isAtEnd else { return .response(to: command, outcome) }
+        let speeds = try reader.rest()
+        return .other(0x80, [command, outcome.rawValue] + speeds)
     }
 
     fileprivate func write(to writer: inout ValueWriter) throws(MalformedValue) {
