@@ -96,6 +96,12 @@ import Testing
         )
         try expectBothWays("1B 0700 E407 02 1D 06 00 00 C4FF 5FB0 11 0100", .glucoseMeasurement, value)
         #expect(value.concentration.map { abs($0.milligramsPerDecilitre - 95) < 1e-9 } == true)
+        // Overrun, and underrun.
+        for (octets, minutes) in [("FF7F", 32_767), ("0080", -32_768)] {
+            let date = DateTime(year: 2020, month: 2, day: 29, hours: 6)
+            let beyond = GlucoseMeasurement(sequenceNumber: 7, baseTime: date, timeOffset: minutes)
+            try expectBothWays("01 0700 E407 02 1D 06 00 00 " + octets, .glucoseMeasurement, beyond)
+        }
 
         var context = GlucoseMeasurementContext(sequenceNumber: 7)
         context.carbohydrate = GlucoseMeasurementContext.Amount(
