@@ -53,7 +53,7 @@ extension AssignedNumbers {
         0400 Glucose Meter
         0440 Running Walking Sensor
         0441 In Shoe Running Walking Sensor
-        0442 On Show Running Walking Sensor
+        0442 On Shoe Running Walking Sensor
         0443 On Hip Running Walking Sensor
         0480 Cycling
         0481 Cycling Computer
@@ -294,8 +294,8 @@ extension AssignedNumbers {
         0D00 Continuous Glucose Monitor
         0D40 Insulin Pump
         0D41 Insulin Pump Durable Pump
-        0D42 Insulin Pump Patch Pump
-        0D43 Insulin Pen
+        0D44 Insulin Pump Patch Pump
+        0D48 Insulin Pen
         0D80 Medication Delivery
         0DC0 Spirometer
         0DC1 Handheld Spirometer

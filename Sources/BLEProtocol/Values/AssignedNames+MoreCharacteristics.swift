@@ -226,8 +226,8 @@ extension AssignedNames {
         2B41 Sleep Activity Instantaneous Data
         2B42 Sleep Activity Summary Data
         2B43 Physical Activity Monitor Control Point
-        2B44 Current Session
-        2B45 Session
+        2B44 Physical Activity Current Session
+        2B45 Physical Activity Session Descriptor
         2B47 High Resolution Height
         2B48 Middle Name
         2B49 Stride Length
@@ -248,14 +248,14 @@ extension AssignedNames {
         2B7D Volume State
         2B7E Volume Control Point
         2B7F Volume Flags
-        2B80 Offset State
+        2B80 Volume Offset State
         2B81 Audio Location
         2B82 Volume Offset Control Point
         2B83 Audio Output Description
-        2B84 Set Identity Resolving Key Characteristic
-        2B85 Size Characteristic
-        2B86 Lock Characteristic
-        2B87 Rank Characteristic
+        2B84 Set Identity Resolving Key
+        2B85 Coordinated Set Size
+        2B86 Set Member Lock
+        2B87 Set Member Rank
         2B88 Encrypted Data Key Material
         2B89 Apparent Energy 32
         2B8A Apparent Power
