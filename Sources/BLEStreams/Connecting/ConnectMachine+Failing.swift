@@ -31,13 +31,9 @@ extension ConnectMachine {
             guard wasUp else { return goOn(after: pause, &output) }
             return begin(.waitForEnd(thenPause: pause), &output)
         }
-        if failure.isBusy {
-            // The conflicting link reveals the kind.
-            candidates = []
-        } else {
-            candidates.removeFirst()
-        }
-        if candidates.isEmpty { giveUp(failure, now: now, &output) } else { goOn(&output) }
+        // No failure says that the kind of the address is wrong: an attempt for the wrong one only waits. The other kind
+        // would be waited for in vain, and that is what the callers would be told in the end.
+        giveUp(failure, now: now, &output)
     }
 
     /// The failed link is down: another one is made.

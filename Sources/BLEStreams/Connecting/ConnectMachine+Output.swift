@@ -56,8 +56,6 @@ extension ConnectMachine {
     /// Why there is no link, as far as it decides what follows; waiting callers get the error itself.
     struct Failure: Equatable {
         var pace: ConnectPace.Failure
-        /// Another link of the peripheral is in conflict.
-        var isBusy = false
         /// The adapter can't be used, and may yet return.
         var isOfAdapter = false
         var reason: DisconnectReason?

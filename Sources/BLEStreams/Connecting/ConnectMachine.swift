@@ -81,7 +81,7 @@ struct ConnectMachine: Equatable {
     /// The step in progress, and the number of the last step begun.
     private(set) var step: Step?
     private(set) var number = 0
-    /// The addresses that have not failed; the first one is being tried.
+    /// The addresses to try in turns; the first one is being tried.
     var candidates: [BluetoothAddress]
     /// The identities behind the private addresses.
     var identities: [BluetoothAddress: BluetoothAddress] = [:]

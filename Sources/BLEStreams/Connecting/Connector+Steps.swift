@@ -286,7 +286,6 @@ extension Connector {
         )
         let failure = ConnectMachine.Failure(
             pace: pace,
-            isBusy: error.code == .busy,
             isOfAdapter: core.isOfAdapter(error, connectingTo: peer),
             reason: error.reason
         )

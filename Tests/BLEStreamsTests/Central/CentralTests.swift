@@ -148,6 +148,24 @@ import Testing
         }
     }
 
+    @Test func `where nobody may scan a failed attempt is told of at once, whatever is known of the address`()
+        async throws
+    {
+        try await Bench.run { bench in
+            let central = try await Central.open(.radio(DeafRadio(radio: bench.centralAdapter)))
+            let address = bench.peripheralAdapter.address
+            // The controller manages no link more than other programs have.
+            bench.centralAdapter.settings.maximumPeripherals = 0
+            for peripheral in try [central.peripheral(address), central.peripheral(address.description)] {
+                let begin = bench.time.now
+                let error = await bleError { try await peripheral.withLink { _ in } }
+                #expect(error?.code == .connectionFailed && error?.cause.contains("slot") == true)
+                #expect(bench.time.now - begin < .seconds(1))
+            }
+            #expect(bench.centralAdapter.activity.isIdle)
+        }
+    }
+
     @Test func `where a link was about to end it is listened for its peripheral all the same`() async throws {
         try await Bench.run { bench in
             let central = try await Central.open(.radio(LinkedRadio(radio: bench.centralAdapter)))

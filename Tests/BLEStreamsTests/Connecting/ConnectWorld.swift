@@ -241,7 +241,6 @@ extension ConnectWorld {
         )
         let failure = ConnectMachine.Failure(
             pace: ConnectPace.Failure(error, wasHeard: draw == 4, wasResumed: draw == 3),
-            isBusy: draw == 3 && !wasUp,
             isOfAdapter: isAdapterAway,
             reason: error.reason
         )
