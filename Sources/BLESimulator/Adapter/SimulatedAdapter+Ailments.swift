@@ -22,15 +22,27 @@ extension SimulatedAdapter {
     ///
     /// - Parameter untilPowerCycle: whether only switching it off and on cures it; otherwise a new scan does.
     public func goDeaf(untilPowerCycle: Bool) {
-        core.perform { $0.adapters[id].ailment = AdapterAilment(kind: .deaf, isCuredByScan: !untilPowerCycle) }
+        core.perform { state in
+            // One that hangs does so until it is switched off.
+            guard !state.adapters[id].isHung else { return }
+            state.adapters[id].ailment = AdapterAilment(kind: .deaf, isCuredByScan: !untilPowerCycle)
+        }
     }
 
-    /// Makes it hang, as a controller's firmware does: it receives nothing and answers no command until it is switched
-    /// off.
+    /// Makes it hang, as a controller's firmware does: it neither sends nor receives anything, and answers no command,
+    /// until it is switched off.
+    ///
+    /// The peers of its links lose them at their supervision timeout. Its own program isn't told: on its side, a link
+    /// stays up in silence until the program closes it, which takes two seconds, or the adapter is switched off.
     ///
     /// - Parameter powerCycles: how often it must be switched off before it works again; `.max`: only a reset helps.
     public func hang(powerCycles: Int = 1) {
-        core.perform { $0.adapters[id].ailment = AdapterAilment(kind: .hung, powerCycles: max(powerCycles, 1)) }
+        core.perform { state in
+            state.adapters[id].ailment = AdapterAilment(kind: .hung, powerCycles: max(powerCycles, 1))
+            for end in state.adapters[id].links.values.sorted(by: { $0.link < $1.link }) {
+                if let link = state.links[end.link] { state.refreshSilence(of: link) }
+            }
+        }
     }
 
     public func observeSymptoms(_ events: @escaping @Sendable (AdapterInfo.Symptom) -> Void) -> RadioActivity {
@@ -83,7 +95,7 @@ extension AirState {
         case .poweredOn, .poweredOff: break
         default: return unavailable(adapter, for: operation)
         }
-        if isOn, adapters[adapter].ailment?.kind == .hung {
+        if isOn, adapters[adapter].isHung {
             leaveUnanswered("Set Powered", by: adapter)
             setState(.poweredOn, of: adapter)
             return .controllerSilent(adapters[adapter].name, operation: operation)
@@ -115,8 +127,15 @@ extension AirState {
         outbox.append(.done(done))
     }
 
+    /// Why an adapter doesn't carry out a command: its controller hangs. `nil` if it does.
+    mutating func silence(_ command: String, of adapter: AdapterID, for operation: String) -> BLEError? {
+        guard adapters[adapter].isHung else { return nil }
+        leaveUnanswered(command, by: adapter)
+        return .controllerSilent(adapters[adapter].name, operation: operation)
+    }
+
     /// Tells the adapter's observers that a command got no answer.
-    mutating func leaveUnanswered(_ command: String, by adapter: AdapterID) {
+    fileprivate mutating func leaveUnanswered(_ command: String, by adapter: AdapterID) {
         for observer in adapters[adapter].symptomObservers {
             outbox.append(.symptom(.unanswered(command), observer.events))
         }
@@ -134,7 +153,7 @@ extension BLEError {
         )
     }
 
-    static func controllerSilent(_ adapter: String, operation: String = "scan") -> BLEError {
+    fileprivate static func controllerSilent(_ adapter: String, operation: String) -> BLEError {
         BLEError(
             .timedOut,
             operation: operation,

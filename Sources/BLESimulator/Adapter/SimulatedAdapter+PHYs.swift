@@ -28,6 +28,7 @@ extension SimulatedAdapter {
             guard let selected = phys.selection(for: selection) else {
                 return .failure(.physNotSupported(selection, by: state.adapters[id].name, phys))
             }
+            if let error = state.silence("Set PHY Configuration", of: id, for: "select PHYs") { return .failure(error) }
             state.adapters[id].selectedPHYs = selected
             return .success(())
         }

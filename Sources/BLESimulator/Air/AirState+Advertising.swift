@@ -29,6 +29,10 @@ extension AirState {
             fail(id, error)
             return id
         }
+        if let error = silence("Add Advertising", of: adapter, for: "advertise") {
+            fail(id, error)
+            return id
+        }
         do throws(AdvertisingFault) {
             let advertisement = Advertisement(
                 activity: id,
@@ -118,6 +122,7 @@ extension AirState {
     /// As on Linux, a connectable one is off the air while the controller has all the centrals it can have, or while
     /// its links as central exclude the peripheral role; it resumes automatically.
     private func isWanted(_ advertisement: Advertisement, of adapter: AdapterID) -> Bool {
+        if adapters[adapter].isHung { return false }
         if advertisement.isConnectable {
             guard adapters[adapter].peripheralLinkCount < adapters[adapter].settings.maximumCentrals,
                 mayBePeripheral(adapter)

@@ -24,9 +24,8 @@ extension AirState {
         let id = add(.scan(request, events), on: adapter)
         if let error = unavailable(adapter, for: "scan") {
             fail(id, error)
-        } else if adapters[adapter].ailment?.kind == .hung {
-            leaveUnanswered("Start Discovery", by: adapter)
-            fail(id, .controllerSilent(adapters[adapter].name))
+        } else if let error = silence("Start Discovery", of: adapter, for: "scan") {
+            fail(id, error)
         } else if scans.contains(where: { $0.adapter == adapter }) {
             fail(id, .scanIsUnderWay(on: adapters[adapter].name))
         } else {

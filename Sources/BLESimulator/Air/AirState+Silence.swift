@@ -6,8 +6,7 @@ extension AirState {
         let (central, peripheral) = (link.central, link.peripheral)
         guard !central.isOver || !peripheral.isOver else { return }
         let isSilent =
-            central.isOver || peripheral.isOver
-            || adapters[central.adapter].state != .poweredOn || adapters[peripheral.adapter].state != .poweredOn
+            central.isOver || peripheral.isOver || isMute(central.adapter) || isMute(peripheral.adapter)
             || !signal(central.adapter, peripheral.adapter).isInRange
         guard isSilent != link.isSilent else { return }
         link.isSilent = isSilent
@@ -27,6 +26,11 @@ extension AirState {
         resumePairings(of: link)
     }
 
+    /// Whether an adapter neither sends nor receives anything.
+    private func isMute(_ adapter: AdapterID) -> Bool {
+        adapters[adapter].state != .poweredOn || adapters[adapter].isHung
+    }
+
     mutating func refreshSilence(between a: AdapterID, and b: AdapterID) {
         for (near, far) in [(a, b), (b, a)] {
             if let id = adapters[near].links[adapters[far].address], let link = links[id.link] {
@@ -43,6 +47,8 @@ extension AirState {
         guard let link = links[id], link.isSilent, link.silences == silence else { return }
         for role in LinkRole.allCases {
             let hasClosed = link[role].isClosing
+            // A controller that hangs doesn't report that the link is lost.
+            if !hasClosed, adapters[link[role].adapter].isHung { continue }
             let reason =
                 hasClosed
                 ? DisconnectReason(.closedLocally, hciStatus: 0x16)

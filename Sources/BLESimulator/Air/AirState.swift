@@ -206,5 +206,8 @@ struct AdapterRecord: Sendable {
     /// Its key and private address; `nil`: it uses its own address.
     var hiding: Hiding?
 
+    /// Whether its controller hangs: it neither sends nor receives anything, and answers no command.
+    var isHung: Bool { ailment?.kind == .hung }
+
     var info: AdapterInfo { AdapterInfo(name: name, address: state == .absent ? nil : address, state: state) }
 }

@@ -86,6 +86,77 @@ import Testing
         }
     }
 
+    @Test func `an adapter that hangs is lost for its peers, and its own program isn't told`() async throws {
+        try await VirtualTime.run { time in
+            let pair = try await Conversation(time)
+            pair.central.hang()
+            #expect(pair.centralLink.send([0x0A, 3, 0]) == .sent)
+            #expect(pair.peripheralLink.send([0x1B, 3, 0, 7]) == .sent)
+            try await time.sleep(for: .seconds(40))
+            #expect(pair.atPeripheral.events == [.ended(DisconnectReason(.supervisionTimeout))])
+            #expect(pair.atCentral.events.isEmpty)
+            pair.centralLink.disconnect()
+            try await time.sleep(for: .milliseconds(1999))
+            #expect(pair.atCentral.events.isEmpty)
+            try await time.sleep(for: .milliseconds(2))
+            #expect(pair.atCentral.events == [.ended(DisconnectReason(.closedLocally))])
+            #expect(pair.central.activity.isIdle)
+        }
+    }
+
+    @Test func `switching off ends the links of an adapter that hangs`() async throws {
+        try await VirtualTime.run { time in
+            let pair = try await Conversation(time)
+            pair.peripheral.hang()
+            pair.peripheral.goDeaf(untilPowerCycle: false)
+            try await time.sleep(for: .seconds(1))
+            #expect(pair.atCentral.end == DisconnectReason(.supervisionTimeout))
+            #expect(pair.atPeripheral.events.isEmpty)
+            pair.peripheral.powerOff()
+            try await time.sleep(for: .milliseconds(1))
+            #expect(pair.atPeripheral.events == [.ended(DisconnectReason(.adapterOff))])
+            #expect(pair.peripheral.activity.isIdle)
+        }
+    }
+
+    @Test func `an adapter that hangs is neither heard nor connected to, and begins no advertisement`() async throws {
+        try await VirtualTime.run { time in
+            let air = SimulatedAir(time)
+            let (central, sensor) = (air.adapter(), air.adapter())
+            let log = Log<String>()
+            let (heard, connected) = (Log<BluetoothAddress>(), Log<Bool>())
+            let advertise = {
+                sensor.advertise(AdvertiseRequest(data: AdvertisingData(bytes: []))) {
+                    switch $0 {
+                    case .started: log.append("advertising")
+                    case .failed(let error): log.append("\(error.code)")
+                    }
+                }
+            }
+            let former = advertise()
+            sensor.hang()
+            let scan = central.scan(ScanRequest()) { event in
+                if case .reports(let reports) = event { heard.append(reports[0].address) }
+            }
+            let attempt = central.connect(to: sensor.address) { _ in connected.append(true) }
+            let late = advertise()
+            try await time.sleep(for: .seconds(10))
+            #expect(heard.values.isEmpty && connected.values.isEmpty)
+            #expect(log.values == ["advertising", "timedOut"])
+            let selection = sensor.selectPHYs(AdapterPHYs.Selection([.le1M])) { outcome in
+                if case .failure(let error) = outcome { log.append("\(error.code)") }
+            }
+            try await time.sleep(for: .milliseconds(1))
+            #expect(log.values == ["advertising", "timedOut", "timedOut"])
+            sensor.powerOff()
+            sensor.powerOn()
+            let again = advertise()
+            try await time.sleep(for: .seconds(1))
+            #expect(heard.values.contains(sensor.address) && connected.values == [true])
+            for activity in [former, late, again, scan, attempt, selection] { activity.cancel() }
+        }
+    }
+
     @Test func `listening and advertising end when the adapter is switched off, and start again on request`()
         async throws
     {
