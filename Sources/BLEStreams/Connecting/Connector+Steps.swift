@@ -14,7 +14,10 @@ extension Connector {
         if output.leavesTurn { take(number, \.leaveTurn)?() }
         if let alarm = output.alarm { set(alarm, number) }
         if let isLinked = output.ends { endHearing(number, isLinked) }
-        if let state = output.tells { tell(state, of: entry) }
+        if let state = output.tells {
+            if state == .connected { catchUp(entry) }
+            tell(state, of: entry)
+        }
         answer(errand)
         if let begin = output.begins { self.begin(begin.step, begin.number, number, entry) }
     }
@@ -23,6 +26,15 @@ extension Connector {
     private func tell(_ state: Peripheral.ConnectionState, of entry: Entry) {
         let link = state == .connected ? entry.link : nil
         entry.peripheral.core.states.set(state, of: entry.peripheral.address) { link?.isDown ?? false }
+    }
+
+    /// Changes a link for which the program has set other preferences since the radio was asked for it: nobody else
+    /// would.
+    private func catchUp(_ entry: Entry) {
+        guard entry.ownParameters == nil, let link = entry.link,
+            let preferred = entry.peripheral.core.preferences[entry.peripheral.address], preferred != entry.parameters
+        else { return }
+        link.change(to: preferred)
     }
 
     /// Changes what remains to be undone for a peripheral.
@@ -147,7 +159,9 @@ extension Connector {
             listen(for: addresses, id, number, core)
         case .connect(let address, let limit):
             if let limit { setLimit(limit, id, number) }
-            let activity = core.radio.connect(to: address, parameters: entry.parameters) {
+            let parameters = entry.ownParameters ?? core.preferences[entry.peripheral.address]
+            state.withLock { $0.entries[number]?.parameters = parameters }
+            let activity = core.radio.connect(to: address, parameters: parameters) {
                 self.connected($0, id, number, core)
             }
             update(number) { $0.undo = { activity.cancel() } }

@@ -43,7 +43,8 @@ final class Connector: Sendable {
     struct Entry {
         /// The peripheral as the first caller named it.
         let peripheral: Peripheral
-        let parameters: ConnectionParameters?
+        /// The parameters that the first caller wants; `nil`: the preference for the peripheral, or the central's.
+        let ownParameters: ConnectionParameters?
         /// The program's capabilities for pairing, if the link may be raised.
         let capability: PairingCapability?
         var machine: ConnectMachine
@@ -52,6 +53,8 @@ final class Connector: Sendable {
         var records: [BluetoothAddress: PeerRecord] = [:]
         /// The error if the bond's keys could not be loaded into the adapter.
         var keysNotRestored: BLEError?
+        /// The parameters with which the radio was asked for the link.
+        var parameters: ConnectionParameters?
         /// The error of the last attempt.
         var failure: BLEError?
         /// The link that the radio has made.
@@ -170,7 +173,7 @@ final class Connector: Sendable {
         let preferences = peripheral.core.preferences
         return Entry(
             peripheral: peripheral,
-            parameters: wish.parameters ?? preferences[peripheral.address],
+            ownParameters: wish.parameters,
             capability: (wish.pairing ?? preferences.answers(for: peripheral.address))?.capability,
             machine: ConnectMachine([peripheral.address] + peripheral.alternatives)
         )

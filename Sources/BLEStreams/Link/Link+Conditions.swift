@@ -43,6 +43,19 @@ extension Link {
         }
     }
 
+    /// Requests other connection parameters, and keeps the link within their limits; if the radio refuses, within those
+    /// that applied so far.
+    func change(to parameters: ConnectionParameters) {
+        // The former limits would undo the change.
+        let former = conditionWatch.letGo()
+        bearer.radioLink.request(parameters) { [conditionWatch] outcome in
+            switch outcome {
+            case .success: conditionWatch.keep(parameters, haveBeenAskedFor: true)
+            case .failure: conditionWatch.keep(former)
+            }
+        }
+    }
+
     /// Requests other connection parameters; ``conditionChanges`` reports the result.
     func request(_ parameters: ConnectionParameters) async throws {
         let object = "of \(peripheral)"

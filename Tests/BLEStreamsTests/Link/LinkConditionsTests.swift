@@ -45,6 +45,30 @@ import Testing
         }
     }
 
+    @Test func `what is preferred while a link is being made applies to that link, unless its call says otherwise`()
+        async throws
+    {
+        try await Bench.run { bench in
+            let (near, far) = (bench.centralAdapter, bench.peripheralAdapter)
+            let calls: [(parameters: ConnectionParameters?, interval: Duration)] = [
+                (nil, .milliseconds(15)), (ConnectionParameters.balanced, .milliseconds(50)),
+            ]
+            for (parameters, interval) in calls {
+                bench.air.setSignal(.outOfRange, between: near, and: far)
+                async let made = bench.peripheral.withLink(parameters: parameters) { link in
+                    try await bench.time.sleep(for: .seconds(1))
+                    return try await link.conditions().interval
+                }
+                try await bench.time.sleep(for: .seconds(1))
+                #expect(near.activity.connecting == [far.address])
+                try await bench.peripheral.prefer(.fast)
+                bench.air.setSignal(.dBm(-60), between: near, and: far)
+                #expect(try await made == interval)
+                try await bench.peripheral.prefer(nil)
+            }
+        }
+    }
+
     @Test func `a link lives through a silence that is shorter than its supervision timeout`() async throws {
         try await Bench.run { bench in
             let signal = bench
