@@ -156,6 +156,9 @@ struct AdapterChooser {
         return chosen?.bond
     }
 
+    /// Whether an adapter has as many links as when its controller refused another one, for a minute.
+    func isFull(_ adapter: AdapterID, at now: Duration) -> Bool { adapters[adapter]?.isFull(at: now) == true }
+
     /// The number of an adapter's links.
     func links(of adapter: AdapterID) -> Int { adapters[adapter]?.links ?? 0 }
 

@@ -46,6 +46,7 @@ extension JoinedConnect {
             state.paused.remove(adapter)
             state.excluded.remove(adapter)
             state.off.remove(adapter)
+            state.full.remove(adapter)
             // Of two that end at once, one goes on.
             defer { state.awaitsStep = false }
             return state.awaitsStep

@@ -24,6 +24,8 @@ final class JoinedConnect: Sendable {
         var excluded: Set<AdapterID> = []
         /// Those of them that could not be used, and may be on again: the chooser knows whether they are.
         var off: Set<AdapterID> = []
+        /// Those of them that had no free slot: the chooser knows for how long that counts.
+        var full: Set<AdapterID> = []
         /// The adapters that are being switched off and on, or reset; whether the attempt waits for one of them.
         var paused: Set<AdapterID> = []
         var awaitsStep = false
@@ -182,9 +184,12 @@ final class JoinedConnect: Sendable {
 
     /// Leaves the peripheral to another adapter, if there is one.
     private func turnIsOver(_ turn: Int) {
+        let full = state.withLock { $0.full }
+        let free = radio.choose { chooser, now in full.filter { !chooser.isFull($0, at: now) } }
         let (adapter, excluded) = state.withLock { state in
-            state.excluded.subtract(state.off)
+            state.excluded.subtract(state.off.union(free))
             state.off = []
+            state.full.subtract(free)
             return (state.adapter, state.excluded.union(state.paused))
         }
         guard let adapter else { return }
@@ -217,6 +222,7 @@ final class JoinedConnect: Sendable {
             // This is the most useful of all reasons.
             state.withLock { state in
                 state.excluded.insert(adapter)
+                state.full.insert(adapter)
                 state.failure = error
             }
             next()

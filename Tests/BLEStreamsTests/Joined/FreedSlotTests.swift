@@ -1,0 +1,24 @@
+import BLESimulator
+import BLEStreams
+import Testing
+
+/// Joined adapters whose controllers manage one link each.
+@Suite(.timeLimit(.minutes(10))) struct FreedSlotTests {
+    @Test func `an attempt goes back to an adapter that has a free slot again`() async throws {
+        try await JoinedSite.run(sensors: 2, settings: AdapterSettings(maximumPeripherals: 1)) { site in
+            let (first, second) = (site.peripherals[0], site.peripherals[1])
+            for sensor in 0..<2 { site.move(sensor, near: .dBm(-50), far: .outOfRange) }
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try await first.withLink { _ in try await site.time.sleep(for: .seconds(20)) } }
+                try await site.time.sleep(for: .seconds(5))
+                #expect(site.loads == [1, 0])
+                let begin = site.time.now
+                try await second.withLink(timeout: .seconds(600)) { link in
+                    #expect(site.loads == [1, 0] && link.peripheral.address == second.address)
+                    #expect(site.time.now - begin < .seconds(60))
+                }
+                try await group.waitForAll()
+            }
+        }
+    }
+}
