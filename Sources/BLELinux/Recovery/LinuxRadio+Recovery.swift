@@ -67,7 +67,8 @@ extension LinuxRadio {
     }
 
     /// Switches the adapter off and on through the management socket, which requires the capability `CAP_NET_ADMIN`. If
-    /// the program is killed in between, the next program of this library switches it on.
+    /// the program is killed in between, the next program of this library switches it on; if the adapter goes away in
+    /// between, this one does when it is back, unless bluetoothd runs or may run.
     public func powerCycle(result: @escaping @Sendable (Result<Void, BLEError>) -> Void) {
         let finish = powerWork.begin(result)
         loop.enqueue { [self] in

@@ -16,6 +16,9 @@ struct PowerBreak: Sendable {
 
     /// Starts, on the loop's thread; runs to its end even if nobody waits for it.
     ///
+    /// A controller that hangs may be reset by its driver just when it is to be switched off. It was on, and comes back
+    /// off, where nobody else switches it on: so that counts as switched off.
+    ///
     /// - Parameters:
     ///   - work: done while it is off; it is switched on afterwards, unless the program has switched it off meanwhile.
     ///   - result: called with the first failure, if any; that the adapter is left off is more than any other. An
@@ -25,6 +28,7 @@ struct PowerBreak: Sendable {
         _ result: @escaping @Sendable (Outcome) -> Void
     ) {
         let mark = PowerWish.mark(breaking: facts)
+        let removals = adapter.seenRemovals
         let note = Mutex(leftovers.note(KernelThing(.off, 0, of: facts)))
         // Released before the result is reported.
         let end: @Sendable (Bool, Outcome) -> Void = { isToBeOn, outcome in
@@ -35,7 +39,7 @@ struct PowerBreak: Sendable {
             result(outcome)
         }
         power(false, partOf: mark) { off in
-            guard case .success = off else { return end(false, off) }
+            guard off.failure == nil || adapter.removals != removals else { return end(false, off) }
             work { worked in
                 power(true, partOf: mark) { on in
                     let isOverruled = on.failure != nil && mark.contrary(to: true) != .none

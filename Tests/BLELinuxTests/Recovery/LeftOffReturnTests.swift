@@ -34,13 +34,13 @@ import Testing
     }
 
     /// Plugs it in; it is off then.
-    private func plug(_ facts: AdapterFacts) {
-        run.kernel.with { [number] state in
-            var adapter = FakeAdapter(number: number, address: facts.address)
-            adapter.settings.remove(.powered)
-            state.adapters[number] = adapter
-            state.tell(number, 0x04, [])
-        }
+    private func plug(_ facts: AdapterFacts) { run.kernel.with { [number] in Self.plug(facts, number, &$0) } }
+
+    private static func plug(_ facts: AdapterFacts, _ number: UInt16, _ state: inout FakeState) {
+        var adapter = FakeAdapter(number: number, address: facts.address)
+        adapter.settings.remove(.powered)
+        state.adapters[number] = adapter
+        state.tell(number, 0x04, [])
     }
 
     private func isLeftOff(_ facts: AdapterFacts) -> Bool {
@@ -96,5 +96,48 @@ import Testing
         plug(facts)
         await run.kernel.idle()
         #expect(!isOn && radio.adapterInfo.state == .poweredOff)
+    }
+
+    /// A power cycle whose first command gets no answer, with the adapter that it is for.
+    private func cycle(
+        _ radio: LinuxRadio
+    ) async throws -> (facts: AdapterFacts, outcomes: FakeRun.Collector<Result<Void, BLEError>>) {
+        let facts = try #require(radio.adapter.facts)
+        run.kernel.with { [number] state in _ = state.adapters[number]?.silent.insert(Self.setPowered) }
+        let outcomes = FakeRun.Collector<Result<Void, BLEError>>()
+        radio.powerCycle { outcomes.add($0) }
+        await run.kernel.idle()
+        #expect(outcomes.all.isEmpty)
+        return (facts, outcomes)
+    }
+
+    @Test func `one that goes away while a power cycle switches it off is switched on when it is back`() async throws {
+        let radio = try run.radio()
+        let (facts, outcomes) = try await cycle(radio)
+        run.kernel.unplug(number)
+        await run.kernel.idle()
+        #expect(outcomes.all.map(\.failure?.code) == [.adapterNotFound])
+        #expect(isLeftOff(facts))
+        plug(facts)
+        await run.kernel.idle()
+        #expect(isOn && !isLeftOff(facts))
+        withExtendedLifetime(radio) {}
+    }
+
+    @Test func `one that its driver resets while a power cycle switches it off is on at the end`() async throws {
+        let radio = try run.radio()
+        let (facts, outcomes) = try await cycle(radio)
+        let next = number + 1000
+        run.kernel.with { [number] state in
+            state.switchOff(number, by: nil)
+            state.adapters[number] = nil
+            state.tell(number, 0x05, [])
+            Self.plug(facts, next, &state)
+        }
+        await run.kernel.idle()
+        #expect(outcomes.all.map(\.failure?.code) == [nil])
+        #expect(radio.adapterInfo.state == .poweredOn && radio.adapterName == run.kernel.name(next))
+        #expect(!isLeftOff(facts))
+        withExtendedLifetime(radio) {}
     }
 }
