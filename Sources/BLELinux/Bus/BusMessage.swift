@@ -130,6 +130,23 @@ extension BusFailure {
     var isDenial: Bool {
         if case .refused(let name, _) = self { name.hasSuffix(".AccessDenied") } else { false }
     }
+
+    /// Whether it is unknown whether the other side has done what it was asked: nobody has answered, or this program
+    /// may not ask.
+    var leavesDoubt: Bool {
+        switch self {
+        case .timedOut, .closed: true
+        case .refused(let name, _): isDenial || Self.departures.contains(name)
+        case .noLibrary, .unreachable: false
+        }
+    }
+
+    /// What the bus answers in place of a program that has left before the call, or before it has answered. Source:
+    /// D-Bus, `bus/dispatch.c`, `bus/connection.c`.
+    private static let departures: Set<String> = [
+        "org.freedesktop.DBus.Error.NoReply", "org.freedesktop.DBus.Error.NameHasNoOwner",
+        "org.freedesktop.DBus.Error.ServiceUnknown",
+    ]
 }
 
 extension BusFailure: CustomStringConvertible {

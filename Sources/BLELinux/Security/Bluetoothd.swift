@@ -81,8 +81,9 @@ enum Bluetoothd {
     /// Makes bluetoothd, if it is on the bus, forget a device: the kernel's event that one was unpaired removes nothing
     /// from its disk, and the keys would be back at its next start. Never starts it.
     ///
-    /// - Parameter done: called once, on the loop's thread, with the failure if nobody has answered, or the bus keeps
-    ///   this program from asking: then it may still have the device.
+    /// - Parameter done: called once, on the loop's thread, with the failure if bluetoothd may still have the device:
+    ///   nobody has answered, perhaps because bluetoothd or the bus has ended meanwhile, or the bus keeps this program
+    ///   from asking.
     static func forget(
         _ device: BluetoothAddress,
         of adapter: String,
@@ -92,18 +93,23 @@ enum Bluetoothd {
         _ done: @escaping @Sendable (BusFailure?) -> Void
     ) {
         let patience = PairingAgent.patience
-        @Sendable func tell(_ failure: BusFailure?) { done(failure == .timedOut ? failure : nil) }
+        @Sendable func tell(_ failure: BusFailure?) { done(failure?.leavesDoubt == true ? failure : nil) }
         guard bus.isThere else { return tell(nil) }
         openBus(bus, loop: loop, timeline: timeline) { opened in
             guard let bus = try? opened.get() else { return tell(opened.failure) }
             bus.call(.busCall("GetNameOwner", [.string(BusMessage.bluetoothd)]), deadline: patience) { owner in
-                guard case .success = owner else {
+                switch owner {
+                case .success:
+                    bus.call(removal(of: device, from: adapter), deadline: patience) { removed in
+                        bus.close()
+                        tell(removed.failure)
+                    }
+                case .failure(.refused("org.freedesktop.DBus.Error.NameHasNoOwner", _)):
                     bus.close()
-                    return tell(owner.failure)
-                }
-                bus.call(removal(of: device, from: adapter), deadline: patience) { removed in
+                    tell(nil)
+                case .failure(let failure):
                     bus.close()
-                    if let failure = removed.failure, failure.isDenial { done(failure) } else { tell(removed.failure) }
+                    tell(failure)
                 }
             }
         }

@@ -119,6 +119,29 @@ import Testing
         #expect(await done.next() == isForgotten)
     }
 
+    @Test func `who may not even ask whether it is there is told that it may still have the device`() async throws {
+        let done = forgetting(over: bus.bus)
+        try await letIn()
+        bus.send(.failure(of: try await bus.next("GetNameOwner").serial, "org.freedesktop.DBus.Error.AccessDenied"))
+        #expect(await done.next() == false)
+    }
+
+    /// A bluetoothd that is restarted ends before it has answered, or before it is asked, and reads its bonds when it
+    /// begins; or the bus ends.
+    @Test(arguments: ["NoReply", "NameHasNoOwner", "ServiceUnknown", nil])
+    func `who asks one that leaves meanwhile is told that it may still have the device`(_ error: String?) async throws {
+        let done = forgetting(over: bus.bus)
+        try await letIn()
+        bus.send(.reply(to: try await bus.next("GetNameOwner").serial, ":1.7"))
+        let removal = try await bus.next("RemoveDevice")
+        if let error {
+            bus.send(.failure(of: removal.serial, "org.freedesktop.DBus.Error.\(error)"))
+        } else {
+            bus.disconnect()
+        }
+        #expect(await done.next() == false)
+    }
+
     /// Its answers to the question with which of two adapters it scans.
     private func scanning(over bus: SystemBus) -> Events<[String: Bool]> {
         Events { [loop] yield in
