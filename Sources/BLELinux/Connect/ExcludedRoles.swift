@@ -29,13 +29,19 @@ final class ExcludedRoles: Sendable {
     var areKnown: Bool { state.withLock { $0.areCombined == false } }
 
     /// Asks the kernel about an adapter that is on, unless it has answered.
+    ///
+    /// It does nothing if another thread has seen meanwhile that the adapter is absent: with the number that stands for
+    /// no adapter, the kernel would list its own features, and the controller's would be missing. Source: kernel,
+    /// `net/bluetooth/mgmt.c`, `read_exp_features_info`.
     func learn() {
+        let index = ManagementIndex(rawValue: adapter.presentNumber)
+        guard index != ManagementIndex.none else { return }
         let isDue = state.withLock { state in
             defer { state.isAsked = true }
             return !state.isAsked && state.areCombined == nil
         }
         guard isDue else { return }
-        management?.submit(ManagementReadExperimentalFeatures()) { [weak self] answer in
+        management?.submit(ManagementReadExperimentalFeatures(), index: index) { [weak self] answer in
             switch answer {
             case .success(let features) where features.combinesRoles && !features.hasRolesFlag:
                 self?.learnFromVersion()

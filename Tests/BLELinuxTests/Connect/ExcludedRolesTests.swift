@@ -12,13 +12,17 @@ import Testing
         0, 0, 0, 0,
     ]
     private static let none: [UInt8] = [0, 0]
+    private static let address = 0x00AA_0101_0001
 
     private let kernel: KernelDouble
+    private let table = TableDouble()
+    private let adapter: LinuxAdapter
     private let roles: ExcludedRoles
 
     init() throws {
         kernel = try KernelDouble()
-        let adapter = try LinuxAdapter("hci0", socket: nil, refusal: .notPermitted)
+        table.plug(0, Self.address)
+        adapter = try LinuxAdapter("hci0", socket: nil, refusal: .notPermitted, table: table)
         roles = ExcludedRoles(adapter: adapter, management: kernel.management)
     }
 
@@ -59,6 +63,18 @@ import Testing
         try await settle()
         roles.learn()
         kernel.management.submit(ManagementStopDiscovery()) { _ in }
+        #expect(await kernel.next()?.opcode == .readExperimentalFeatures)
+    }
+
+    @Test func `while the adapter is absent the kernel, which would answer about itself, isn't asked`() async throws {
+        table.unplug(0)
+        #expect(adapter.facts == nil)
+        roles.learn()
+        kernel.management.submit(ManagementStopDiscovery()) { _ in }
+        #expect(await kernel.next()?.opcode == .stopDiscovery)
+        table.plug(0, Self.address)
+        #expect(adapter.isUp)
+        roles.learn()
         #expect(await kernel.next()?.opcode == .readExperimentalFeatures)
     }
 
