@@ -31,6 +31,8 @@ struct OwnEvents: Sendable {
             }
         if isNew { look() }
         let seen = now()
+        // The former adapter with the number was removed, also if the report of that was lost.
+        if isNew, event.index == index, event.index != seen { index = nil }
         let isOwn = event.index == index || event.index == seen
         switch event.event {
         case .indexRemoved where isOwn, .extendedIndexRemoved where isOwn: index = nil

@@ -22,11 +22,19 @@ import Testing
         #expect(adapter.isUp && adapter.presentNumber == 1)
     }
 
-    @Test func `the bonds of another adapter with its number are none of its own`() async throws {
+    @Test(arguments: [false, true])
+    func `the bonds of another adapter with its number are none of its own`(_ isRemovalLost: Bool) async throws {
         let run = FakeRun(kernel: FakeKernel())
         let (kernel, number) = (run.kernel, run.kernel.central)
         let radio = try run.radio()
-        kernel.unplug(number)
+        if isRemovalLost {
+            await kernel.lose(on: number) { state in
+                state.adapters[number] = nil
+                state.tell(number, 0x05, [])
+            }
+        } else {
+            kernel.unplug(number)
+        }
         await kernel.idle()
         kernel.with { state in
             let address = BluetoothAddress(rawValue: 0x00AA_0200_0000 | UInt64(number), kind: .public)
