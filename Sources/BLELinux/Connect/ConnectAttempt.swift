@@ -25,6 +25,8 @@ final class ConnectAttempt: Sendable {
         var began = Duration.zero
         /// Whether a link that an earlier program has left was ended.
         var hasEndedFormer = false
+        /// How often the adapter had been removed when it was begun first.
+        var removals: Int?
     }
 
     /// How often an attempt is repeated that ended in one of these ways before the link was up. When the kernel cleans
@@ -84,10 +86,23 @@ final class ConnectAttempt: Sendable {
         guard state.withLock({ $0.result != nil }) else { return }
         do throws(BLEError) {
             let facts = try adapter.linkable(for: "connect", object: peer.description)
+            try checkIsSameAdapter()
             try connect(from: facts)
         } catch {
             finish(.failure(error))
         }
+    }
+
+    /// An adapter that was plugged in, or reset, since this attempt began first has neither the keys nor anything else
+    /// that the program had loaded for it: the kernel might pair anew with a bonded peer.
+    private func checkIsSameAdapter() throws(BLEError) {
+        let removals = adapter.seenRemovals
+        let isSame = state.withLock { state in
+            let first = state.removals ?? removals
+            state.removals = first
+            return first == removals
+        }
+        if !isSame { throw adapter.whyUnusable(for: "connect", object: peer.description, told: .absent) }
     }
 
     /// Ends the attempt without a result. The kernel stops listening for the peer when the socket is closed.

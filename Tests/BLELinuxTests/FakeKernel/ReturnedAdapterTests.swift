@@ -52,6 +52,21 @@ import Testing
         withExtendedLifetime(radio) {}
     }
 
+    @Test func `an attempt to connect doesn't go on there, where the keys of bonds are missing`() async throws {
+        let radio = try run.radio()
+        let attempts = FakeRun.Collector<Result<any ATTLink, BLEError>>()
+        let attempt = radio.connect(to: .example) { attempts.add($0) }
+        await kernel.idle()
+        #expect(attempts.all.isEmpty)
+        replug()
+        await kernel.idle()
+        let failure = attempts.all.first?.failure
+        #expect(failure?.code == .adapterNotFound && failure?.isFinal == false, "\(String(describing: failure))")
+        #expect(failure?.operation == "connect" && failure?.cause.contains("is there again") == true)
+        attempt.cancel()
+        withExtendedLifetime(radio) {}
+    }
+
     @Test(arguments: [EPIPE, ENODEV])
     func `a scan by HCI doesn't ask for a permission then`(_ error: Int32) async throws {
         kernel.with { $0.isAdministrator = false }
