@@ -11,12 +11,11 @@ internal import BLERadio
 ///                       │  └──────────────────────────────  waiting  ◄─ gone, ──┤   refused: the kernel      │
 ///                       │                                               again   │   has removed it           │
 ///                       ├───────────────────────── gone ◄───────────────────────┘                            │
-///                       └─────────────────── a link ended, or may have; timer ◄──  suspended  ◄──────────────┘
+///                       └─────────── a link ended, or may have; timer; change ◄──  suspended  ◄──────────────┘
 /// ```
-/// The kernel reports each instance that is removed; a bluetoothd that starts removes all it sees. The kernel does not
-/// report that another program replaces the data of an instance: bluetoothd counts from 1, so the highest number is
-/// taken. The list of instances doesn't help: it leaves out numbers higher than the count of instances. Source: kernel,
-/// net/bluetooth/mgmt.c, `read_adv_features`.
+/// The kernel reports each instance that is removed; a bluetoothd that starts removes all it sees. That another program
+/// replaces an instance's data isn't reported: bluetoothd counts from 1, so the highest number is taken. The list of
+/// instances doesn't help: it lacks numbers above their count. Source: kernel, `mgmt.c`, `read_adv_features`.
 struct AdvertisementMachine {
     private enum State: Equatable {
         case idle
@@ -29,7 +28,7 @@ struct AdvertisementMachine {
         /// Waits for the timer.
         case waiting
         /// Waits for the end of a link beside which the controller can't advertise, or until events were missed and
-        /// there is no link; for the timer too, if another reason is possible.
+        /// there is no link; for the timer too, if another reason is possible; for a change to what accepts no link.
         case suspended
         /// Cancelled while the answer to a command that adds the instance is awaited.
         case endingAdded(UInt8)
@@ -101,8 +100,7 @@ struct AdvertisementMachine {
             state = .endingAdded(number)
             return Output(timer: .cancel)
         case .renewing(let number):
-            // It is removed immediately, and again when the answer comes: the kernel may carry out either command
-            // first.
+            // Removed now, and again with the answer: the kernel may carry out either command first.
             state = .endingAdded(number)
             return Output(command: .remove(number), timer: .cancel)
         case .onAir(let number):
@@ -131,8 +129,7 @@ extension AdvertisementMachine {
         guard case .claiming(let count) = state, let payload else { return Output() }
         guard let number else { return over(.noFreeInstance(of: count)) }
         state = .adding(number)
-        wasVisited = false
-        isSentExtended = payload.isExtended
+        (wasVisited, isSentExtended) = (false, payload.isExtended)
         return Output(command: .add(number, payload))
     }
 
@@ -188,8 +185,7 @@ extension AdvertisementMachine {
         case .waiting, .suspended: return choose()
         case .onAir(let number) where renewalIsDue: return renew(number)
         case .onAir, .renewing:
-            losses = 0
-            failures = 0
+            (losses, failures) = (0, 0)
             return Output()
         default: return Output()
         }
@@ -217,7 +213,13 @@ extension AdvertisementMachine {
             former = former ?? before
             isOutdated = true
             return Output()
-        case .idle, .choosing, .claiming, .waiting, .suspended, .endingAdded, .over: return Output(change: .made)
+        case .suspended where !new.isConnectable:
+            // Many controllers can advertise that beside a link.
+            former = former ?? before
+            state = .choosing
+            return Output(command: .readFeatures, timer: .cancel)
+        case .idle, .choosing, .claiming, .waiting, .suspended, .endingAdded, .over:
+            return Output(change: settled() ?? .made)
         }
     }
 

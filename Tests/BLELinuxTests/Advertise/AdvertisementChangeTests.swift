@@ -113,6 +113,42 @@ import Testing
         #expect(machine.claimed(5) == Output(command: .add(5, try payload(Self.second))))
     }
 
+    /// Beside a link, a controller may refuse what accepts further links, and nothing else.
+    @Test func `what accepts no connection doesn't wait for the end of a link`() throws {
+        let beacon = AdvertiseRequest([.txPower(3)], isConnectable: false)
+        var machine = try onAir()
+        _ = machine.centralCame(Self.central)
+        #expect(machine.added(Self.refused) == Output(timer: .cancel))
+        #expect(try machine.change(to: Self.second) == Output(change: .made))
+        #expect(try machine.change(to: beacon) == Output(command: .readFeatures, timer: .cancel))
+        _ = machine.featuresRead(.success(try AdvertisingFeatures.make()))
+        #expect(machine.claimed(5) == Output(command: .add(5, try payload(beacon))))
+        #expect(machine.added(nil) == Output(change: .made))
+        // It outlasts the link.
+        #expect(machine.linkEnded(Self.central) == Output())
+        #expect(machine.instance == 5)
+        #expect(try machine.change(to: Self.first) == Output(command: .add(5, try payload(Self.first))))
+        #expect(machine.added(nil) == Output(change: .made))
+    }
+
+    @Test func `what accepts no connection waits like the rest where the controller refuses that, too`() throws {
+        let beacon = AdvertiseRequest([.txPower(3)], isConnectable: false)
+        var machine = try onAir()
+        _ = machine.centralCame(Self.central)
+        _ = machine.added(Self.refused)
+        _ = try machine.change(to: beacon)
+        // Whoever changes it once more is told of that one, and the one before is out of date.
+        #expect(try machine.change(to: Self.first) == Output(change: .made))
+        _ = machine.featuresRead(.success(try AdvertisingFeatures.make()))
+        #expect(machine.claimed(5) == Output(command: .add(5, try payload(Self.first))))
+        #expect(machine.added(Self.refused) == Output(timer: .cancel))
+        #expect(try machine.change(to: beacon) == Output(command: .readFeatures, timer: .cancel))
+        _ = machine.featuresRead(.success(try AdvertisingFeatures.make()))
+        #expect(machine.claimed(5) == Output(command: .add(5, try payload(beacon))))
+        #expect(machine.added(Self.refused, isLinked: true) == Output(timer: .cancel, change: .made))
+        #expect(machine.linkEnded(Self.central) == Output(command: .readFeatures))
+    }
+
     @Test func `before the kernel has said what it can do, it is taken as it is`() throws {
         var machine = Machine(Self.long)
         _ = machine.begin()
