@@ -225,6 +225,14 @@ extension ConnectedCentral {
                 cause: "the link is less secure than the characteristic requires",
                 remedy: "Let the central pair first, or declare the characteristic with a lower access requirement."
             )
+        case .notAuthorized:
+            BLEError(
+                .permissionDenied,
+                operation: operation,
+                object: object,
+                cause: "the program has not authorized the central, which the characteristic requires",
+                remedy: "Set ConnectedCentral.isAuthorized first, on each of its links anew."
+            )
         case .outOfSync:
             BLEError(
                 .busy,

@@ -27,8 +27,9 @@ extension PeripheralServer {
     /// - Returns: what is sent.
     /// - Throws: ``BLEError/Code/notFound``; ``BLEError/Code/notSupported`` if it hasn't subscribed, or no central can;
     ///   ``BLEError/Code/overflow`` for more than 512 octets; ``BLEError/Code/permissionDenied`` while the link is less
-    ///   secure than the characteristic requires; ``BLEError/Code/invalidArgument`` if the key names several
-    ///   characteristics; ``BLEError/Code/disconnected``; what ended the server's radio; `CancellationError`.
+    ///   secure than the characteristic requires, or the central is not authorized as it requires;
+    ///   ``BLEError/Code/invalidArgument`` if the key names several characteristics; ``BLEError/Code/disconnected``;
+    ///   what ended the server's radio; `CancellationError`.
     @discardableResult
     public func notify(
         _ octets: some Collection<UInt8>,

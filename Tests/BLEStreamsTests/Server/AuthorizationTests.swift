@@ -35,4 +35,38 @@ import Testing
             }
         }
     }
+
+    @Test func `a central that is authorized no more is sent nothing, and the program is told why`() async throws {
+        let told = BluetoothUUID(0xF003)
+        let description = LocalPeripheral(name: "Telling") {
+            LocalService(BluetoothUUID(0xF000)) { LocalCharacteristic(told, [.notify], access: .open.authorized) }
+        }
+        let refusals = Recorder<BLEError?>()
+        try await Bench.run(description: description) { server, _ in
+            for try await event in server.centralEvents {
+                guard case .connected(let central) = event else { continue }
+                central.isAuthorized = true
+                for try await change in server.subscriptions(of: told) where change.isSubscribed {
+                    try await server.notify([1], of: told, to: central)
+                    central.isAuthorized = false
+                    refusals.add(await bleError { try await server.notify([2], of: told, to: central) })
+                    refusals.add(try await server.notify([2], of: told).first?.error)
+                    refusals.add(await bleError { try await server.send([2], of: told, to: central) })
+                    central.isAuthorized = true
+                    try await server.notify([3], of: told, to: central)
+                }
+            }
+        } _: { bench in
+            try await bench.peripheral.withLink { link in
+                let values = try await link.notifications(of: told).collect(2).map(Array.init)
+                #expect(values == [[1], [3]])
+            }
+        }
+        #expect(refusals.all.count == 3)
+        for refusal in refusals.all {
+            #expect(refusal?.code == .permissionDenied)
+            #expect(refusal?.cause.contains("authorized") == true && refusal?.cause.contains("secure") == false)
+            #expect(refusal?.remedy.contains("isAuthorized") == true)
+        }
+    }
 }

@@ -139,6 +139,8 @@ extension ATTServer {
         case narrowed
         /// The link is not protected as the characteristic requires.
         case insufficientSecurity
+        /// The program has not authorized the client, as the characteristic requires.
+        case notAuthorized
         /// The client doesn't know of a change of the database yet, has requested to get nothing until it does, and
         /// hasn't subscribed to Service Changed, which would tell it.
         case outOfSync

@@ -105,6 +105,7 @@ extension ATTServer {
         guard client.wants(kind, of: handle) else { throw .notSubscribed }
         // A bonded client's earlier configuration applies only once the link is sufficiently protected again.
         let refusal = characteristic.subscribing.refusal(security: security, isAuthorized: client.isAuthorized)
+        guard refusal != .insufficientAuthorization else { throw .notAuthorized }
         guard refusal == nil else { throw .insufficientSecurity }
     }
 
