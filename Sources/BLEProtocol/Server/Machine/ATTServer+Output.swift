@@ -146,7 +146,7 @@ extension ATTServer {
         case outOfSync
         /// The queue is full; ``Output/room`` reports when it has room.
         case full
-        /// The bearer has ended.
+        /// The bearer has ended, or this device gives it up.
         case closed
     }
 

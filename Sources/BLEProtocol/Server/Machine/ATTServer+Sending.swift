@@ -95,7 +95,7 @@ extension ATTServer {
         _ kind: ServerClient.Subscription,
         _ database: AttributeDatabase
     ) throws(SendRefusal) {
-        guard !hasEnded else { throw .closed }
+        guard !hasEnded, !isGivenUp else { throw .closed }
         guard value.count <= ATTLimits.maximumValueLength else { throw .tooLong }
         let isCurrent = client.databaseVersion ?? database.history.version == database.history.version
         // Behind Service Changed it waits for the confirmation, which has a time limit.

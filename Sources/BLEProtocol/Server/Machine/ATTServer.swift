@@ -29,6 +29,10 @@ package struct ATTServer: Sendable {
     /// sends no notification and no indication (Vol 3, Part F, 3.4.2). Set by the driver.
     package var isExchangingMTU = false
 
+    /// Whether this device gives the bearer up: nothing more is sent on it, and its end may be a while off. Set by the
+    /// driver.
+    package var isGivenUp = false
+
     /// Whether the bearer has ended; then the server does nothing any more.
     package private(set) var hasEnded = false
 

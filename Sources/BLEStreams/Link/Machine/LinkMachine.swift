@@ -121,6 +121,7 @@ struct LinkMachine: Sendable {
     /// This side gives up the link.
     mutating func close(_ reason: DisconnectReason) {
         if closeReason == nil { closeReason = reason }
+        server.isGivenUp = true
     }
 
     /// The link has ended: everything in progress ends with the reason.
