@@ -126,7 +126,7 @@ extension ConnectedCentral {
             case .success(false):
                 // The bearer knows first: the link may still be closing.
                 if let end = bearer.end {
-                    throw BLEError.linkEnded(end, operation: "indicate", object: object)
+                    throw BLEError.centralLeft(end, operation: "indicate", object: object)
                 }
                 let refusal = bearer.serve { server, database -> ATTServer.SendRefusal in
                     // Its subscription has ended with it.
@@ -164,7 +164,7 @@ extension ConnectedCentral {
     func refused(_ refusal: ATTServer.SendRefusal, operation: String, object: String) -> BLEError {
         switch refusal {
         case .closed:
-            BLEError.linkEnded(
+            .centralLeft(
                 // The bearer knows first: the link may still be closing.
                 bearer.end ?? state.withLock { $0.end } ?? DisconnectReason(.other),
                 operation: operation,
@@ -262,6 +262,15 @@ extension ConnectedCentral {
 }
 
 extension BLEError {
+    /// The error of a link to a central that has ended, or that this side gives up. A peripheral makes no other one.
+    static func centralLeft(_ reason: DisconnectReason, operation: String, object: String) -> BLEError {
+        var error = linkEnded(reason, operation: operation, object: object)
+        error.remedy =
+            "Send it again when the central has connected and subscribed again: PeripheralServer.subscriptions(of:) "
+            + "reports it."
+        return error
+    }
+
     /// The error of a value that is too long for any PDU.
     static func valueTooLong(_ operation: String, _ object: String) -> BLEError {
         BLEError(

@@ -199,7 +199,7 @@ extension ConnectedCentral {
                     server.waitsForClient
                 )
             }
-            if let end = bearer.end { throw BLEError.linkEnded(end, operation: "send", object: object) }
+            if let end = bearer.end { throw BLEError.centralLeft(end, operation: "send", object: object) }
             guard breaks.hasDroppedNothing(since: before) else {
                 let refusal: ATTServer.SendRefusal =
                     breaks.isSameSubscription(as: before)
