@@ -22,7 +22,8 @@ extension PeripheralServer {
     /// long value in parts reads the former one to its end.
     ///
     /// - Throws: ``BLEError/Code/notFound`` if it doesn't exist or is dynamic; ``BLEError/Code/overflow`` if the value
-    ///   is longer than the characteristic allows; ``BLEError/Code/invalidArgument`` if the key names several.
+    ///   is longer than the characteristic allows; ``BLEError/Code/invalidArgument`` if it is shorter than the
+    ///   characteristic's fixed length, or if the key names several.
     public func setValue(
         _ octets: some Collection<UInt8>,
         of key: some CharacteristicKey<CharacteristicValue>
@@ -50,18 +51,39 @@ extension PeripheralServer {
 
     private func store(_ value: [UInt8], _ name: CharacteristicSelector) throws {
         let handle = try handle(of: name, operation: "set value")
-        let (isStored, isTaken) = database.withLock { database in
-            (database.value(at: handle) != nil, database.store(value, at: handle))
+        let (attribute, isTaken) = database.withLock { database in
+            (database.attribute(at: handle), database.store(value, at: handle))
         }
-        guard isTaken else {
-            throw BLEError(
-                isStored ? .overflow : .notFound,
-                operation: "set value",
-                object: "of \(name)",
-                cause: isStored ? "its values can't have \(value.count) octets" : "its value is not stored",
-                remedy: isStored
-                    ? "Declare the characteristic with a larger maximumLength." : "Declare it as .stored."
-            )
+        if !isTaken { throw BLEError.cannotStore(value.count, in: attribute, object: "of \(name)") }
+    }
+}
+
+extension BLEError {
+    /// Why a stored value can't have so many octets, or is none.
+    fileprivate static func cannotStore(_ count: Int, in attribute: Attribute?, object: String) -> BLEError {
+        var code = Code.overflow
+        let cause: String
+        let remedy: String
+        if let attribute, case .stored = attribute.content {
+            let longest = attribute.maximumLength
+            if attribute.hasFixedLength {
+                if count < longest { code = .invalidArgument }
+                cause = "its values always have \(longest) octets, and this one has \(count)"
+                remedy = "Pass \(longest) octets, or change hasFixedLength or maximumLength in its declaration."
+            } else if count > ATTLimits.maximumValueLength {
+                cause = "this one has \(count) octets, and no value has more than \(ATTLimits.maximumValueLength)"
+                remedy =
+                    "Store fewer octets, or send them in parts: "
+                    + "PeripheralServer.send(_:of:to:endingWith:beginsAnew:onProgress:)."
+            } else {
+                cause = "its values have at most \(longest) octets, and this one has \(count)"
+                remedy = "Declare the characteristic with a larger maximumLength."
+            }
+        } else {
+            code = .notFound
+            cause = "its value is not stored"
+            remedy = "Declare it as .stored."
         }
+        return BLEError(code, operation: "set value", object: object, cause: cause, remedy: remedy)
     }
 }

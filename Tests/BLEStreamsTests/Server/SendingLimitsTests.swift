@@ -127,6 +127,31 @@ import Testing
         }
     }
 
+    @Test func `a value that can't be stored is refused, and the error says what can`() async throws {
+        let (fixed, short, long) = (BluetoothUUID(0xF304), BluetoothUUID(0xF305), BluetoothUUID(0xF306))
+        let description = LocalPeripheral(name: "Storing") {
+            LocalService(BluetoothUUID(0xF300)) {
+                LocalCharacteristic(fixed, [.read], value: .stored([7, 7]), maximumLength: 2, hasFixedLength: true)
+                LocalCharacteristic(short, [.read], maximumLength: 4)
+                LocalCharacteristic(long, [.read])
+            }
+        }
+        try await Bench.run(description: description) { server, _ in
+            let fewer = await bleError { try server.setValue([1], of: fixed) }
+            #expect(fewer?.code == .invalidArgument && fewer?.remedy.contains("2 octets") == true)
+            let more = await bleError { try server.setValue([1, 2, 3], of: fixed) }
+            #expect(more?.code == .overflow && more?.remedy.contains("2 octets") == true)
+            let longer = await bleError { try server.setValue(Self.octets(5), of: short) }
+            #expect(longer?.code == .overflow && longer?.remedy.contains("larger maximumLength") == true)
+            let longest = await bleError { try server.setValue(Self.octets(513), of: long) }
+            #expect(longest?.code == .overflow && longest?.remedy.contains("larger maximumLength") == false)
+            try server.setValue([1, 2], of: fixed)
+            #expect(server.value(of: fixed) == [1, 2])
+        } _: { bench in
+            try await bench.time.sleep(for: .seconds(1))
+        }
+    }
+
     @Test func `an answer of more than 512 octets is an error, and the central waits for another one`() async throws {
         try await Bench.run(description: Self.description) { server, _ in
             for try await read in server.reads(of: Self.dynamic) {
