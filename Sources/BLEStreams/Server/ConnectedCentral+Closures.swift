@@ -154,7 +154,7 @@ extension ConnectedCentral {
             guard let answer else {
                 refusedUnasked(handle, server)
                 return server.warnings.tell(.unanswered(handle)) { _ in
-                    .unanswered(operation, object(), after: patience)
+                    .unanswered(operation, object(), after: patience, byClosure: true)
                 }
             }
             answer.refuse(after: patience)

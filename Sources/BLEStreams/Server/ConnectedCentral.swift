@@ -223,13 +223,14 @@ public final class ConnectedCentral: Sendable {
     private func ask(_ read: ATTServer.PendingRead, _ server: PeripheralServer) {
         let name = server.characteristic(at: read.handle)
         let object = Self.object("of", name, read.handle, address)
-        let answer = PendingAnswer(bearer, read.token) { [weak server] patience in
-            server?.warnings.tell(.unanswered(read.handle)) { _ in .unanswered("read", object(), after: patience) }
+        let closure = server.closures(at: read.handle)?.read
+        let answer = PendingAnswer(bearer, read.token) { [weak server, isComputed = closure != nil] patience in
+            server?.warnings.tell(.unanswered(read.handle)) { _ in
+                .unanswered("read", object(), after: patience, byClosure: isComputed)
+            }
         }
         if continueReading(read, answer) { return }
-        if let closure = server.closures(at: read.handle)?.read {
-            return compute(read, by: closure, answer, server, object: object)
-        }
+        if let closure { return compute(read, by: closure, answer, server, object: object) }
         let request = PeripheralServer.ReadRequest(central: self, characteristic: name, read: read, answer: answer)
         switch server.tell(.read(request), of: read.handle, onlyFirst: true) {
         case .yes: break
@@ -245,17 +246,17 @@ public final class ConnectedCentral: Sendable {
     /// Lets closures check a write if there are any for it; otherwise reports it.
     private func take(_ write: ATTServer.ServerWrite, _ server: PeripheralServer) {
         let object = Self.object("to", server.characteristic(at: write.handle), write.handle, address)
+        let closures = write.answer == .stored ? nil : server.closures(at: write.handle)
         var answer: PendingAnswer?
         if case .awaited(let token) = write.answer {
-            answer = PendingAnswer(bearer, token) { [weak server] patience in
-                server?.warnings.tell(.unanswered(write.handle)) { _ in .unanswered("write", object(), after: patience)
+            answer = PendingAnswer(bearer, token) { [weak server, isJudged = closures?.write != nil] patience in
+                server?.warnings.tell(.unanswered(write.handle)) { _ in
+                    .unanswered("write", object(), after: patience, byClosure: isJudged)
                 }
             }
         }
         if write.answer != .stored { state.withLock { $0.longReads.forget(write.handle) } }
-        if write.answer != .stored, let closures = server.closures(at: write.handle), closures.write != nil {
-            return judge(write, by: closures, answer, server, object: object)
-        }
+        if let closures, closures.write != nil { return judge(write, by: closures, answer, server, object: object) }
         tell(write, answer, server)
     }
 

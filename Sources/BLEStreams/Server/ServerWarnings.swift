@@ -81,8 +81,23 @@ extension BLEError {
         )
     }
 
-    static func unanswered(_ operation: String, _ object: String, after patience: Duration?) -> BLEError {
-        BLEError(
+    /// - Parameter byClosure: whether the characteristic's closure was to answer, and not a stream's consumer.
+    static func unanswered(
+        _ operation: String,
+        _ object: String,
+        after patience: Duration?,
+        byClosure: Bool
+    ) -> BLEError {
+        if byClosure, let patience {
+            return BLEError(
+                .timedOut,
+                operation: operation,
+                object: object,
+                cause: "its closure did not return within \(patience), so the \(operation) was refused",
+                remedy: "Return within that time, or throw an ATTError; leave longer work to a task of its own."
+            )
+        }
+        return BLEError(
             patience == nil ? .ended : .timedOut,
             operation: operation,
             object: object,

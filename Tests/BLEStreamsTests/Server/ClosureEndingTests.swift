@@ -90,6 +90,35 @@ import Testing
         }
     }
 
+    /// A read, a write, and a write without response.
+    @Test(arguments: [0x0A, 0x12, 0x52] as [UInt8])
+    func `the warning of one that is too slow says what a closure can do`(opcode: UInt8) async throws {
+        let warnings = Recorder<BLEError>()
+        let peripheral = LocalPeripheral(name: "Slow") {
+            Self.services { _ in
+                try await Self.never.first()
+            } write: { _, _ in
+                _ = try await Self.never.first()
+            }
+        }
+        try await Bench.run(description: peripheral, warnings: warnings) { bench in
+            let handle = try await bench.peripheral.withLink { link in
+                try #require(try await link.discover().characteristic(Self.value)).valueHandle
+            }
+            let request = [opcode, UInt8(truncatingIfNeeded: handle), UInt8(handle >> 8)]
+            let address = bench.peripheralAdapter.address
+            try await RawCentral.connected(from: bench.centralAdapter, to: address) { central in
+                central.send(opcode == 0x0A ? request : request + [1])
+                try await bench.time.sleep(for: .seconds(25))
+            }
+        }
+        #expect(warnings.all.map(\.code) == [.timedOut])
+        let warning = try #require(warnings.all.first)
+        #expect(warning.cause.contains("closure"))
+        // Those are for who iterates reads() and writes().
+        #expect(warning.remedy.contains("ATTError") && !warning.remedy.contains("accept()"))
+    }
+
     @Test func `one that floods a closure loses its own writes, and nobody else's reading waits`() async throws {
         let taken = Recorder<UInt8>()
         let warnings = Recorder<BLEError>()
