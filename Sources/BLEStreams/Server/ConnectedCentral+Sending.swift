@@ -25,8 +25,8 @@ extension ConnectedCentral {
         }
     }
 
-    /// Queues a notification that is sent to others too: waits while the queue is full, up to a limit, and not again
-    /// before there is room.
+    /// Queues a notification that is sent to others too: waits while the queue is full, but no longer than up to a limit
+    /// for a central that takes nothing, and not again before it does.
     func notifyAmongOthers(_ handle: UInt16, _ value: [UInt8], object: String) async throws -> Sent {
         let slow: @Sendable () -> any Error = {
             BLEError(
@@ -39,21 +39,26 @@ extension ConnectedCentral {
                 remedy: "Wait until it takes values again, or drop its link with ConnectedCentral.disconnect()."
             )
         }
-        if state.withLock({ $0.notifications.isStuck }) {
-            countDropped()
-            throw slow()
-        }
-        do {
-            return try await queue(object, limit: (Self.patience, slow)) {
-                server,
-                database throws(ATTServer.SendRefusal) in
-                try server.notify(handle, value, database: database)
-                return min(value.count, server.maximumValueLength)
+        while true {
+            let taken = notifications.sent
+            if state.withLock({ $0.notifications.stuckAt == taken }) {
+                countDropped()
+                throw slow()
             }
-        } catch let error as BLEError where error.code == .overflow {
-            state.withLock { $0.notifications.isStuck = true }
-            countDropped()
-            throw error
+            do {
+                return try await queue(object, limit: (Self.patience, slow)) {
+                    server,
+                    database throws(ATTServer.SendRefusal) in
+                    try server.notify(handle, value, database: database)
+                    return min(value.count, server.maximumValueLength)
+                }
+            } catch let error as BLEError where error.code == .overflow {
+                // The queue tells of room only when half of it is free: a slow central may have taken some.
+                guard notifications.sent == taken else { continue }
+                state.withLock { $0.notifications.stuckAt = taken }
+                countDropped()
+                throw error
+            }
         }
     }
 

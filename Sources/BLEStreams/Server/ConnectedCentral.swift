@@ -60,13 +60,14 @@ public final class ConnectedCentral: Sendable {
         var waiters = Observers<@Sendable () -> Void>()
         /// Counts how often room was reported: a caller that saw an older count doesn't have to wait.
         var news = 0
-        /// Whether a caller has waited in vain up to the limit: nobody waits again before there is room.
-        var isStuck = false
+        /// How many values the radio had taken when a caller had waited in vain up to the limit: nobody waits again
+        /// before it takes another one.
+        var stuckAt: Int?
 
         /// There is room: returns the callers to wake.
         mutating func takeWaiters() -> [@Sendable () -> Void] {
             news += 1
-            isStuck = false
+            stuckAt = nil
             return waiters.removeAll()
         }
     }

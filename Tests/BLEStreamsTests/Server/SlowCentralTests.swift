@@ -132,6 +132,21 @@ import Testing
         #expect(heard.slow.elementsEqual(0..<150))
     }
 
+    @Test func `a slow one gets all that is sent to all, as long as it takes anything`() async throws {
+        let failures = Recorder<BLEError>()
+        let heard = try await meet { server, bench, _, slow in
+            for number in 0..<UInt32(120) {
+                let outcomes = try await server.notify(number.octets, of: Bench.notifying)
+                #expect(outcomes.count == 2)
+                for outcome in outcomes { if let error = outcome.error { failures.add(error) } }
+            }
+            while slow.notifications.waiting > 0 { try await bench.time.sleep(for: .seconds(1)) }
+            expectAccounted(slow.notifications, offered: 120)
+        }
+        #expect(failures.all.isEmpty)
+        #expect(heard.quick.elementsEqual(0..<120) && heard.slow.elementsEqual(0..<120))
+    }
+
     @Test func `when the services are replaced what waits of them is dropped, and counted`() async throws {
         _ = try await meet { server, _, _, slow in
             for number in 0..<UInt32(50) { try server.notify(number.octets, of: Bench.notifying, buffer: .unbounded) }
