@@ -9,11 +9,19 @@ import Testing
 /// A peripheral on the fake kernel that is cancelled at each of its system calls, or whose closure returns, with each
 /// of its calls failing in each way: when it has ended, nothing of it is on the air, since the program may exit then.
 ///
-/// Each run of the tests does a part; `BLESTREAMS_SWEEP=all` does it whole.
-@Suite(.timeLimit(.minutes(30))) struct PeripheralEndTests {
-    private static let isWhole = getenv("BLESTREAMS_SWEEP") != nil
+/// Each run of the tests does a part; `BLESTREAMS_SWEEP=all` does it whole, `BLESTREAMS_SWEEP='a peripheral'` one of
+/// them whole.
+@Suite struct PeripheralEndTests {
+    private static let wanted = getenv("BLESTREAMS_SWEEP").map { String(cString: $0) }
+    private static let isWhole = wanted != nil
 
-    @Test(arguments: FakePeripheral.all)
+    private static var peripherals: [FakePeripheral] {
+        guard let wanted, wanted != "all" else { return FakePeripheral.all }
+        return FakePeripheral.all.filter { $0.name == wanted }
+    }
+
+    // The whole of one peripheral is more than a hundred thousand runs.
+    @Test(.timeLimit(.minutes(isWhole ? 240 : 30)), arguments: peripherals)
     func `nothing is left on the air, whenever it ends and whichever call fails`(
         _ peripheral: FakePeripheral
     ) async throws {
