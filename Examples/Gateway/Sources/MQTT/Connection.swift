@@ -12,8 +12,14 @@ struct Connection: ~Copyable {
 
     /// Begins to connect. Looking up the broker's name blocks; everything after doesn't.
     ///
-    /// - Parameter will: the last will, in place of that of the settings.
-    static func open(_ settings: MQTTSettings, will: MQTTDelayedWill?) throws(MQTTError) -> Connection {
+    /// - Parameters:
+    ///   - will: the last will, in place of that of the settings.
+    ///   - failures: how many attempts have failed so far; see ``AddressKind``.
+    static func open(
+        _ settings: MQTTSettings,
+        will: MQTTDelayedWill?,
+        failures: Int = 0
+    ) throws(MQTTError) -> Connection {
         let (broker, inbox) = (
             "\(settings.host):\(settings.port)", CallbackInbox(largestMessage: settings.largestMessage)
         )
@@ -34,7 +40,8 @@ struct Connection: ~Copyable {
         if let will = will ?? settings.will.map({ MQTTDelayedWill($0, delay: 0) }) { try leave(will, client, broker) }
         let seconds = Int32(clamping: max(5, settings.keepAlive.components.seconds))
         let port = Int32(clamping: settings.port)
-        try check(mosquitto_connect_bind_async(client, settings.host, port, seconds, nil), "connect", broker)
+        let local = AddressKind.localAddress(after: failures) { AddressKind.kinds(of: settings.host) }
+        try check(mosquitto_connect_bind_async(client, settings.host, port, seconds, local), "connect", broker)
         return connection
     }
 

@@ -28,9 +28,9 @@ extension MQTTClient {
     /// thread of its own, and the client can be asked and ended meanwhile.
     private func connect(_ state: inout ClientState) {
         state.generation += 1
-        let (generation, will) = (state.generation, follower?.will())
+        let (generation, failures, will) = (state.generation, state.failures, follower?.will())
         DispatchQueue.global().async { [open, settings] in
-            let opening = Opening { () throws(MQTTError) in try open(settings, will) }
+            let opening = Opening { () throws(MQTTError) in try open(settings, will, failures) }
             self.perform { client, state in
                 // Otherwise the client has ended meanwhile.
                 guard state.generation == generation else { return }
@@ -67,7 +67,7 @@ extension MQTTClient {
     func lost(_ state: inout ClientState, _ error: MQTTError) {
         let wasAccepted = state.isAccepted
         drop(&state)
-        if wasAccepted { outbox.interrupted() }
+        if wasAccepted { outbox.interrupted() } else { state.failures += 1 }
         guard case .running = state.phase else { return finish(&state) }
         let pause = state.backoff.next(random: random())
         happened.yield(.disconnected(error, retryAfter: pause))

@@ -28,8 +28,8 @@ public final class MQTTClient: Sendable {
     let outbox: any MQTTOutbox
     let follower: (any MQTTFollower)?
     let random: @Sendable () -> Double
-    /// Begins a connection; tests replace it.
-    let open: @Sendable (MQTTSettings, MQTTDelayedWill?) throws(MQTTError) -> sending Connection
+    /// Begins a connection, after a number of attempts that have failed; tests replace it.
+    let open: @Sendable (MQTTSettings, MQTTDelayedWill?, Int) throws(MQTTError) -> sending Connection
     let received: AsyncStream<MQTTMessage>.Continuation
     let happened: AsyncStream<MQTTEvent>.Continuation
     let queue = DispatchQueue(label: "MQTT client")
@@ -48,8 +48,8 @@ public final class MQTTClient: Sendable {
         outbox: any MQTTOutbox,
         random: @escaping @Sendable () -> Double = { .random(in: 0...1) }
     ) {
-        self.init(settings, outbox: outbox, random: random) { settings, will throws(MQTTError) in
-            try Connection.open(settings, will: will)
+        self.init(settings, outbox: outbox, random: random) { settings, will, failures throws(MQTTError) in
+            try Connection.open(settings, will: will, failures: failures)
         }
     }
 
@@ -57,7 +57,7 @@ public final class MQTTClient: Sendable {
         _ settings: MQTTSettings,
         outbox: any MQTTOutbox,
         random: @escaping @Sendable () -> Double = { .random(in: 0...1) },
-        open: @escaping @Sendable (MQTTSettings, MQTTDelayedWill?) throws(MQTTError) -> sending Connection
+        open: @escaping @Sendable (MQTTSettings, MQTTDelayedWill?, Int) throws(MQTTError) -> sending Connection
     ) {
         self.open = open
         self.settings = settings
@@ -175,6 +175,8 @@ struct ClientState: ~Copyable {
     var generation = 0
     /// Whether the broker has accepted the connection.
     var isAccepted = false
+    /// How many attempts have ended before that: a connection that is made again takes the way of the last one.
+    var failures = 0
     var window = SendWindow(limit: 0)
     /// The topics whose subscription the broker has refused, and which wait until it is tried again.
     var refused: Set<String> = []

@@ -29,6 +29,20 @@ struct BrokerNewsTests {
         #expect(end == nil)
     }
 
+    @Test("is told of once for each of two reasons that take turns, as by IPv6 and by IPv4")
+    func turns() {
+        var news = BrokerNews(of: "broker")
+        let reasons = ["Connection refused", "Network is unreachable"]
+        for reason in reasons {
+            let first = news.news(away(reason, 60))
+            #expect(first?.contains(reason) == true)
+        }
+        for attempt in 0..<1000 {
+            let line = news.news(away(reasons[attempt % 2], 60))
+            #expect(line == nil)
+        }
+    }
+
     @Test("tells of a refused subscription once on a connection")
     func refusals() {
         var news = BrokerNews(of: "leases")

@@ -12,7 +12,7 @@ struct SlowLookupTests {
         let answer = DispatchSemaphore(value: 0)
         defer { answer.signal() }
         let settings = MQTTSettings(host: "broker.example", clientID: "client")
-        let client = MQTTClient(settings, outbox: ListOutbox()) { settings, will throws(MQTTError) in
+        let client = MQTTClient(settings, outbox: ListOutbox()) { settings, will, failures throws(MQTTError) in
             ask.yield()
             answer.wait()
             return try Connection.open(MQTTSettings(host: "127.0.0.1", clientID: "client"), will: will)

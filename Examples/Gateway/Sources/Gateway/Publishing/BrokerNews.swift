@@ -4,8 +4,10 @@ import MQTT
 /// of once: there is an attempt each minute, and each part has a connection of its own.
 struct BrokerNews {
     private let part: String
-    /// Why the last attempt has failed, if there is no connection since.
-    private var last: MQTTError?
+    /// The most reasons that are remembered.
+    private static let limit = 20
+    /// Why attempts have failed since the last connection: they may fail in turns, by IPv6 in another way than by IPv4.
+    private var reasons: Set<MQTTError> = []
     /// The subscriptions that were refused on this connection.
     private var refused: Set<MQTTError> = []
 
@@ -16,11 +18,12 @@ struct BrokerNews {
     mutating func news(_ event: MQTTEvent) -> String? {
         switch event {
         case .connected(let inFlight):
-            (last, refused) = (nil, [])
+            (reasons, refused) = ([], [])
             return "\(part): connected; at most \(inFlight) messages in flight"
         case .disconnected(let error, let pause):
-            guard error != last else { return nil }
-            last = error
+            guard !reasons.contains(error) else { return nil }
+            if reasons.count >= Self.limit { reasons = [] }
+            reasons.insert(error)
             let seconds = (pause.seconds * 10).rounded() / 10
             return "\(part): \(error) Next attempt in \(seconds) s; the same failure is not reported again."
         case .subscriptionRefused(let error): return refused.insert(error).inserted ? "\(part): \(error)" : nil
