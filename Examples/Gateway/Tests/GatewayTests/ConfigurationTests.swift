@@ -196,6 +196,27 @@ struct ConfigurationTests {
         #expect(escaped.cause == #"one object has 'pr\u0065fix' twice, for the second time in line 1"#)
     }
 
+    @Test("refuses a characteristic that is written twice, whose values would be published twice")
+    func characteristicTwice() throws {
+        func read(_ second: String) throws(ConfigurationError) -> Configuration {
+            try self.read(
+                """
+                { "spool": { "folder": "/x" }, "peripherals": [{ "name": "a", "characteristics": [
+                  { "uuid": "2A19", "service": "180F" }, { "uuid": "2A6E" }, \(second)] }] }
+                """
+            )
+        }
+        let whole = "00002A6E-0000-1000-8000-00805F9B34FB"
+        for second in [#"{ "uuid": "2A6E" }"#, #"{ "uuid": "\#(whole)" }"#] {
+            let error = try #require(throws: ConfigurationError.self) { try read(second) }
+            #expect(error.field == "peripherals[0].characteristics[2].uuid", "\(error)")
+            #expect(error.cause.contains("characteristics[1]"), "\(error)")
+        }
+        // It may be in several services.
+        let other = try read(#"{ "uuid": "2A19", "service": "181A" }"#)
+        #expect(other.peripherals[0].subscriptions.count == 3)
+    }
+
     @Test("never traps on damaged text")
     func damaged() {
         let text = Array(#"{ "spool": { "folder": "/x", "megabytes": 7 }, "peripherals": [{ "name": "a" }] }"#.utf8)

@@ -258,8 +258,23 @@ extension Configuration.Peripheral {
             }
             return Configuration.Subscription(characteristic: uuid, service: try fields.uuid("service"))
         }
+        try Self.checkOnce(subscriptions, fields.name("characteristics"))
         pairing = try fields.object("pairing") { fields throws(ConfigurationError) in
             try Configuration.Pairing(&fields)
+        }
+    }
+
+    private static func checkOnce(
+        _ subscriptions: [Configuration.Subscription],
+        _ list: String
+    ) throws(ConfigurationError) {
+        for (index, subscription) in subscriptions.enumerated() {
+            guard let former = subscriptions[..<index].firstIndex(of: subscription) else { continue }
+            throw ConfigurationError(
+                field: "\(list)[\(index)].uuid",
+                cause: "it is that of characteristics[\(former)], too, and each of its values would be published twice",
+                remedy: "Write each characteristic once."
+            )
         }
     }
 
