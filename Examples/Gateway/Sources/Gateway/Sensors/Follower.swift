@@ -43,7 +43,21 @@ struct Follower {
         sessions.remove(peripheral.label, session)
         troubles.end(of: name)
         await fleet.remove(session)
-        sparkplug?.device(peripheral.label, isOnline: false)
+        tellRest()
+    }
+
+    /// Says what becomes of the label when the session has ended. Another device may have it, too: one of the same name
+    /// that this gateway holds, whose next change may be months away.
+    private func tellRest() {
+        let label = peripheral.label
+        while let other = sessions[label] {
+            let state = other.state
+            sparkplug?.device(label, isOnline: state.isReady)
+            publisher.tell(state.words, of: label, isReady: state.isReady)
+            // Otherwise the other one has told something newer meanwhile, which must remain.
+            if sessions[label] === other, other.state == state { return }
+        }
+        sparkplug?.device(label, isOnline: false)
         publisher.tellUnfollowed([peripheral], isSharing: lease != nil)
     }
 
