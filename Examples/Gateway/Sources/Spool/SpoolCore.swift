@@ -54,6 +54,7 @@ struct SpoolCore: ~Copyable, Sendable {
         counts.spooled = Int(position.next - position.head) - acknowledged.count - inHoles
         counts.dropped = dropped
         counts.refused = Int(position.refused)
+        counts.late = late.count
         counts.octets = segments.reduce(0) { $0 + $1.occupied }
         return counts
     }

@@ -12,6 +12,8 @@ public struct SpoolCounts: Hashable, Sendable {
     public var dropped = 0
     /// Of the dropped ones, those that the file system had no room for.
     public var refused = 0
+    /// Of the dropped ones, those that had been handed out: if their acknowledgement comes, they are acknowledged.
+    public var late = 0
     /// The octets of all segments.
     public var octets = 0
 

@@ -36,7 +36,7 @@ final class Health: Sendable {
 
     /// The record that is published.
     var record: JSONText {
-        let counts = spool.counts
+        let counts = spool.counts.growing
         let broker = client.withLock { $0 }?.counts ?? MQTTCounts()
         return .object(
             ("time", .plain((Date().timeIntervalSince1970 * 1000).rounded() / 1000)),
@@ -62,7 +62,7 @@ final class Health: Sendable {
 
     /// The page for Prometheus.
     var text: String {
-        let counts = spool.counts
+        let counts = spool.counts.growing
         let broker = client.withLock { $0 }?.counts ?? MQTTCounts()
         var text = page.text
         func add(_ name: String, _ type: String, _ help: String, _ value: Int) {
@@ -78,7 +78,7 @@ final class Health: Sendable {
         add("gateway_broker_connections_total", "counter", "Connections to the broker.", broker.connections)
         add("gateway_messages_refused_total", "counter", "Messages that the broker refused.", outbox.counts.refused)
         add("gateway_replies_dropped_total", "counter", "Replies and states that were dropped.", outbox.counts.dropped)
-        if let counts = sparkplug?.spool.counts {
+        if let counts = sparkplug?.spool.counts.growing {
             add("gateway_sparkplug_records_total", "counter", "Records for Sparkplug hosts.", counts.appended)
             add("gateway_sparkplug_records_sent_total", "counter", "Of these, those sent.", counts.acknowledged)
             add("gateway_sparkplug_records_dropped_total", "counter", "Of these, those dropped.", counts.dropped)
@@ -124,6 +124,17 @@ extension Health {
 }
 
 extension SpoolCounts {
+    /// The same, with what was dropped in flight as still in flight, until its acknowledgement can't come any more: the
+    /// other counts never fall. Whoever adds up what a counter has grown by, as Prometheus does, takes one that has
+    /// fallen for one that has begun again, and adds all of it.
+    var growing: SpoolCounts {
+        var counts = self
+        counts.spooled += late
+        counts.dropped -= late
+        counts.late = 0
+        return counts
+    }
+
     /// The counts as members of an object.
     var members: [(String, JSONText)] {
         [

@@ -118,5 +118,5 @@ final class SparkplugDriver: Sendable {
     func end() { state.withLock { $0.isOver = true } }
 
     /// What has become of the records, for the health record.
-    var health: JSONText { .object(spool.counts.members) }
+    var health: JSONText { .object(spool.counts.growing.members) }
 }
