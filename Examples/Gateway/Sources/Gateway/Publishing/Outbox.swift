@@ -72,6 +72,17 @@ final class Outbox: MQTTOutbox {
         }
     }
 
+    /// Takes over a state that the broker has by an earlier run of the gateway: it can be removed as those of this one.
+    func adopt(_ message: MQTTMessage) {
+        state.withLock { state in
+            // Without a payload, it would be a removal.
+            guard !message.payload.isEmpty, state.retained[message.topic] == nil,
+                state.retained.count < Self.retainedLimit
+            else { return }
+            state.retained[message.topic] = message
+        }
+    }
+
     /// Whether a topic has a state.
     func hasState(_ topic: String) -> Bool { state.withLock { $0.retained[topic] != nil } }
 

@@ -45,6 +45,11 @@ final class Publisher: Sendable {
     /// Sets the state of a topic that doesn't begin with the prefix.
     func retain(absolute topic: String, _ octets: [UInt8]) { put { $0.retain(.json(topic, octets, isRetained: true)) } }
 
+    /// Takes over the state of a topic that the broker has by an earlier run of the gateway.
+    func adopt(_ topic: String, _ octets: [UInt8]) {
+        put { $0.adopt(.json("\(prefix)/\(topic)", octets, isRetained: true)) }
+    }
+
     /// Whether a topic has a state by this run of the gateway.
     func hasState(_ topic: String) -> Bool { link.withLock { $0.outbox }?.hasState("\(prefix)/\(topic)") ?? false }
 

@@ -15,7 +15,7 @@ struct FormerUpdates {
         return isPossible ? ["\(start(configuration.prefix))+"] : []
     }
 
-    /// Says of a former update that it has failed.
+    /// Says of a former update that it has failed, unless it has ended.
     ///
     /// - Returns: whether the message is about an update; otherwise it is for somebody else.
     func take(_ message: MQTTMessage) -> Bool {
@@ -24,11 +24,16 @@ struct FormerUpdates {
         let label = String(message.topic.dropFirst(start.count))
         // What this run has said of it comes back, too.
         guard message.isRetained, !publisher.hasState("update/\(label)"),
-            settings.current.peripherals.contains(where: { $0.label == label }),
-            case .object(let members)? = try? JSONValue.reading(message.payload),
+            settings.current.peripherals.contains(where: { $0.label == label })
+        else { return true }
+        guard case .object(let members)? = try? JSONValue.reading(message.payload),
             case .string(let image)? = members["image"], case .string(let phase)? = members["phase"],
             !UpdateNews.ends.contains(phase)
-        else { return true }
+        else {
+            // It goes with its peripheral, as what this run says does.
+            publisher.adopt("update/\(label)", message.payload)
+            return true
+        }
         publisher.report("\(label): its update was interrupted when the gateway ended. Send the command again.")
         UpdateNews(publisher, label, image: image).tell(UpdateNews.failed)
         return true
