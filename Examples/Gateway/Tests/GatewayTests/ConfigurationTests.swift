@@ -87,6 +87,7 @@ struct ConfigurationTests {
             (#"{ "spool": { "folder": "/x", "megabytes": 1.5 } }"#, "spool.megabytes", "whole number"),
             (#"{ "spool": { "folder": "/x" }, "prefix": "a/#" }"#, "prefix", "without +, # and $"),
             (#"{ "spool": { "folder": "/x" }, "brokr": {} }"#, "brokr", "broker, prefix"),
+            (#"{ "spool": { "folder": "/x" }, "adapters": ["hci0", "hci1", "hci0"] }"#, "adapters[2]", "once"),
             (#"{ "spool": { "folder": "/x" }, "broker": { "port": "1" } }"#, "broker.port", "a number"),
             (#"{ "spool": { "folder": "/x" }, "broker": 1 }"#, "broker", "an object"),
             (

@@ -90,7 +90,8 @@ extension Configuration {
         if let broker { self.broker = broker }
         self.cautions = cautions
         prefix = try fields.topic("prefix") ?? prefix
-        adapters = try fields.strings("adapters", #"Write a list of names: [ "hci0" ]."#)
+        // Two uses of one adapter would interfere with each other.
+        adapters = try fields.differentStrings("adapters", #"Write a list of names: [ "hci0" ]."#)
         peripherals = try fields.objects("peripherals") { fields throws(ConfigurationError) in try Peripheral(&fields) }
         advertisements = try fields.object("advertisements") { fields throws(ConfigurationError) in
             Advertisements(

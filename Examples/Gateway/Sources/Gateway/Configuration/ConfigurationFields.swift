@@ -103,6 +103,19 @@ struct ConfigurationFields: ~Copyable {
         return texts
     }
 
+    /// The strings of a list, none of which may be there twice.
+    mutating func differentStrings(_ field: String, _ remedy: String) throws(ConfigurationError) -> [String] {
+        let texts = try strings(field, remedy)
+        for (index, text) in texts.enumerated() where texts[..<index].contains(text) {
+            throw ConfigurationError(
+                field: name("\(field)[\(index)]"),
+                cause: "'\(text)' is there twice",
+                remedy: "Write it once."
+            )
+        }
+        return texts
+    }
+
     /// The values of a list; none if there is no list.
     mutating func list(_ field: String, _ remedy: String) throws(ConfigurationError) -> [JSONValue] {
         switch take(field) {
