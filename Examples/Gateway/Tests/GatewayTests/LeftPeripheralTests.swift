@@ -13,11 +13,25 @@ import Testing
     @Test func `an update that its leaving ends says nothing about it that stays at the broker`() async throws {
         let folder = try temporaryFolder("left")
         defer { try? FileManager.default.removeItem(atPath: folder) }
+        try await check(Settings(configuration(folder)), folder)
+    }
+
+    @Test func `nor does one that ends late, when the gateway begins again without the peripheral`() async throws {
+        let folder = try temporaryFolder("left")
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let next = configuration(folder)
+        var present = next
+        present.peripherals = [.init(label: "lock", name: "Lock")]
+        let settings = Settings(present)
+        settings.end(before: next)
+        try await check(settings, folder)
+    }
+
+    private func check(_ settings: Settings, _ folder: String) async throws {
         let spool = try Spool(SpoolSettings(folder: "\(folder)/spool"))
         let (publisher, outbox) = (Publisher(spool, prefix: "p") { _ in }, Outbox(spool, prefix: "p") { _ in })
         publisher.use(outbox)
         outbox.connected()
-        let settings = Settings(configuration(folder))
         let hash = try TestImage.place(TestImage.octets(1, size: 2000), in: folder)
         let command = #"{"peripheral":"lock","op":"update","image":"\#(hash)"}"#
         try await VirtualTime.run { time in

@@ -283,10 +283,7 @@ struct Commands {
         let news = UpdateNews(publisher, label, image: hash)
         // A peripheral that has left the configuration meanwhile has no topics any more. One that leaves from here on
         // is tidied up after later.
-        defer {
-            let isHere = settings.current.peripherals.contains { $0.label == label }
-            if !isHere { publisher.remove("update/\(label)") }
-        }
+        defer { if !settings.keeps(label) { publisher.remove("update/\(label)") } }
         do {
             // One that is given by its name is known when it was found.
             if session.peripheral == nil { try await session.ready() }

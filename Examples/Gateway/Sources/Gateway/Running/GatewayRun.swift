@@ -88,7 +88,10 @@ struct GatewayRun {
             }
             group.addTask { await flushRepeatedly() }
             let result = await Result { try await follow(orders) }
-            if case .success(let next?) = result { tidyUp(before: next) }
+            if case .success(let next?) = result {
+                settings.end(before: next)
+                tidyUp(before: next)
+            }
             commands.end()
             // The links are down, and what came is in the spool. Now the broker is left; it publishes the last will.
             leases?.stop()

@@ -4,6 +4,8 @@ import Synchronization
 final class Settings: Sendable {
     private struct State {
         var current: Configuration
+        /// With which the gateway begins again.
+        var successor: Configuration?
         var watchers: [Int: AsyncStream<Configuration>.Continuation] = [:]
         var next = 0
     }
@@ -22,6 +24,20 @@ final class Settings: Sendable {
             return Array(state.watchers.values)
         }
         for watcher in watchers { watcher.yield(configuration) }
+    }
+
+    /// The gateway ends, and begins again with another one. The present one stays in force until then.
+    func end(before next: Configuration) { state.withLock { $0.successor = next } }
+
+    /// Whether a peripheral has topics from now on: it is in the configuration, and in the next one under the same
+    /// prefix.
+    func keeps(_ label: String) -> Bool {
+        state.withLock { state in
+            let all = [state.current] + [state.successor].compactMap(\.self)
+            return all.allSatisfy { one in
+                one.prefix == state.current.prefix && one.peripherals.contains { $0.label == label }
+            }
+        }
     }
 
     /// The configuration in force, then each change; of several, the newest. It ends with the task that iterates it.
