@@ -79,6 +79,23 @@ final class CampaignDriverTests: Sendable {
         #expect(messages(driver.next).isEmpty)
     }
 
+    @Test("what this gateway said of a campaign goes when it begins again elsewhere, and doesn't come back")
+    func elsewhere() throws {
+        let (driver, outbox) = try driver()
+        outbox.connected()
+        driver.connected()
+        driver.received(MQTTMessage("blestreams/campaigns/c/plan", try plan(image, devices)))
+        func receive(_ device: PeripheralID) throws {
+            let octets = try record(1, of: GatewayID(rawValue: 7))
+            driver.received(MQTTMessage("blestreams/campaigns/c/devices/\(device)", octets))
+        }
+        try receive(devices[0])
+        #expect(messages(outbox.next).contains { $0.topic == "p/campaign/c" && !$0.payload.isEmpty })
+        driver.removeSummaries()
+        try receive(devices[1])
+        #expect(messages(outbox.next) == [MQTTMessage("p/campaign/c", [], isRetained: true)])
+    }
+
     @Test("a plan with other devices or another image is no change of the campaign, and the operator is told")
     func changed() throws {
         let (driver, _) = try driver()

@@ -120,6 +120,26 @@ struct CampaignTests {
         #expect(devices[1].runningImage == new)
     }
 
+    @Test("is no longer told of under the prefix that its gateway had before")
+    func otherPrefix() async throws {
+        let device = MCUmgrFirmwareReceiver(running: TestImage.octets(1, size: 2000))
+        let world = try await SharedWorld(gateways: 1, sensors: 1, firmware: [device])
+        let hash = try FirmwareImage(TestImage.octets(2, size: 8000)).sha256.hex
+        try await world.run {
+            // It waits for its image.
+            try await begin(world, hash)
+            while let message = await world.collector.next(), message.topic != "g0/campaign/c" {}
+            var configuration = world.configuration(0)
+            configuration.prefix = "other"
+            world.reload(0, configuration)
+            var last = ""
+            while let message = await world.collector.next(), message.topic != "other/campaign/c" {
+                if message.topic == "g0/campaign/c" { last = message.payload.isEmpty ? "gone" : message.payload }
+            }
+            #expect(last == "gone")
+        }
+    }
+
     // MARK: - What is needed
 
     private func publish(_ world: SharedWorld, _ image: [UInt8], as hash: String) async throws {

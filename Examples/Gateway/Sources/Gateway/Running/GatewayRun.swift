@@ -222,6 +222,7 @@ struct GatewayRun {
     private func tidyUp(before next: Configuration) {
         let old = settings.current
         let others = next.prefix == old.prefix ? next.peripherals : []
+        if next.prefix != old.prefix || next.campaigns == nil { campaigns?.removeSummaries() }
         for peripheral in old.peripherals {
             let other = others.first { $0.label == peripheral.label }
             let isAnnounced = next.homeAssistantPrefix == old.homeAssistantPrefix

@@ -42,6 +42,8 @@ final class CampaignDriver: Sendable {
         var ignored: Set<String> = []
         /// The images that the broker has sent and the folder hasn't taken.
         var unkept: [String: Unkept] = [:]
+        /// Whether the summaries were taken back, and no other ones are wanted.
+        var isSilent = false
     }
 
     /// An image that couldn't be written to the folder, which may have room for it later.
@@ -127,11 +129,20 @@ final class CampaignDriver: Sendable {
             let image = state.campaigns[name]?.machine.plan.image ?? ""
             state.devices[begin.device]?.yield(Order(campaign: name, image: image, failures: begin.failures))
         }
-        guard let counts = state.campaigns[name]?.machine.counts.json.text,
+        guard !state.isSilent, let counts = state.campaigns[name]?.machine.counts.json.text,
             state.campaigns[name]?.report != counts
         else { return nil }
         state.campaigns[name]?.report = counts
         return (name, Array(counts.utf8))
+    }
+
+    /// Takes back what this gateway says of the campaigns: from now on, it says that elsewhere, or not at all.
+    func removeSummaries() {
+        let names = state.withLock { state in
+            state.isSilent = true
+            return state.campaigns.keys.sorted()
+        }
+        for name in names { publisher.remove("campaign/\(name)") }
     }
 
     /// The topic of the record of a device.
