@@ -14,7 +14,8 @@ extension BLEStream {
     ///   - policy: how often, and after what pause.
     ///   - isWorthwhile: whether another attempt may cure an error; by default, all errors except those with
     ///     ``BLEError/isFinal``.
-    /// - End: with the upstream.
+    /// - End: with the upstream. Once a later operator such as ``prefix(for:)`` stops it, it opens no more: an error
+    ///   that it would have retried ends it, too.
     /// - Throw: the last error, when the attempts are used up or another one isn't worthwhile. `CancellationError` is
     ///   never retried.
     /// - Cancellation and an early `break` close the upstream, or stop the pause.
@@ -94,12 +95,13 @@ final class Retrying<Element: Sendable> {
         }
     }
 
-    /// Closes the upstream for another attempt; if that isn't worthwhile, throws the error, and leaves it open until
-    /// ``close()``.
+    /// Closes the upstream for another attempt, also where a stop has come before that: a consumer that was busy then
+    /// sees what one that had waited would have seen. If an attempt isn't worthwhile, throws the error, and leaves the
+    /// upstream open until ``close()``.
     @usableFromInline
     func failed(with error: any Error) throws {
         // What is thrown may be dropped by another `retry`, which then closes everything.
-        guard !isStopped, pause.failed(with: error) else { throw error }
+        guard pause.failed(with: error) else { throw error }
         pause.waker.dropError(closeUpstream)
     }
 

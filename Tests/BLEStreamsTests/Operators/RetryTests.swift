@@ -171,4 +171,17 @@ import Testing
         #expect(played.output == "a--|")
         #expect(played.openings == ["0..<3", "0..<1"])
     }
+
+    @Test(arguments: [true, false])
+    func `a failure that a busy consumer finds behind a stop is the end, if it would have been retried`(
+        isWorthwhile: Bool
+    ) async throws {
+        let played = try await play(Consumer(isBusyFor: 4)) {
+            $0.source("a#", "b|").retry(.constant(.seconds(9)), when: { _ in isWorthwhile })
+                .take(until: $0.source("--x"))
+        }
+        #expect(played.output == (isWorthwhile ? "a---|" : "a---#"))
+        #expect(played.openings == ["0..<4", "0..<4"])
+        #expect(played.closings == [1, 1])
+    }
 }
