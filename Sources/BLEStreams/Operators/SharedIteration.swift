@@ -67,6 +67,8 @@ final class SharedIteration<Element: Sendable>: Sendable {
     /// Locked while the upstream is polled; never waited for, since what it runs may call back here.
     private let upstream = Mutex(Upstream())
     private let isWanted = Atomic(false)
+    /// Whether a consumer that has found the upstream locked must be woken once it no longer is.
+    private let isAwaited = Atomic(false)
 
     init(replay: Int, waker: Waker, open: @escaping @Sendable (Waker) -> Cursor<Element>) {
         self.replay = replay
@@ -130,23 +132,42 @@ final class SharedIteration<Element: Sendable>: Sendable {
     ///
     /// - Returns: whether something was delivered.
     @discardableResult
-    func draw() -> Bool {
+    func draw() -> Bool { drawUnlessLocked() == true }
+
+    /// - Returns: whether something was delivered; `nil` if another consumer polls the upstream for this one, too.
+    private func drawUnlessLocked() -> Bool? {
+        var result: Bool?
         isWanted.store(true, ordering: .sequentiallyConsistent)
         while isWanted.load(ordering: .sequentiallyConsistent) {
-            guard let something = upstream.withLockIfAvailable({ step(&$0) }) else { return false }
-            guard something, !isOver else { continue }
+            guard let something = upstream.withLockIfAvailable({ step(&$0) }) else { return nil }
+            if isAwaited.exchange(false, ordering: .sequentiallyConsistent) { wakeAll() }
+            guard something, !isOver else {
+                result = false
+                continue
+            }
             // Who joined meanwhile has nothing of it, and has found the upstream locked.
             if isWanted.load(ordering: .sequentiallyConsistent) { wakeAll() }
             return true
         }
-        return false
+        return result
     }
 
     /// Moves everything that the upstream has by now to the consumers.
-    func drawAll() {
+    ///
+    /// - Returns: whether it has. It can't while another consumer polls the upstream, which then wakes all.
+    func drawAll() -> Bool {
         // A limit, for an upstream that always has something.
-        var count = 0
-        while count < 65_536, draw() { count += 1 }
+        for _ in 0..<65_536 {
+            guard let something = drawUnlessLocked() ?? drawAwaiting() else { return false }
+            if !something { break }
+        }
+        return true
+    }
+
+    /// The same once more: whoever has the upstream still, looks afterwards whether it is awaited.
+    private func drawAwaiting() -> Bool? {
+        isAwaited.store(true, ordering: .sequentiallyConsistent)
+        return drawUnlessLocked()
     }
 
     /// The part of a message that has come, for the consumer with this mailbox. As long as there are others, it is not

@@ -23,19 +23,23 @@ final class SharedSource<Element: Sendable>: Sendable {
             return new
         }
         let cursor = mailbox.cursor { iteration.remove(mailbox) }
+        // Whether it was stopped while another consumer had the upstream: what has come is yet to be moved here.
+        var mustStop = false
+        func stop() {
+            mustStop = !iteration.drawAll()
+            // Who leaves with an error says so when it closes.
+            if !mustStop, !iteration.hasFailed, !iteration.stop(for: mailbox) { cursor.stop() }
+        }
         return Cursor(
             poll: {
+                if mustStop { stop() }
                 let polled = try cursor.poll()
                 guard case .pending = polled else { return polled }
                 iteration.draw()
                 return try cursor.poll()
             },
             unfinished: { iteration.unfinished($0, of: mailbox) },
-            stop: {
-                iteration.drawAll()
-                // Who leaves with an error says so when it closes.
-                if !iteration.hasFailed, !iteration.stop(for: mailbox) { cursor.stop() }
-            },
+            stop: stop,
             close: cursor.close
         )
     }

@@ -197,4 +197,76 @@ import Testing
         first.close()
         late?.close()
     }
+
+    @Test func `a consumer that is stopped while another one polls for all gets all that has come`() throws {
+        let feeds = Recorder<BLEStream<Int>.Feed>()
+        let shared = BLEStream<Int> { feed in
+            feeds.add(feed)
+            return {}
+        }.share()
+        let (isDue, isStopped) = (Flag(), Flag())
+        // Used by the closure, which is called on this thread.
+        nonisolated(unsafe) var stopped: Cursor<Int>?
+        // It is stopped when it is woken for the first element: the other one has the upstream then.
+        let stop: @Sendable () -> Void = {
+            guard isDue.isSet, !isStopped.isSet else { return }
+            isStopped.set()
+            stopped?.stop()
+        }
+        let first = shared.open(Waker {})
+        stopped = shared.open(Waker(stop))
+        guard case .pending = try first.poll() else {
+            Issue.record("an element before any came")
+            return
+        }
+        feeds.all.first?.send(contentsOf: [1, 2])
+        isDue.set()
+        guard case .element(1) = try first.poll() else {
+            Issue.record("the first element is missing")
+            return
+        }
+        #expect(isStopped.isSet)
+        var seen: [Int] = []
+        var polled = try stopped?.poll()
+        while case .element(let number)? = polled {
+            seen.append(number)
+            polled = try stopped?.poll()
+        }
+        #expect(seen == [1, 2])
+        if case .end? = polled {} else { Issue.record("it goes on") }
+        first.close()
+        stopped?.close()
+    }
+
+    @Test func `a consumer that is stopped while another one polls in vain is woken for its end`() throws {
+        let feeds = Recorder<BLEStream<Int>.Feed>()
+        let (waits, wasWoken) = (Flag(), Flag())
+        // Used by the closure, which is called on this thread.
+        nonisolated(unsafe) var stopped: Cursor<Int>?
+        let source = BLEStream<Int> { feed in
+            feeds.add(feed)
+            return {}
+        }
+        // It is stopped, and waits for its end, while the other one has the upstream and finds nothing.
+        let shared = source.filter { _ in
+            stopped?.stop()
+            if case .pending? = try stopped?.poll() { waits.set() }
+            return false
+        }.share()
+        let first = shared.open(Waker {})
+        stopped = shared.open(Waker { if waits.isSet { wasWoken.set() } })
+        guard case .pending = try first.poll() else {
+            Issue.record("an element before any came")
+            return
+        }
+        feeds.all.first?.send(1)
+        guard case .pending = try first.poll() else {
+            Issue.record("an element that was filtered out")
+            return
+        }
+        #expect(waits.isSet && wasWoken.isSet)
+        if case .end? = try stopped?.poll() {} else { Issue.record("it goes on") }
+        first.close()
+        stopped?.close()
+    }
 }
