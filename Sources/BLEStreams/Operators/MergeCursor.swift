@@ -62,18 +62,15 @@ final class MergeCursor<Value: Sendable, Element: Sendable> {
                 case .gap(let gap):
                     ask(number)
                     return .gap(gap)
+                // It may have given up because of that, and have more for another consumer of a shared stream.
+                case .pending where Task.isCancelled:
+                    ask(number)
+                    return .pending
                 case .pending: break
                 case .end:
-                    // One that was stopped may end in the middle of a message. What another one has left at its end,
-                    // such as a prefix, belongs to no error. Who closes all knows whether anybody gets the error.
-                    if isStopped {
-                        failure.add(upstream.unfinished(.lost))
-                        left.append(upstream)
-                    } else {
-                        upstream.close()
-                    }
                     upstreams[number] = nil
                     openCount -= 1
+                    end(upstream)
                 }
             } catch {
                 upstreams[number] = nil
@@ -81,6 +78,14 @@ final class MergeCursor<Value: Sendable, Element: Sendable> {
                 fail(upstream, with: error)
             }
         }
+    }
+
+    private func end(_ upstream: Cursor<Value>) {
+        // One that was stopped may end in the middle of a message. What another one has left at its end, such as a
+        // prefix, belongs to no error. Who closes all knows whether anybody gets the error.
+        guard isStopped else { return upstream.close() }
+        failure.add(upstream.unfinished(.lost))
+        left.append(upstream)
     }
 
     /// The others receive no more, and what they have comes before the error.

@@ -146,8 +146,10 @@ import Testing
         }
     }
 
-    @Test func `a consumer that is cancelled while it polls for all takes nothing from them`() async throws {
-        let shared = BLEStream([0, 0, 1]).filter { $0 == 1 }.share()
+    @Test(arguments: [false, true])
+    func `a consumer that is cancelled while it polls for all takes nothing from them`(isMerged: Bool) async throws {
+        let ones = BLEStream([0, 0, 1]).filter { $0 == 1 }
+        let shared = (isMerged ? ones.merge(with: BLEStream<Int> { _ in {} }) : ones).share()
         let cancelled = Task {
             withUnsafeCurrentTask { $0?.cancel() }
             let woken = Recorder<Int>()
