@@ -27,6 +27,14 @@ final class SharedIteration<Element: Sendable>: Sendable {
         /// Whether the consumer that has left last dropped its error.
         var dropsError = false
 
+        /// Forgets what is replayed; to be released outside the lock.
+        mutating func takeReplayed() -> Ring<(gap: StreamGap?, element: Element)> {
+            var old = Ring<(gap: StreamGap?, element: Element)>()
+            swap(&old, &last)
+            gap = nil
+            return old
+        }
+
         /// Gives a consumer the latest elements, and the gaps between and behind them; returns whether to wake it.
         func replay(to mailbox: Mailbox<Element>) -> Bool {
             var mustWake = false
@@ -91,13 +99,16 @@ final class SharedIteration<Element: Sendable>: Sendable {
 
     /// Removes a consumer; with the last one, closes the upstream.
     func remove(_ mailbox: Mailbox<Element>) {
-        let others = consumers.withLock { consumers in
+        let (others, replayed) = consumers.withLock { consumers in
             if let index = consumers.all.firstIndex(where: { $0.mailbox === mailbox }) {
                 consumers.dropsError = consumers.all.remove(at: index).waker.dropsError
             }
             if consumers.all.isEmpty { consumers.isOver = true }
-            return consumers.all
+            // The program may keep the stream for ever, and what an element holds is not to be kept with it.
+            return (consumers.all, consumers.isOver ? consumers.takeReplayed() : Ring())
         }
+        // Destroyed outside the lock.
+        withExtendedLifetime(replayed) {}
         // The consumer that leaves may have been the one to poll next.
         for other in others { other.waker.wake() }
         if others.isEmpty { draw() }

@@ -71,6 +71,32 @@ import Testing
         #expect(seen.outputs == ["-abcd-e|", "----(bcd)-e|"])
     }
 
+    @Test func `what would be replayed is released with the last consumer`() throws {
+        let feeds = Recorder<BLEStream<Flag>.Feed>()
+        let shared = BLEStream<Flag> { feed in
+            feeds.add(feed)
+            return {}
+        }.share(replay: 1)
+        weak var element: Flag?
+        do {
+            let consumer = shared.open(Waker {})
+            guard case .pending = try consumer.poll() else {
+                Issue.record("an element before any came")
+                return
+            }
+            let new = Flag()
+            element = new
+            feeds.all.first?.send(new)
+            guard case .element = try consumer.poll() else {
+                Issue.record("the element is missing")
+                return
+            }
+            consumer.close()
+        }
+        #expect(element == nil)
+        withExtendedLifetime(shared) {}
+    }
+
     @Test(arguments: [
         ("-ab~c--d|", 2, ["-abGc--d|", "-----(bGc)-d|"]),
         ("-ab~c--d|", 1, ["-abGc--d|", "-----c-d|"]),
