@@ -27,7 +27,8 @@ final class Iteration<Element: Sendable> {
             while true {
                 switch try poll() {
                 case .element(let element): return element
-                case .gap: break
+                // A source that never pauses may bring nothing else.
+                case .gap: try Task.checkCancellation()
                 case .end:
                     end()
                     return nil
@@ -60,7 +61,8 @@ final class Iteration<Element: Sendable> {
                     try body(element)
                     // As in `next()`: a consumer that was cancelled meanwhile gets no further element.
                     try Task.checkCancellation()
-                case .gap: break
+                // A source that never pauses may bring nothing else.
+                case .gap: try Task.checkCancellation()
                 case .end: return
                 case .pending where waker.listen():
                     try await waker.waitWithoutHandler()

@@ -69,6 +69,25 @@ import Testing
         #expect(flood.counters.dropped == 99_994)
     }
 
+    @Test(arguments: [false, true])
+    func `a source that never pauses and brings only newcomers can be left`(receives: Bool) async throws {
+        let newcomers = BLEStream(0...).presence(
+            by: { (number: Int) throws -> Int in
+                if number == 10 { withUnsafeCurrentTask { $0?.cancel() } }
+                // Otherwise it would go on for ever.
+                if number == 100_000 { throw Stage.failure }
+                return number
+            },
+            timeout: .seconds(60),
+            limit: 1
+        )
+        let task = Task {
+            if receives { return try await newcomers.receive { _ in } }
+            for try await _ in newcomers {}
+        }
+        await #expect(throws: CancellationError.self) { try await task.value }
+    }
+
     @Test func `a stream that is merged with its own presence is counted once`() async throws {
         let played = try await play { stage in
             let source = stage.source("abc|")
