@@ -42,8 +42,10 @@ final class LinkCursor<Element: Sendable> {
 
     private func pollTheLink() throws -> Polled<Element> {
         if inner == nil {
+            // An attempt that had failed before the stop is told of, as a link that had ended is.
+            let arrived = try arrival.take()
             if isStopped { return .end }
-            guard let link = try arrival.take() else { return .pending }
+            guard let link = arrived else { return .pending }
             cancel = nil
             let stream = body(link)
             tally.began(self) { stream.counters }

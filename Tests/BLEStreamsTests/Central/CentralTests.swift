@@ -240,6 +240,22 @@ import Testing
         }
     }
 
+    @Test func `a busy consumer is told that connecting has failed, though its time is over`() async throws {
+        try await Bench.run { bench in
+            let absent = bench.central.peripheral(BluetoothAddress(rawValue: 0xC0FF_EE00_0001, kind: .random))
+            let values = absent.stream(timeout: .seconds(5)) { $0.notifications(of: Bench.notifying) }.map { _ in 0 }
+            let ticks = BLEStream<Int>.interval(.seconds(1), timeline: bench.time)
+            let error = await bleError {
+                // The attempt fails, and the time is over, while it is busy with the first tick.
+                for try await _ in values.merge(with: ticks).prefix(for: .seconds(10)) {
+                    try await bench.time.sleep(for: .seconds(20))
+                }
+            }
+            #expect(error?.code == .timedOut)
+            #expect(bench.centralAdapter.activity.isIdle)
+        }
+    }
+
     @Test func `connecting can be cancelled, and leaves nothing behind`() async throws {
         try await Bench.run { bench in
             let absent = bench.central.peripheral(BluetoothAddress(rawValue: 0xC0FF_EE00_0001, kind: .random))
