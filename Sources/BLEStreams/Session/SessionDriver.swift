@@ -202,9 +202,11 @@ final class SessionDriver: Sendable {
             trigger = try await untilResumed { self.latest.trigger(forAdapterThatWas: state) }
             if case .adapterReturned? = trigger { try await pause(SessionNews.adapterRest) }
         }
-        guard let trigger else { return }
-        if session.dependsOnBond { try await core.renewIdentities() }
-        offer(trigger)
+        if let trigger {
+            // Another program may have removed the bond, of which only the store knows.
+            if session.dependsOnBond { try await core.renewIdentities() }
+            offer(trigger)
+        }
     }
 
     /// Waits until the closure returns an answer; `nil` if the program ends the wait.
