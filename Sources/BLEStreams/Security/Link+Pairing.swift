@@ -225,6 +225,8 @@ extension Peripheral {
             core.store.forgetBonds(with: address)
         }
         await core.store.flush(on: core.timeline)
+        // Without the bond, a session that connects next would wait for an identity under which nothing is heard.
+        await withCheckedContinuation { continuation in core.renewIdentities { continuation.resume() } }
         guard hadBond else {
             // A private address doesn't tell which file it is, if its identity is in one that can't be read.
             if let obstacle = await core.firstObstacle(to: identities) {

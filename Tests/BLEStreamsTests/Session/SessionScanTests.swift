@@ -124,4 +124,31 @@ import Testing
             }
         }
     }
+
+    @Test func `one whose bond is removed while its session is disconnected is searched for when that is to connect`()
+        async throws
+    {
+        try await Bench.run { bench in
+            try await Central.open(.radio(bench.peripheralAdapter)).setPrivacy(true, interrupting: true)
+            let central = try await Central.open(.radio(bench.centralAdapter), store: .inMemory())
+            var plan = Session.Plan(finding: .service(BluetoothUUID(0xA000)))
+            // An attempt in vain would be its end.
+            plan.reconnecting = nil
+            try await central.withSession(plan) { session in
+                try await session.withLink { try await $0.pair() }
+                await session.disconnect()
+                bench.peripheralAdapter.renewPrivateAddress()
+                try session.connect()
+                try await session.ready()
+                let known = try #require(session.peripheral)
+                #expect(known.address == bench.peripheralAdapter.address)
+                await session.disconnect()
+                try await known.unpair()
+                bench.peripheralAdapter.renewPrivateAddress()
+                try session.connect()
+                try await session.ready()
+                #expect(session.peripheral?.address == bench.peripheralAdapter.addressOnAir)
+            }
+        }
+    }
 }
