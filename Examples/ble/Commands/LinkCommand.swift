@@ -21,9 +21,9 @@ struct LinkCommand: Command {
         ] + StreamLimits.options
     static let notes = """
         The link is made with the first --parameters, and changed to the next ones as soon as the previous ones are in
-        force; that of a shell is changed to the first ones, too. Without --timeout or --count it runs until Ctrl-C, or until the link is lost; --timeout includes the time
-        to connect. On Linux, reading the times of a link requires CAP_NET_RAW, and changing them CAP_NET_ADMIN;
-        changing them on a link that is up requires Linux 6.11.
+        force; that of a shell is changed to the first ones, too. Without --timeout or --count it runs until Ctrl-C, or
+        until the link is lost; --timeout includes the time to connect. On Linux, reading the times of a link requires
+        CAP_NET_RAW, and changing them CAP_NET_ADMIN; changing them on a link that is up requires Linux 6.11.
         """
 
     private let peripheral: PeripheralName

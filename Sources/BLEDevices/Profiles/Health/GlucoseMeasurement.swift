@@ -42,7 +42,8 @@ public struct GlucoseMeasurement: Hashable, Sendable {
     public var sequenceNumber: Int
     /// When it was taken, by the device's clock before any change by the user.
     public var baseTime: DateTime
-    /// The user's change to the clock, in minutes; `nil` if there is none. 32,767: a greater one, -32,768: a lesser one.
+    /// The user's change to the clock, in minutes; `nil` if there is none. 32,767: a greater one; -32,768: a lesser
+    /// one.
     public var timeOffset: Int?
     /// The result; `nil` if the record only reports a failure.
     public var concentration: Concentration?
