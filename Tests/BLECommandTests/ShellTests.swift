@@ -214,6 +214,16 @@ import Testing
         #expect((0.02...0.06).contains(link["interval"] as? Double ?? 0), "\(link)")
     }
 
+    @Test func `where the shell's link is lost, parameters are those of the link that a line makes`() async throws {
+        let lines = ["notify \(Demo.fickle) --raw", "link --parameters lowPower --count 1 --json", "info --json"]
+        let input = lines.map { $0 + "\n" }.joined()
+        let run = try await CommandRun(["shell", Demo.trouble], input: input).end()
+        let objects = try run.output.filter { $0.hasPrefix("{") }.map { try object($0) }
+        #expect((objects.first?["interval"] as? Double ?? 0) >= 0.1, "\(run.output)")
+        let link = try #require(objects.last?["link"] as? [String: Any])
+        #expect((link["interval"] as? Double ?? 1) < 0.03, "\(link)")
+    }
+
     @Test func `what contradicts the shell's own options is refused`() async throws {
         let run = try await shell("notify \(Demo.counting) --plot --count 1", arguments: ["--json"])
         #expect(run.status == 1 && run.output.isEmpty)

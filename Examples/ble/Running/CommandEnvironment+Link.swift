@@ -15,11 +15,11 @@ extension CommandEnvironment {
         let limit = deadline.forConnecting
         let word = log.tellIfItTakesLong("waiting at most \(limit.secondsText) for \(name.text) to accept a connection")
         defer { word.cancel() }
+        let changed = try await findsLink(to: peripheral) ? parameters : nil
         return try await talkingAbout(peripheral) {
             try await peripheral.withLink(timeout: limit, parameters: parameters) { link in
                 word.cancel()
-                // The link of a shell is there already.
-                if let parameters, isInShell { try await peripheral.prefer(parameters) }
+                if let changed { try await peripheral.prefer(changed) }
                 log.detail("connected to \(link.peripheral.address) (\(link.peripheral.address.kind)), MTU \(link.mtu)")
                 defer {
                     let count = link.ignoredPDUs
@@ -37,6 +37,13 @@ extension CommandEnvironment {
                 return output
             }
         }
+    }
+
+    /// Whether the link is there already, as in a shell that has not lost it. One that the command makes has its
+    /// parameters from the start, and must not be changed to them: not every kernel can change a link that is up.
+    func findsLink(to peripheral: Peripheral) async throws -> Bool {
+        guard isInShell else { return false }
+        return try await peripheral.connectionStates.first() == .connected
     }
 
     /// Who answers a device's questions: as the command's own options say, otherwise as those of its shell do; `nil`:
