@@ -68,6 +68,24 @@ struct SparkplugDriverTests {
         #expect(news?.payload.metrics.map(\.value) == [.unsigned(UInt64(driver.spool.counts.dropped))])
     }
 
+    @Test func `a value that was dropped on its way, and is sent, is not in the number of the dropped ones`() throws {
+        let folder = try temporaryFolder("sparkplug")
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let driver = try driver(folder)
+        driver.values(metric(1), from: "t", at: 100)
+        connect(driver)
+        #expect(driver.next()?.message.topic == "spBv1.0/plant/NBIRTH/hall")
+        // The value follows, when the connection has room for it.
+        #expect(driver.next()?.message.topic == "spBv1.0/plant/DBIRTH/hall/t")
+        for number in 0..<30_000 { driver.values(metric(number), from: "t", at: 100) }
+        let sent = try sent(driver)
+        let dropped = driver.spool.counts.dropped
+        #expect(dropped > 0)
+        #expect(sent.first?.type == "DDATA")
+        let news = sent.first { $0.type == "NDATA" }
+        #expect(news?.payload.metrics.map(\.value) == [.unsigned(UInt64(dropped))])
+    }
+
     /// The devices that a host takes for alive by what the driver sends now.
     private func living(_ driver: SparkplugDriver) -> Set<String> {
         var living: Set<String> = []

@@ -56,9 +56,10 @@ extension SparkplugDriver: BrokerDriver {
         let now = now()
         do throws(SpoolError) {
             while true {
-                // Who asks for a loss is told of it, and the spool begins a new file then.
+                // Who asks for a loss is told of it, and the spool begins a new file then. What was dropped on its way is
+                // told of when it hasn't arrived.
                 guard state.withLock({ $0.isReady }) else { return nil }
-                let (loss, dropped, number) = (spool.loss, spool.counts.dropped, spool.nextSequence)
+                let (loss, dropped, number) = (spool.loss, spool.counts.growing.dropped, spool.nextSequence)
                 let (message, isReady) = state.withLock { state in
                     state.nextMessage(at: now, dropped: dropped, isNews: loss != nil, before: number)
                 }
