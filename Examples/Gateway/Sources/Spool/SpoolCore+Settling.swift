@@ -22,6 +22,11 @@ extension SpoolCore {
     }
 
     mutating func drop(_ sequence: UInt64) throws(SpoolError) {
+        if late.remove(sequence) != nil {
+            // It is counted as dropped already; no acknowledgement comes any more.
+            position.lost(sequence, sequence, 1)
+            return try writePosition()
+        }
         guard sequence >= position.head, sequence < cursor, !acknowledged.contains(sequence),
             !givenUp.contains(sequence), !holes.contains(where: { $0.contains(sequence) })
         else { return }

@@ -112,4 +112,17 @@ import Testing
         #expect(try later.drain().count == 403 - 1 - untold)
         #expect(later.counts.acknowledged == 403 - untold)
     }
+
+    @Test func `a record that was dropped after it had been handed out, and is refused, is told at once`() throws {
+        let spool = try folder.spool()
+        for number in 1...3 { try spool.append([UInt8(number)]) }
+        for _ in 1...2 { _ = try spool.next() }
+        for _ in 0..<400 { try spool.append([UInt8](repeating: 0, count: 200)) }
+        let told = try spool.losses().reduce(0) { $0 + $1.count }
+        let dropped = spool.counts.dropped
+        #expect(spool.counts.late == 2 && dropped == told + 2)
+        try spool.drop(1)
+        #expect(try spool.losses() == [SpoolLoss(first: 1, last: 1, count: 1)])
+        #expect(spool.counts.late == 1 && spool.counts.dropped == dropped && spool.counts.addUp)
+    }
 }
