@@ -31,8 +31,8 @@ extension ConnectMachine {
             guard wasUp else { return goOn(after: pause, &output) }
             return begin(.waitForEnd(thenPause: pause), &output)
         }
-        // No failure says that the kind of the address is wrong: an attempt for the wrong one only waits. The other kind
-        // would be waited for in vain, and that is what the callers would be told in the end.
+        // No failure says that the kind of the address is wrong: an attempt for the wrong one only waits. The other
+        // kind would be waited for in vain, and that is what the callers would be told in the end.
         giveUp(failure, now: now, &output)
     }
 

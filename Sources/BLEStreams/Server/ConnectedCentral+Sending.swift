@@ -25,8 +25,8 @@ extension ConnectedCentral {
         }
     }
 
-    /// Queues a notification that is sent to others too: waits while the queue is full, but no longer than up to a limit
-    /// for a central that takes nothing, and not again before it does.
+    /// Queues a notification that is sent to others too: waits while the queue is full, but no longer than up to a
+    /// limit for a central that takes nothing, and not again before it does.
     func notifyAmongOthers(_ handle: UInt16, _ value: [UInt8], object: String) async throws -> Sent {
         let slow: @Sendable () -> any Error = {
             BLEError(
