@@ -25,8 +25,8 @@ extension ConnectedCentral {
         }
     }
 
-    /// Queues a notification that is sent to others too: waits while the queue is full, but no longer than up to a
-    /// limit for a central that takes nothing, and not again before it does.
+    /// Queues a notification that is sent to others too: waits while the queue is full, but for a central that takes
+    /// nothing only up to a limit, and not again before it takes something.
     func notifyAmongOthers(_ handle: UInt16, _ value: [UInt8], object: String) async throws -> Sent {
         let slow: @Sendable () -> any Error = {
             BLEError(
@@ -270,11 +270,14 @@ extension BLEError {
     /// The error of a link to a central that has ended, or that this side gives up. A peripheral makes no other one.
     static func centralLeft(_ reason: DisconnectReason, operation: String, object: String) -> BLEError {
         var error = linkEnded(reason, operation: operation, object: object)
-        error.remedy =
-            "Send it again when the central has connected and subscribed again: PeripheralServer.subscriptions(of:) "
-            + "reports it."
+        error.remedy = remedyOfCentralGone
         return error
     }
+
+    /// What to do with a value or a message when there is no link to its central any more.
+    static let remedyOfCentralGone =
+        "Send it again when the central has connected and subscribed again: PeripheralServer.subscriptions(of:) "
+        + "reports it."
 
     /// The error of a value that is too long for any PDU.
     static func valueTooLong(_ operation: String, _ object: String) -> BLEError {

@@ -80,12 +80,7 @@ extension PeripheralServer {
         if let part = central.state.withLock({ $0.partsSent[handle] }), !beginsAnew, part.isSameSubscription(as: before)
         {
             central.disconnect()
-            throw BLEError.followsPart(
-                object,
-                remedy:
-                    "Send it again when the central has connected and subscribed again: "
-                    + "PeripheralServer.subscriptions(of:) reports it."
-            )
+            throw BLEError.followsPart(object, remedy: BLEError.remedyOfCentralGone)
         }
         var teller = SendingProgress(of: message.count, on: radio.timeline)
         var sent = PartCount(of: chunks.count)
