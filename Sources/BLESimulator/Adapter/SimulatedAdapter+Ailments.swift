@@ -33,7 +33,7 @@ extension SimulatedAdapter {
     /// until it is switched off.
     ///
     /// The peers of its links lose them at their supervision timeout. Its own program isn't told: on its side, a link
-    /// stays up in silence until the program closes it, which takes two seconds, or the adapter is switched off.
+    /// stays up in silence until the program closes it, which takes up to two seconds, or the adapter is switched off.
     ///
     /// - Parameter powerCycles: how often it must be switched off before it works again; `.max`: only a reset helps.
     public func hang(powerCycles: Int = 1) {

@@ -40,13 +40,19 @@ extension AirState {
         link[id.role].phase = .closing
         scheduleConnectionEvent(of: link)
         // Its peer may have given the link up long ago.
-        guard adapters[link[id.role].adapter].isHung else { return }
-        schedule(.supervision(link.id, silence: link.silences), at: now + Self.commandTimeout)
+        if adapters[link[id.role].adapter].isHung { schedule(.giveUp(id), at: now + Self.commandTimeout) }
     }
 
     /// After how long a host gives up a link whose end the controller doesn't report. Source: kernel,
     /// `include/net/bluetooth/hci.h`, `HCI_CMD_TIMEOUT`.
     private static let commandTimeout = Duration.seconds(2)
+
+    /// The host gives up a link that it has closed, and whose end the controller doesn't report. The peer hears nothing
+    /// of that.
+    mutating func giveUp(_ id: LinkEndID) {
+        guard let link = links[id.link], link[id.role].isClosing else { return }
+        end(link, id.role, DisconnectReason(.closedLocally, hciStatus: 0x16))
+    }
 
     /// Nobody owns this end any more: it closes, and what arrives for it is discarded.
     mutating func abandon(_ id: LinkEndID) {

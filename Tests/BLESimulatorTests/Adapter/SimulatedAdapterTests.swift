@@ -104,6 +104,25 @@ import Testing
         }
     }
 
+    @Test func `a link that an adapter closes while it hangs is there for its peer until the supervision timeout`()
+        async throws
+    {
+        try await VirtualTime.run { time in
+            let settings = AdapterSettings(
+                linkTiming: LinkTiming(connectionInterval: .milliseconds(30), supervisionTimeout: .seconds(6))
+            )
+            let pair = try await Conversation(time, settings: settings)
+            pair.central.hang()
+            pair.centralLink.disconnect()
+            try await time.sleep(for: .milliseconds(2001))
+            #expect(pair.atCentral.events == [.ended(DisconnectReason(.closedLocally))])
+            try await time.sleep(for: .seconds(3))
+            #expect(pair.atPeripheral.events.isEmpty)
+            try await time.sleep(for: .seconds(1))
+            #expect(pair.atPeripheral.events == [.ended(DisconnectReason(.supervisionTimeout))])
+        }
+    }
+
     @Test func `switching off ends the links of an adapter that hangs`() async throws {
         try await VirtualTime.run { time in
             let pair = try await Conversation(time)
