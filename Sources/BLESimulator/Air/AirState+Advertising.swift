@@ -72,6 +72,7 @@ extension AirState {
         else {
             return .failure(BLEError(.ended, operation: "advertise", cause: "it no longer advertises"))
         }
+        if let error = silence("Add Advertising", of: adapter, for: "advertise") { return .failure(error) }
         do throws(AdvertisingFault) {
             let layout = try request.layout()
             adapters[adapter].advertisements[index].layout = layout

@@ -176,6 +176,22 @@ import Testing
         }
     }
 
+    @Test func `nor does it change what it advertises, and its program is told`() async throws {
+        try await VirtualTime.run { time in
+            let sensor = SimulatedAir(time).adapter()
+            let request = AdvertiseRequest(data: AdvertisingData(bytes: []))
+            let advertisement = sensor.advertise(request) { _ in }
+            sensor.hang()
+            let outcomes = Log<BLEError.Code?>()
+            advertisement.change(to: request) { outcome in
+                if case .failure(let error) = outcome { outcomes.append(error.code) } else { outcomes.append(nil) }
+            }
+            try await time.sleep(for: .milliseconds(1))
+            #expect(outcomes.values == [.timedOut])
+            advertisement.cancel()
+        }
+    }
+
     @Test func `listening and advertising end when the adapter is switched off, and start again on request`()
         async throws
     {
