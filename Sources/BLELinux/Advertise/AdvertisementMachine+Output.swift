@@ -1,6 +1,16 @@
 internal import BLEProtocol
 
 extension AdvertisementMachine {
+    /// After how long it is tried again after a second loss, or a failure for a temporary reason.
+    static let pause = Duration.seconds(1)
+    /// The number of losses or failures in a row after which it gives up.
+    static let patience = 8
+    /// The same, where the kernel is busy: another program's command may wait until a peer is connected, for which
+    /// Linux 6.12 takes 20 s if nobody has set another time.
+    static let busyPatience = 30
+    /// How long it must be on air before earlier losses are forgotten, unless a central comes sooner.
+    static let calm = Duration.seconds(30)
+
     /// Why it is over.
     enum Failure: Hashable {
         case management(ManagementFailure)

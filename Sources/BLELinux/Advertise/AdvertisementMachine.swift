@@ -35,16 +35,6 @@ struct AdvertisementMachine {
         case over
     }
 
-    /// After how long it is tried again after a second loss, or a failure for a temporary reason.
-    static let pause = Duration.seconds(1)
-    /// The number of losses or failures in a row after which it gives up.
-    static let patience = 8
-    /// The same, where the kernel is busy: another program's command may wait until a peer is connected, for which
-    /// Linux 6.12 takes 20 s if nobody has set another time.
-    static let busyPatience = 30
-    /// How long it must be on air before earlier losses are forgotten, unless a central comes sooner.
-    static let calm = Duration.seconds(30)
-
     private var request: AdvertiseRequest
     private var state = State.idle
     private var features: ManagementReadAdvertisingFeatures.Response?
@@ -158,11 +148,7 @@ extension AdvertisementMachine {
             return Output(timer: .start(Self.pause))
         case (.renewing, .some(let failure)) where isLinked || !centrals.isEmpty,
             (.adding, .some(let failure)) where hasStarted && (isLinked || !centrals.isEmpty):
-            // An instance that can't be changed is removed, by the kernel or by the driver. A failure that may pass
-            // need not be the link's, which may last for weeks.
-            state = .suspended
-            let isPassing = failure.mayPass || failure.isSilence
-            return Output(timer: isPassing ? .start(Self.calm) : .cancel, change: settled())
+            return linkIsInTheWay(failure)
         case (.renewing, .some(let failure)):
             let change = putBackFormer(failure)
             var output = lost()
@@ -214,13 +200,18 @@ extension AdvertisementMachine {
             isOutdated = true
             return Output()
         case .suspended where !new.isConnectable:
-            // Many controllers can advertise that beside a link.
             former = former ?? before
-            state = .choosing
-            return Output(command: .readFeatures, timer: .cancel)
+            return tryBesideLink()
         case .idle, .choosing, .claiming, .waiting, .suspended, .endingAdded, .over:
             return Output(change: settled() ?? .made)
         }
+    }
+
+    /// What accepts no connection is tried beside a link that is in the way of what does: many controllers can
+    /// advertise it there.
+    private mutating func tryBesideLink() -> Output {
+        (state, isOutdated) = (.choosing, false)
+        return Output(command: .readFeatures, timer: .cancel)
     }
 
     /// A change goes on air as soon as the advertisement does.
@@ -317,6 +308,15 @@ extension AdvertisementMachine {
         guard losses > 1 else { return choose() }
         state = .waiting
         return Output(timer: .start(Self.pause), change: settled())
+    }
+
+    /// A link may be in the way. An instance that can't be changed is removed, by the kernel or by the driver.
+    private mutating func linkIsInTheWay(_ failure: ManagementFailure) -> Output {
+        if isOutdated, !request.isConnectable { return tryBesideLink() }
+        // A failure that may pass need not be the link's, which may last for weeks.
+        state = .suspended
+        let isPassing = failure.mayPass || failure.isSilence
+        return Output(timer: isPassing ? .start(Self.calm) : .cancel, change: settled())
     }
 
     /// The kernel may have the instance, or not: it gave no answer. It is removed before another one is added.

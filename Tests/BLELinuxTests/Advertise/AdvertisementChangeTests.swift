@@ -131,6 +131,27 @@ import Testing
         #expect(machine.added(nil) == Output(change: .made))
     }
 
+    @Test func `nor does it where the kernel has yet to refuse what accepts connections`() throws {
+        let beacon = AdvertiseRequest([.txPower(3)], isConnectable: false)
+        for isLinked in [false, true] {
+            var machine = try onAir()
+            _ = machine.centralCame(Self.central)
+            // A program that changes it when a central has come.
+            #expect(try machine.change(to: beacon) == Output())
+            let output = machine.added(Self.refused, isLinked: isLinked)
+            #expect(output == Output(command: .readFeatures, timer: .cancel))
+            _ = machine.featuresRead(.success(try AdvertisingFeatures.make()))
+            #expect(machine.claimed(5) == Output(command: .add(5, try payload(beacon))))
+            // It waits only where it is refused itself.
+            guard isLinked else {
+                #expect(machine.added(nil) == Output(change: .made))
+                continue
+            }
+            #expect(machine.added(Self.refused, isLinked: true) == Output(timer: .cancel, change: .made))
+            #expect(machine.linkEnded(Self.central) == Output(command: .readFeatures))
+        }
+    }
+
     @Test func `what accepts no connection waits like the rest where the controller refuses that, too`() throws {
         let beacon = AdvertiseRequest([.txPower(3)], isConnectable: false)
         var machine = try onAir()
