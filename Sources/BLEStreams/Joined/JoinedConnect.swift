@@ -20,11 +20,11 @@ final class JoinedConnect: Sendable {
         var activities: [RadioActivity] = []
         var timer: RadioActivity?
         var began = Duration.zero
-        /// The adapters that can't connect at all, or have no free slot.
+        /// The adapters that can't connect at all.
         var excluded: Set<AdapterID> = []
         /// Those of them that could not be used, and may be on again: the chooser knows whether they are.
         var off: Set<AdapterID> = []
-        /// Those of them that had no free slot: the chooser knows for how long that counts.
+        /// The adapters that had no free slot: the chooser knows for how long that counts.
         var full: Set<AdapterID> = []
         /// The adapters that are being switched off and on, or reset; whether the attempt waits for one of them.
         var paused: Set<AdapterID> = []
@@ -134,13 +134,14 @@ final class JoinedConnect: Sendable {
     // MARK: - Trying
 
     func next() {
-        let (excluded, waited) = state.withLock { state in
+        let (excluded, full, waited) = state.withLock { state in
             state.awaitsStep = false
-            return (state.excluded.union(state.paused), state.waited)
+            return (state.excluded.union(state.paused), state.full, state.waited)
         }
         let choice = radio.choose { chooser, now in
-            chooser.choice(for: peer, at: now, except: excluded.union(waited))
-                ?? chooser.choice(for: peer, at: now, except: excluded)
+            let unfit = excluded.union(full.filter { chooser.isFull($0, at: now) })
+            return chooser.choice(for: peer, at: now, except: unfit.union(waited))
+                ?? chooser.choice(for: peer, at: now, except: unfit)
         }
         guard let choice else { return endWithoutChoice() }
         let now = radio.timeline.now
@@ -184,17 +185,15 @@ final class JoinedConnect: Sendable {
 
     /// Leaves the peripheral to another adapter, if there is one.
     private func turnIsOver(_ turn: Int) {
-        let full = state.withLock { $0.full }
-        let free = radio.choose { chooser, now in full.filter { !chooser.isFull($0, at: now) } }
-        let (adapter, excluded) = state.withLock { state in
-            state.excluded.subtract(state.off.union(free))
+        let (adapter, excluded, full) = state.withLock { state in
+            state.excluded.subtract(state.off)
             state.off = []
-            state.full.subtract(free)
-            return (state.adapter, state.excluded.union(state.paused))
+            return (state.adapter, state.excluded.union(state.paused), state.full)
         }
         guard let adapter else { return }
         let other = radio.choose { chooser, now in
-            chooser.choice(for: peer, at: now, except: excluded.union([adapter]))
+            let unfit = excluded.union(full.filter { chooser.isFull($0, at: now) })
+            return chooser.choice(for: peer, at: now, except: unfit.union([adapter]))
         }
         guard other != nil else { return arm(turn, after: Self.laterTurn) { $0.turnIsOver(turn) } }
         guard let began = endTurn(turn) else { return }
@@ -221,7 +220,6 @@ final class JoinedConnect: Sendable {
             radio.choose { chooser, now in chooser.refused(by: adapter, at: now) }
             // This is the most useful of all reasons.
             state.withLock { state in
-                state.excluded.insert(adapter)
                 state.full.insert(adapter)
                 state.failure = error
             }

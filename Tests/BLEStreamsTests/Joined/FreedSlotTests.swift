@@ -21,4 +21,21 @@ import Testing
             }
         }
     }
+
+    @Test func `it does so at once where the other adapter is unplugged meanwhile`() async throws {
+        try await JoinedSite.run(sensors: 2, settings: AdapterSettings(maximumPeripherals: 1)) { site in
+            let (first, second) = (site.peripherals[0], site.peripherals[1])
+            for sensor in 0..<2 { site.move(sensor, near: .dBm(-50), far: .outOfRange) }
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try await first.withLink { _ in try await site.time.sleep(for: .seconds(15)) } }
+                try await site.time.sleep(for: .seconds(5))
+                group.addTask { try await second.withLink { _ in #expect(site.loads == [1, 0]) } }
+                // The second turn of the far one is not over yet.
+                try await site.time.sleep(for: .seconds(14))
+                #expect(site.loads == [0, 0] && site.adapters[1].activity.connecting == [second.address])
+                site.adapters[1].unplug()
+                try await group.waitForAll()
+            }
+        }
+    }
 }
