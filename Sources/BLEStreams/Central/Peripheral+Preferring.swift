@@ -8,6 +8,9 @@ extension Peripheral {
     /// try await peripheral.prefer(.lowPower)
     /// ```
     ///
+    /// A link that is being made is changed as soon as it is up; where the radio can't do that, it keeps the parameters
+    /// with which it was requested, and the next one has these.
+    ///
     /// Their ``ConnectionParameters/limits`` replace those of the link, if any. Parameters of a single
     /// ``withLink(timeout:parameters:pairing:_:)`` call or of a session's plan take precedence. The preference applies
     /// to this ``Central``, for its lifetime.
