@@ -58,6 +58,7 @@ final class LinkCursor<Element: Sendable> {
 
     func stop() {
         isStopped = true
+        arrival.stop()
         inner?.stop()
     }
 
@@ -100,6 +101,13 @@ private final class LinkArrival: Sendable {
         case .waiting, .closed: return nil
         case .up(let link): return link
         case .failed(let error): throw error
+        }
+    }
+
+    /// What comes from now on is not wanted: neither a link nor an error.
+    func stop() {
+        state.withLock { state in
+            if case .waiting = state { state = .closed }
         }
     }
 

@@ -256,6 +256,25 @@ import Testing
         }
     }
 
+    @Test func `connecting that fails behind the time of a busy consumer is no error of its stream`() async throws {
+        try await Bench.run { bench in
+            let absent = bench.central.peripheral(BluetoothAddress(rawValue: 0xC0FF_EE00_0001, kind: .random))
+            let values = absent.stream(timeout: .seconds(5)) { $0.notifications(of: Bench.notifying) }.map { _ in 0 }
+            let others = BLEStream<Int>(timeline: bench.time) { feed in
+                feed.send(contentsOf: [1, 2, 3])
+                return {}
+            }
+            var seen: [Int] = []
+            // The time is over while it is busy with the first one, and the attempt fails during the second one.
+            for try await number in values.merge(with: others).prefix(for: .seconds(1)) {
+                seen.append(number)
+                try await bench.time.sleep(for: .seconds(3))
+            }
+            #expect(seen == [1, 2, 3])
+            #expect(bench.centralAdapter.activity.isIdle)
+        }
+    }
+
     @Test func `connecting can be cancelled, and leaves nothing behind`() async throws {
         try await Bench.run { bench in
             let absent = bench.central.peripheral(BluetoothAddress(rawValue: 0xC0FF_EE00_0001, kind: .random))
