@@ -108,7 +108,8 @@ extension BLEStream {
                                 upstream.stop()
                                 closeSignal()
                             case .end: closeSignal()
-                            case .gap: break
+                            // It may bring nothing else, and never pause.
+                            case .gap: if Task.isCancelled { return .pending }
                             case .pending: break signals
                             }
                         } catch {
