@@ -187,6 +187,8 @@ final class SharedIteration<Element: Sendable>: Sendable {
         let hasOthers = consumers.withLock { $0.all.contains { $0.mailbox !== mailbox } }
         if scope == .lost, hasOthers { return UnfinishedParts() }
         let parts = upstream.withLockIfAvailable { $0.cursor?.unfinished(scope) ?? UnfinishedParts() }
+        // Who wanted to poll meanwhile has found the upstream locked.
+        if isWanted.load(ordering: .sequentiallyConsistent) { wakeAll() }
         return UnfinishedParts((parts?.all ?? []).shared(by: number))
     }
 

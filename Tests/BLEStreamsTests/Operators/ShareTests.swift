@@ -1,3 +1,4 @@
+import BLERadio
 import BLESimulator
 import Testing
 
@@ -296,5 +297,34 @@ import Testing
         if case .end? = try stopped?.poll() {} else { Issue.record("it goes on") }
         first.close()
         stopped?.close()
+    }
+
+    @Test func `a consumer that polls while another one asks for the part of a message is woken`() throws {
+        let wasWoken = Flag()
+        // Used by the closure, which is called on this thread.
+        nonisolated(unsafe) var other: Cursor<Int>?
+        let source = BLEStream<Int>(.values, timeline: RealTimeline()) { _ in
+            Cursor<Int>(
+                poll: { .pending },
+                unfinished: { _ in
+                    // It finds nothing, since the upstream is locked, and waits.
+                    _ = try? other?.poll()
+                    return UnfinishedParts()
+                },
+                stop: {},
+                close: {}
+            )
+        }
+        let shared = source.share()
+        let first = shared.open(Waker {})
+        other = shared.open(Waker { wasWoken.set() })
+        guard case .pending = try first.poll() else {
+            Issue.record("an element before any came")
+            return
+        }
+        _ = first.unfinished(.all)
+        #expect(wasWoken.isSet)
+        first.close()
+        other?.close()
     }
 }
