@@ -28,11 +28,9 @@ final class SharedIteration<Element: Sendable>: Sendable {
         var dropsError = false
 
         /// Forgets what is replayed; to be released outside the lock.
-        mutating func takeReplayed() -> Ring<(gap: StreamGap?, element: Element)> {
-            var old = Ring<(gap: StreamGap?, element: Element)>()
-            swap(&old, &last)
-            gap = nil
-            return old
+        mutating func takeReplayed() -> (Ring<(gap: StreamGap?, element: Element)>, StreamGap?) {
+            defer { (last, gap) = (Ring(), nil) }
+            return (last, gap)
         }
 
         /// Gives a consumer the latest elements, and the gaps between and behind them; returns whether to wake it.
@@ -105,7 +103,7 @@ final class SharedIteration<Element: Sendable>: Sendable {
             }
             if consumers.all.isEmpty { consumers.isOver = true }
             // The program may keep the stream for ever, and what an element holds is not to be kept with it.
-            return (consumers.all, consumers.isOver ? consumers.takeReplayed() : Ring())
+            return (consumers.all, consumers.isOver ? consumers.takeReplayed() : nil)
         }
         // Destroyed outside the lock.
         withExtendedLifetime(replayed) {}
