@@ -72,10 +72,11 @@ public struct LocalPeripheral: Sendable {
     /// thermometer.resuming = .exponential()
     /// ```
     ///
-    /// Waiting for an unusable adapter doesn't count as an attempt, even before the first start. Other consecutive
-    /// failures count until the peripheral has been served for its `stableAfter`. Meanwhile the closure
-    /// continues: stored values can be changed, and notifications reach no central. ``PeripheralServer/states`` reports
-    /// interruptions. An error that a new attempt can't cure (``BLEError/isFinal``) ends the peripheral in any case.
+    /// An adapter that is off or absent is waited for, even before the first start, and that doesn't count as an
+    /// attempt. Other consecutive failures count until the peripheral has been served for its `stableAfter`. Meanwhile
+    /// the closure continues: stored values can be changed, and notifications reach no central.
+    /// ``PeripheralServer/states`` reports interruptions. An error that a new attempt can't cure
+    /// (``BLEError/isFinal``) ends the peripheral in any case.
     public var resuming: RetryPolicy?
 
     /// Declares a peripheral, with its services in a builder block.
@@ -128,7 +129,9 @@ public struct LocalPeripheral: Sendable {
         _ body: @escaping @Sendable (PeripheralServer) async throws -> Output
     ) async throws -> Output {
         let store = store ?? (adapter.isOfThisMachine ? .standard : .inMemory())
-        let server = try PeripheralServer(self, radio: try adapter.makeRadio(), store: store, warning: warning)
+        // One that resumes waits for its adapter, which may be plugged in later than the program begins.
+        let radio = try resuming == nil ? adapter.makeRadio() : adapter.awaitRadio()
+        let server = try PeripheralServer(self, radio: radio, store: store, warning: warning)
         return try await server.run(body)
     }
 

@@ -106,6 +106,40 @@ import Testing
         }
     }
 
+    @Test(arguments: [true, false])
+    func `an adapter to choose that is not there yet is waited for, if it is to be resumed`(
+        resumes: Bool
+    ) async throws {
+        try await scene { scene in
+            scene.adapter.unplug()
+            let none = BLEError(.adapterNotFound, operation: "open", object: "the default adapter", cause: "none")
+            // As the machine's default adapter, of which there is none to open yet.
+            let choice = AdapterChoice(
+                isOfThisMachine: false,
+                awaitRadio: { scene.puppet },
+                makeRadio: { throw none }
+            )
+            var peripheral = Self.thermometer()
+            if !resumes { peripheral.resuming = nil }
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { [peripheral] in
+                    do {
+                        let warn: PeerStore.Warning = { scene.warnings.add($0) }
+                        try await peripheral.run(on: choice, warning: warn) { _ in scene.times.add(scene.time.now) }
+                    } catch let error as BLEError where !resumes && error.code == .adapterNotFound {
+                        #expect(scene.time.now == .zero)
+                    }
+                }
+                try await scene.time.sleep(for: .seconds(60))
+                scene.adapter.plugIn()
+                try await group.waitForAll()
+            }
+            let times: [Duration] = resumes ? [.seconds(60)] : []
+            let warnings: [BLEError.Code] = resumes ? [.adapterNotFound] : []
+            #expect(scene.times.all == times && scene.warnings.all.map(\.code) == warnings)
+        }
+    }
+
     @Test func `off and on at once is an interruption too`() async throws {
         try await scene { scene in
             let error = try await scene.serve { server in
