@@ -59,7 +59,7 @@ extension CommandQueue {
     /// - Parameters:
     ///   - rule: how often to authorize; by default once for each connection. After a failure it runs again.
     ///   - command: the authorizing command. If it fails, the command behind it doesn't run and fails with the same
-    ///     error, and a new link is ended.
+    ///     error, and a new link is ended, unless it is a session's.
     public func authorizing(
         _ rule: CommandQueue.AuthorizationRule = .oncePerConnection,
         with command: some Command<Void>

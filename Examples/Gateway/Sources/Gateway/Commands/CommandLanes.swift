@@ -2,7 +2,8 @@
 /// others.
 ///
 /// The commands of one peripheral run one at a time, in the order in which they came. An update has a lane of its own,
-/// since it takes long: what is asked for meanwhile passes it, and another update doesn't wait for it.
+/// since it takes long: a command to connect passes it, one to read or write waits for the link no longer than its own
+/// time, and another update doesn't wait for it.
 struct CommandLanes<Item> {
     /// The commands that wait for one another.
     struct Lane: Hashable, Sendable {
