@@ -114,7 +114,8 @@ public struct LocalPeripheral: Sendable {
     ///     adapter of this machine, memory for ``AdapterChoice/radio(_:)``.
     ///   - warning: called for problems worth a line in a log that make no call fail: unanswered requests, a central
     ///     whose writes are dropped, a failed pairing. A recurring problem is reported the 1st, the 10th and the 100th
-    ///     time, and so on. By default they are printed to standard error.
+    ///     time, and so on, for each central separately; once there were 256 different problems, further centrals are
+    ///     counted together. By default they are printed to standard error.
     ///   - body: the peripheral's work with the server, in a task of its own; when it returns or throws, advertising
     ///     ends and all links are dropped.
     /// - Returns: what the closure returns.

@@ -2,29 +2,45 @@ import BLEProtocol
 import Synchronization
 
 /// Problems reported to the program that make no call fail. A recurring one is reported the 1st, the 10th and the 100th
-/// time, and so on: a central can't fill a log.
+/// time, and so on: a central can't fill a log, under whatever addresses it comes.
 final class ServerWarnings: Sendable {
-    /// A kind of problem, counted separately.
+    /// A kind of problem, counted separately: with a characteristic, or of a central; `nil`: of whichever.
     enum Kind: Hashable {
-        case nobodyReads(UInt16)
-        case nobodyTakesWrites(UInt16)
-        case unanswered(UInt16)
-        case closureFailed(UInt16)
-        case flood(BluetoothAddress)
-        case subscriptionFlood(BluetoothAddress)
-        case brokenMessage(BluetoothAddress)
+        case nobodyReads(UInt16?)
+        case nobodyTakesWrites(UInt16?)
+        case unanswered(UInt16?)
+        case closureFailed(UInt16?)
+        case flood(BluetoothAddress?)
+        case subscriptionFlood(BluetoothAddress?)
+        case brokenMessage(BluetoothAddress?)
         // Each reason is counted separately: a new one is told, however often the others were.
         /// The reason tells an attempt by somebody else from a central's own failures.
-        case encryptionFailed(BluetoothAddress, PairingFailure?)
+        case encryptionFailed(BluetoothAddress?, PairingFailure?)
         case interrupted(BLEError.Code)
         /// A central could not be accepted, or another program got it.
         case notAccepted(BLEError.Code)
         case advertisementRefused(BLEError.Code)
         case pairingsNotAnswered(BLEError.Code)
         case bondsNotRestored(BLEError.Code)
+
+        /// The same problem, with whichever characteristic, or of whichever central.
+        fileprivate var ofAny: Kind {
+            switch self {
+            case .nobodyReads: .nobodyReads(nil)
+            case .nobodyTakesWrites: .nobodyTakesWrites(nil)
+            case .unanswered: .unanswered(nil)
+            case .closureFailed: .closureFailed(nil)
+            case .flood: .flood(nil)
+            case .subscriptionFlood: .subscriptionFlood(nil)
+            case .brokenMessage: .brokenMessage(nil)
+            case .encryptionFailed(_, let failure): .encryptionFailed(nil, failure)
+            case .interrupted, .notAccepted, .advertisementRefused, .pairingsNotAnswered, .bondsNotRestored: self
+            }
+        }
     }
 
-    /// A limit, since centrals may come under any number of addresses.
+    /// How many are counted separately. Centrals may come under any number of addresses: from then on, what is new of a
+    /// central is counted together with what is new of others, and fills neither the memory nor the log.
     private static let mostKinds = 256
 
     private let warning: PeerStore.Warning
@@ -41,7 +57,7 @@ final class ServerWarnings: Sendable {
     /// - Parameter error: makes the error from the number of times so far.
     func tell(_ kind: Kind, _ error: (Int) -> BLEError) {
         let count = counts.withLock { counts in
-            if counts.count >= Self.mostKinds, counts[kind] == nil { counts = [:] }
+            let kind = counts.count >= Self.mostKinds && counts[kind] == nil ? kind.ofAny : kind
             counts[kind, default: 0] += 1
             return counts[kind, default: 1]
         }

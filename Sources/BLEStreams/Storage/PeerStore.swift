@@ -127,11 +127,13 @@ public final class PeerStore: Sendable {
 
     /// Tells the program of a problem beside its calls; may be called from any thread, and never calls the program on
     /// it. One that recurs is told the 1st, the 10th and the 100th time, and so on: a peripheral that has it on each of
-    /// its links can't fill a log.
+    /// its links can't fill a log, under whatever addresses it comes.
     func warn(_ error: BLEError) {
         let count = state.withLock { state in
-            let problem = Told(object: error.object, text: "\(error.operation): \(error.cause)")
-            if state.counts.count >= Self.mostTold, state.counts[problem] == nil { state.counts = [:] }
+            var problem = Told(object: error.object, text: "\(error.operation): \(error.cause)")
+            let isNew = state.counts[problem] == nil
+            if isNew, state.counts.count >= Self.mostTold { problem = Told(object: "", text: problem.text) }
+            if state.counts[problem] == nil, state.counts.count >= 2 * Self.mostTold { state.counts = [:] }
             state.counts[problem, default: 0] += 1
             return state.counts[problem, default: 1]
         }
@@ -139,7 +141,8 @@ public final class PeerStore: Sendable {
         queue.async { [warning] in warning(error) }
     }
 
-    /// A limit of what is told: each peer may have its own problem.
+    /// How much is told of single objects: each peer may have its own problem. What is told beyond that of any object
+    /// counts together.
     private static let mostTold = 256
 
     // MARK: - Records

@@ -1,4 +1,5 @@
 import BLEProtocol
+import BLERadio
 import BLESimulator
 import BLEStreams
 import Testing
@@ -127,5 +128,26 @@ import Testing
                 #expect(error?.isFinal == false && time.now < .seconds(15))
             }
         }
+    }
+
+    @Test func `one that comes under a new address for each attempt fills no log`() async throws {
+        let warnings = Recorder<BLEError>()
+        try await VirtualTime.run { time in
+            let puppet = PuppetRadio(SimulatedAir(time).adapter(name: "hci7"))
+            let description = Self.description(PairingAnswers())
+            try await description.run(on: .radio(puppet), store: .inMemory(), warning: { warnings.add($0) }) { _ in
+                for number in UInt64(0)..<1256 {
+                    let central = BluetoothAddress(rawValue: 0x4000_0000_0000 + number, kind: .random)
+                    puppet.tellPairingReceiver(.failed(central, .pairingFailed(by: central, .refusedByCentral)))
+                }
+                // What is told of nobody yet is told, though there were so many.
+                let central = BluetoothAddress(rawValue: 0x5000_0000_0000, kind: .random)
+                puppet.tellPairingReceiver(.failed(central, .pairingFailed(by: central, .wouldWeakenBond)))
+                try await time.sleep(for: .seconds(1))
+            }
+        }
+        // The first 256, and the 1st, the 10th, the 100th and the 1000th of the others.
+        let refused = [PairingFailure?](repeating: PairingFailure.refusedByCentral, count: 260)
+        #expect(warnings.all.map(\.pairingFailure) == refused + [PairingFailure.wouldWeakenBond])
     }
 }

@@ -139,6 +139,22 @@ struct PeerStoreTests {
         }
     }
 
+    @Test func `one that comes under a new address with each link fills no log`() async throws {
+        try await withFolder { folder in
+            let warnings = Mutex<[String]>([])
+            let store = PeerStore(folder: folder) { error in warnings.withLock { $0.append(error.object) } }
+            let warn = { (number: Int, cause: String) in
+                store.warn(BLEError(.securityFailed, operation: "encrypt link", object: "with \(number)", cause: cause))
+            }
+            for number in 1...1256 { warn(number, "it failed") }
+            warn(2000, "it failed in another way")
+            await store.flush()
+            let told = warnings.withLock { $0 }
+            let others = [257, 266, 356, 1256, 2000]
+            #expect(told == (Array(1...256) + others).map { "with \($0)" })
+        }
+    }
+
     @Test func `a folder that can't be made is a warning that names it`() async throws {
         let warnings = Mutex<[BLEError]>([])
         let store = PeerStore(folder: "/dev/null/blestreams") { error in warnings.withLock { $0.append(error) } }
