@@ -77,6 +77,8 @@ struct FlightLog {
     private(set) var structures: [Side: Structure] = [:]
     private var structureOrder: [Side] = []
     private var lastNumber: UInt16 = 0
+    /// How many ends of links are in the ring.
+    private var ends = 0
     private var moment = Duration.zero
 
     init(duration: Duration, limit: Int, keepsValues: Bool) {
@@ -95,6 +97,8 @@ struct FlightLog {
     }
 
     mutating func opened(_ peer: BluetoothAddress, _ role: ATTCapture.Role, at time: ReceptionTime) -> UInt16? {
+        // Of short ones there are more than numbers: the oldest goes, and not the newest, which a failure is about.
+        while links.count >= Self.linkLimit, ends > 0 { dropFirst() }
         guard links.count < Self.linkLimit else { return nil }
         repeat { lastNumber = lastNumber == 0x0EFF ? 1 : lastNumber + 1 } while links[lastNumber] != nil
         links[lastNumber] = Link(peer: peer, role: role)
@@ -123,6 +127,7 @@ struct FlightLog {
     mutating func lost(_ count: Int, on link: UInt16, at time: ReceptionTime) { append(link, .lost(count), time) }
 
     mutating func closed(_ link: UInt16, status: UInt8?, at time: ReceptionTime) {
+        ends += 1
         append(link, .closed(status: status), time)
     }
 
@@ -152,7 +157,9 @@ struct FlightLog {
         size -= Self.size(of: gone.event)
         switch gone.event {
         case .opened: links[gone.link]?.isWhole = false
-        case .closed: links[gone.link] = nil
+        case .closed:
+            links[gone.link] = nil
+            ends -= 1
         default: break
         }
     }

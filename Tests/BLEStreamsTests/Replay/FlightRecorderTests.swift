@@ -94,6 +94,19 @@ import Testing
         #expect(log.structures.count <= FlightLog.peerLimit && log.links.count <= FlightLog.linkLimit)
     }
 
+    @Test func `a new link takes the place of the oldest one, however many short ones there were`() throws {
+        var log = FlightLog(duration: .seconds(86_400), limit: 8 << 20, keepsValues: false)
+        let time = ReceptionTime(sinceEpoch: .zero, source: .simulation)
+        let up = log.opened(BluetoothAddress(rawValue: 1, kind: .public), .central, at: time)
+        let lasting = try #require(up)
+        for number in 0..<UInt64(3 * FlightLog.linkLimit) {
+            let opened = log.opened(BluetoothAddress(rawValue: 100 + number, kind: .public), .central, at: time)
+            log.closed(try #require(opened, "link \(number)"), status: 0x3E, at: time)
+        }
+        #expect(log.links.count <= FlightLog.linkLimit)
+        #expect(log.links[lasting]?.isWhole == false, "one that is up stays")
+    }
+
     @Test func `what was lost is counted in every record behind it`() throws {
         var log = FlightLog(duration: .seconds(300), limit: 10_000, keepsValues: false)
         let time = ReceptionTime(sinceEpoch: .zero, source: .simulation)
