@@ -202,7 +202,7 @@ struct PeerFolder: Sendable {
         guard let lock = try folder.lock(within: limit) else { throw folder.held(for: patience) }
         let (before, notice) = try Self.read(peer, in: folder, lock)
         var record = before
-        change(&record)
+        record.apply(change)
         // Repeated requests, such as keeping a session at each link, must not wear out the disk.
         guard record != before else { return Outcome(notice: notice) }
         let name = Self.name(peer)

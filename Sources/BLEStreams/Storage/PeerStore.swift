@@ -16,7 +16,7 @@ import Synchronization
 /// change of any peer that can be, or by ``flush()``; so are what a bonded central has configured, the plan of a
 /// session with ``Session/Plan/isKept`` or its removal, and the removal of a peer's services by
 /// ``Peripheral/forgetServices()``. Of peers with which there is neither a bond nor a session, a store keeps the
-/// services alone, of about 1,024 peers: those whose records were written last.
+/// services alone, of about 1,024 peers: those whose records were written last; and none of more than 2,048 attributes.
 ///
 /// Several programs may share a folder: each change applies to the file's content at that moment. A program that was
 /// stopped while it wrote, or whose disk doesn't answer, keeps the others from changing files: they wait ten seconds,
@@ -60,7 +60,7 @@ public final class PeerStore: Sendable {
         /// there are too many.
         mutating func update(_ peer: BluetoothAddress, _ change: Change) {
             var record = memory[peer] ?? PeerRecord()
-            change(&record)
+            record.apply(change)
             memory[peer] = record.isEmpty ? nil : record
             strangers.remove(peer)
             guard record.isStrangers else { return }

@@ -159,6 +159,34 @@ import Testing
         #expect(store.peers().count == Int(limit) + 2)
     }
 
+    @Test func `a stranger that has more attributes than devices do takes no room`() async throws {
+        let service = ServicesRecord.Service(
+            uuid: "180F",
+            isPrimary: true,
+            handle: 1,
+            endHandle: 1,
+            includes: [],
+            characteristics: []
+        )
+        let most = ServicesRecord(databaseHash: Data(), services: Array(repeating: service, count: 2048))
+        let more = ServicesRecord(databaseHash: Data(), services: Array(repeating: service, count: 2049))
+        try await withFolder { folder in
+            for store in [PeerStore(folder: folder), PeerStore.inMemory()] {
+                store.update(Self.peer(1)) { $0.services = most }
+                store.update(Self.peer(2)) { $0.services = more }
+                // What was known of it before is as wrong.
+                store.update(Self.peer(3)) { $0.services = most }
+                store.update(Self.peer(3)) { $0.services = more }
+                store.remember(try bond(4))
+                store.update(Self.peer(4)) { $0.services = more }
+                await store.flush()
+                #expect(store.peers() == [Self.peer(1), Self.peer(4)])
+                #expect(store.record(of: Self.peer(1)).services == most)
+                #expect(store.record(of: Self.peer(4)).services == more)
+            }
+        }
+    }
+
     @Test func `a folder with far too many strangers is put in order step by step`() async throws {
         try await withFolder { folder in
             let before = PeerStore(folder: folder)
