@@ -16,8 +16,12 @@ public struct StreamGap: Sendable {
     /// another subscription, or an answer. A consumer of values is told nothing of that; a message may have a hole.
     var mayLackValues = false
 
-    /// The breaks of links that it is, each of which other subscriptions report too; none if it has another reason.
+    /// The breaks of links that it is, each of which other subscriptions report too; none if it has another reason. The
+    /// latest ones, of many: a link may be lost every second for as long as a consumer takes nothing.
     var breaks: [LinkBreak] = []
+
+    /// How many breaks are told apart, far more than other subscriptions are behind.
+    static let mostBreaks = 64
 
     /// Makes a gap.
     package init(reason: (any Error)? = nil, duration: Duration = .zero, dropped: Int = 0) {
@@ -39,6 +43,7 @@ public struct StreamGap: Sendable {
         // The time of a break that both report counts once.
         if others.isEmpty, !next.breaks.isEmpty { sum.duration = max(duration, next.duration) }
         sum.breaks = breaks + others
+        if sum.breaks.count > Self.mostBreaks { sum.breaks.removeFirst(sum.breaks.count - Self.mostBreaks) }
         return sum
     }
 

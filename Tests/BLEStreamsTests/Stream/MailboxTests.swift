@@ -65,6 +65,27 @@ import Testing
         #expect(seen == ["0 dropped in 4.0 seconds", "1", "2", "2 dropped in 0.0 seconds", "3", "pending"])
     }
 
+    @Test func `a link that is lost again and again while the consumer takes nothing doesn't fill the memory`() throws {
+        let post = Post<Int>(.newest(2))
+        weak var first: LinkBreak?
+        for second in 1...10_000 {
+            let linkBreak = LinkBreak()
+            if second == 1 { first = linkBreak }
+            var gap = StreamGap(reason: CancellationError(), duration: .seconds(1))
+            gap.breaks = [linkBreak]
+            // Two subscriptions of one session.
+            post.mailbox.pass(gap)
+            post.mailbox.pass(gap)
+            if second.isMultiple(of: 100) { post.mailbox.send(second) }
+        }
+        #expect(first == nil)
+        guard case .gap(let gap) = try post.cursor.poll() else {
+            Issue.record("no gap")
+            return
+        }
+        #expect(gap.dropped == 98 && gap.duration == .seconds(9900))
+    }
+
     @Test func `counters are exact at any time, also for what the consumer took in one go`() throws {
         let post = Post<Int>(.unbounded)
         post.mailbox.send(contentsOf: 1...5)
