@@ -102,7 +102,12 @@ extension LinkMachine {
 
     /// The handles may mean something else now.
     mutating func forgetUnclaimed() {
-        unclaimed.tried = []
+        // What waits for its turn looks then for what is there, and is not begun once more: the services may change
+        // again and again while somebody holds the link.
+        unclaimed.tried = operations.compactMap { operation -> UInt16? in
+            if case .switchOff(let handle, nil) = operation.target.content { return handle }
+            return nil
+        }
         for (handle, uuid) in unclaimed.handles where uuid == nil { unclaimed.handles[handle] = nil }
     }
 
