@@ -81,7 +81,8 @@ public protocol ATTLink: AnyObject, Sendable {
 public enum SendResult: Hashable, Sendable {
     /// The link has taken it.
     case sent
-    /// The link's buffer is full: nothing was taken; ``ATTLinkReceiver/linkBecameWritable()`` follows.
+    /// The link's buffer is full: nothing was taken; ``ATTLinkReceiver/linkBecameWritable()`` follows, perhaps only
+    /// when much of the buffer is free. The PDU may be handed over again before that.
     case full
     /// The link has ended or is about to; ``ATTLinkReceiver/linkEnded(_:)`` follows if it has not come yet.
     case ended

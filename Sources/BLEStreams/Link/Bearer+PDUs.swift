@@ -56,6 +56,13 @@ extension Bearer {
         if !isFree { step { machine, output in machine.endCommand(result, &output) } }
         return result == .sent
     }
+
+    /// Hands the radio again what it has refused, and what waits behind that, though it hasn't told of room: it may
+    /// tell only when much of its buffer is free, and takes PDUs long before.
+    ///
+    /// - Returns: `false` if somebody else is handing over a PDU at this moment.
+    @discardableResult
+    func sendAgain() -> Bool { step { machine, _ in machine.tryAgain() } }
 }
 
 extension Bearer: ATTLinkReceiver {

@@ -9,6 +9,17 @@ extension ConnectedCentral {
     /// How long one central's full queue may delay a value that is sent to all.
     private static let patience = Duration.seconds(10)
 
+    /// How long to leave a central alone that has taken nothing, before the radio is tried again.
+    private static let pause = Duration.seconds(1)
+
+    /// How it was when a caller had waited in vain.
+    struct Stuck {
+        /// How many values the radio had taken.
+        let taken: Int
+        /// When the radio was last tried.
+        var tried: Duration
+    }
+
     /// Queues a notification; waits while the queue of this central is full.
     func notify(_ handle: UInt16, _ value: [UInt8], object: String) async throws -> Sent {
         try await queue(object) { server, database throws(ATTServer.SendRefusal) in
@@ -41,7 +52,7 @@ extension ConnectedCentral {
         }
         while true {
             let taken = notifications.sent
-            if state.withLock({ $0.notifications.stuckAt == taken }) {
+            if isStuck(at: taken) {
                 countDropped()
                 throw slow()
             }
@@ -53,13 +64,30 @@ extension ConnectedCentral {
                     return min(value.count, server.maximumValueLength)
                 }
             } catch let error as BLEError where error.code == .overflow {
-                // The queue tells of room only when half of it is free: a slow central may have taken some.
-                guard notifications.sent == taken else { continue }
-                state.withLock { $0.notifications.stuckAt = taken }
+                // The queue tells of room only when half of it is free, and so does the radio: a slow central may have
+                // taken some. Whoever else is handing over a PDU at this moment may learn that.
+                guard notifications.sent == taken, bearer.sendAgain(), notifications.sent == taken else { continue }
+                let now = bearer.timeline.now
+                state.withLock { $0.notifications.stuck = Stuck(taken: taken, tried: now) }
                 countDropped()
                 throw error
             }
         }
+    }
+
+    /// Whether a caller has waited in vain since the radio took its last value. The radio may have room since then, and
+    /// not tell: it is tried from time to time.
+    private func isStuck(at taken: Int) -> Bool {
+        let now = bearer.timeline.now
+        let (isStuck, isDue) = state.withLock { state -> (Bool, Bool) in
+            guard let stuck = state.notifications.stuck, stuck.taken == taken else { return (false, false) }
+            guard now - stuck.tried >= Self.pause else { return (true, false) }
+            state.notifications.stuck?.tried = now
+            return (true, true)
+        }
+        guard isStuck, isDue else { return isStuck }
+        bearer.sendAgain()
+        return notifications.sent == taken
     }
 
     /// Queues notifications of several characteristics; waits while the queue of this central is full.

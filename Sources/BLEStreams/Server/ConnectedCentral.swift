@@ -60,14 +60,14 @@ public final class ConnectedCentral: Sendable {
         var waiters = Observers<@Sendable () -> Void>()
         /// Counts how often room was reported: a caller that saw an older count doesn't have to wait.
         var news = 0
-        /// How many values the radio had taken when a caller had waited in vain up to the limit: nobody waits again
-        /// before it takes another one.
-        var stuckAt: Int?
+        /// Set when a caller has waited in vain up to the limit: nobody waits again before the radio takes another
+        /// value.
+        var stuck: Stuck?
 
         /// There is room: returns the callers to wake.
         mutating func takeWaiters() -> [@Sendable () -> Void] {
             news += 1
-            stuckAt = nil
+            stuck = nil
             return waiters.removeAll()
         }
     }

@@ -125,7 +125,7 @@ extension FakeState {
             switch socket.phase {
             case .listening(let backlog): if !backlog.isEmpty { readiness.insert(.readable) }
             case .connected(let link) where !socket.isSecuring:
-                if hasRoom(link) { readiness.insert(.writable) }
+                if isHalfFree(link) { readiness.insert(.writable) }
             case .fresh, .connecting, .connected, .dead: break
             }
         case .readinessSet, .file, .name: break
@@ -134,10 +134,15 @@ extension FakeState {
     }
 
     /// As many datagrams as the kernel's own queue takes.
-    func hasRoom(_ link: FakeLink) -> Bool {
-        guard let far = link.far, let object = objects[far] else { return true }
-        return object.inbox.count < 76
-    }
+    private static let room = 76
+
+    /// Whether a socket takes another datagram. Source: kernel, `net/core/sock.c`, `sock_alloc_send_pskb`.
+    func hasRoom(_ link: FakeLink) -> Bool { backlog(of: link) < Self.room }
+
+    /// Whether a socket is said to be writable. Source: kernel, `include/net/sock.h`, `sock_writeable`.
+    private func isHalfFree(_ link: FakeLink) -> Bool { backlog(of: link) < Self.room / 2 }
+
+    private func backlog(of link: FakeLink) -> Int { link.far.flatMap { objects[$0]?.inbox.count } ?? 0 }
 }
 
 extension FakeKernel {

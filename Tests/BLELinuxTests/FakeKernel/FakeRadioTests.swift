@@ -132,9 +132,16 @@ import Testing
         _ = try await end.end(in: run)
     }
 
-    @Test func `a link that is full takes PDUs again, in order`() async throws {
+    /// A link that is full, since its other end has not been started: nothing is read there.
+    private struct FullLink {
+        let here: FakeRun.End
+        let there: any ATTLink
+        let radios: [LinuxRadio]
+        let activities: [RadioActivity]
+    }
+
+    private func fullLink(in run: FakeRun) async throws -> FullLink {
         kernel.with { $0.peers = [:] }
-        let run = FakeRun(kernel: kernel)
         let (central, peripheral) = (try run.radio(), try run.radio(kernel.peripheral))
         let listener = FakeRun.Collector<ListenEvent>()
         let listening = peripheral.listen { listener.add($0) }
@@ -143,11 +150,21 @@ import Testing
         let there = try await listener.first("accepting", in: run) { event -> (any ATTLink)? in
             if case .accepted(let link) = event { link } else { nil }
         }
-        // Not started: nothing is read, and the queue fills.
         var sent = 0
         while here.link.send([0x52, UInt8(sent), 0]) == .sent { sent += 1 }
         #expect(sent == 76)
-        let far = FakeRun.End(there)
+        return FullLink(
+            here: here,
+            there: there,
+            radios: [central, peripheral],
+            activities: [listening, advertisement]
+        )
+    }
+
+    @Test func `a link that is full takes PDUs again, in order`() async throws {
+        let run = FakeRun(kernel: kernel)
+        let link = try await fullLink(in: run)
+        let (here, far) = (link.here, FakeRun.End(link.there))
         #expect(try await here.send([0x52, 76, 0], in: run))
         await kernel.idle()
         let pdus = far.events.all.compactMap { event -> UInt8? in
@@ -156,8 +173,35 @@ import Testing
         #expect(pdus == Array(0...76))
         here.link.disconnect()
         _ = try await (here.end(in: run), far.end(in: run))
-        advertisement.cancel()
-        listening.cancel()
+        for activity in link.activities { activity.cancel() }
+    }
+
+    /// The other end of a full link takes so many PDUs.
+    private func take(_ count: Int) async {
+        kernel.with { [central = kernel.central, peripheral = kernel.peripheral] state in
+            guard let address = state.adapters[peripheral]?.address,
+                let far = state.link(of: central, with: address)?.link.far
+            else { return }
+            state.objects[far]?.inbox.removeFirst(count)
+        }
+        await kernel.idle()
+    }
+
+    @Test func `a link that is full tells of room when half is free, and takes PDUs before that`() async throws {
+        let run = FakeRun(kernel: kernel)
+        let link = try await fullLink(in: run)
+        await take(10)
+        #expect(link.here.events.all.isEmpty)
+        for number in 76..<UInt8(86) { #expect(link.here.link.send([0x52, number, 0]) == .sent) }
+        #expect(link.here.link.send([0x52, 86, 0]) == .full)
+        await take(38)
+        #expect(link.here.events.all.isEmpty)
+        await take(1)
+        #expect(link.here.events.all.contains { if case .writable = $0 { true } else { false } })
+        #expect(link.here.link.send([0x52, 86, 0]) == .sent)
+        link.here.link.disconnect()
+        _ = try await link.here.end(in: run)
+        for activity in link.activities { activity.cancel() }
     }
 
     @Test func `an adapter that a switch blocks says so`() async throws {

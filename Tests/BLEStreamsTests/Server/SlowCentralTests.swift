@@ -6,13 +6,21 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct SlowCentralTests {
     private static let count = 300
     private static let buffer = 2000
+    /// A radio that takes 243 values ahead, and tells of room when it has taken half of them off.
+    private static let large = 56_000
     /// One PDU a second.
     private static let lazy = AdapterSettings(
         linkTiming: LinkTiming(connectionInterval: .seconds(1), packetsPerEvent: 1, supervisionTimeout: .seconds(30))
     )
 
     /// Two centrals have subscribed, the quick one first: one takes a PDU a second, the other all that there are.
+    ///
+    /// - Parameters:
+    ///   - buffer: the octets that the peripheral's radio takes ahead; no more than a few PDUs, unless said otherwise.
+    ///   - slowAdapter: gets the adapter of the slow one.
     private func meet(
+        buffer: Int = Self.buffer,
+        slowAdapter: Recorder<SimulatedAdapter>? = nil,
         _ serve:
             @escaping @Sendable (
                 PeripheralServer, Bench, _ quick: ConnectedCentral, _ slow: ConnectedCentral
@@ -20,8 +28,7 @@ import Testing
     ) async throws -> (quick: [UInt32], slow: [UInt32]) {
         let heard = (quick: Recorder<UInt32>(), slow: Recorder<UInt32>())
         let isDone = Flag()
-        // The radio takes no more than a few PDUs ahead.
-        try await Bench.run(centrals: 2, settings: AdapterSettings(sendBufferSize: Self.buffer)) { server, bench in
+        try await Bench.run(centrals: 2, settings: AdapterSettings(sendBufferSize: buffer)) { server, bench in
             var subscribers: [ConnectedCentral] = []
             for try await change in server.subscriptions(of: Bench.notifying) where change.isSubscribed {
                 subscribers.append(change.central)
@@ -33,6 +40,7 @@ import Testing
             for try await _ in server.centralEvents {}
         } _: { bench in
             let lazy = bench.air.adapter(settings: Self.lazy)
+            slowAdapter?.add(lazy)
             let slow = try await Central.open(.radio(lazy)).peripheral(bench.peripheralAdapter.address)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for (peripheral, recorder) in [(bench.peripheral, heard.quick), (slow, heard.slow)] {
@@ -145,6 +153,49 @@ import Testing
         }
         #expect(failures.all.isEmpty)
         #expect(heard.quick.elementsEqual(0..<120) && heard.slow.elementsEqual(0..<120))
+    }
+
+    @Test func `a slow one gets all of it also from a radio that tells of room only when much of it is free`()
+        async throws
+    {
+        let failures = Recorder<BLEError>()
+        let heard = try await meet(buffer: Self.large) { server, bench, _, slow in
+            for number in 0..<UInt32(400) {
+                let outcomes = try await server.notify(number.octets, of: Bench.notifying)
+                #expect(outcomes.count == 2)
+                for outcome in outcomes { if let error = outcome.error { failures.add(error) } }
+            }
+            // It has 307 of them to go.
+            try await bench.time.sleep(for: .seconds(400))
+            expectAccounted(slow.notifications, offered: 400)
+            #expect(slow.notifications.sent == 400)
+        }
+        #expect(failures.all.isEmpty)
+        #expect(heard.quick.elementsEqual(0..<400) && heard.slow.elementsEqual(0..<400))
+    }
+
+    @Test func `a slow one that was away gets what is sent to all again soon after it takes something`() async throws {
+        let (failed, adapters) = (Recorder<UInt32>(), Recorder<SimulatedAdapter>())
+        let heard = try await meet(buffer: Self.large, slowAdapter: adapters) { server, bench, _, slow in
+            for number in 0..<UInt32(400) {
+                // Nearly all of its queues are full.
+                if number == 300, let adapter = adapters.all.first {
+                    bench.air.faults.add(.outOfRange(lasting: .seconds(26)), on: adapter)
+                }
+                let outcomes = try await server.notify(number.octets, of: Bench.notifying)
+                if outcomes.contains(where: { $0.error?.code == .overflow }) {
+                    failed.add(number)
+                    try await bench.time.sleep(for: .seconds(1))
+                }
+            }
+            try await bench.time.sleep(for: .seconds(400))
+            expectAccounted(slow.notifications, offered: 400)
+            #expect(slow.notifications.dropped == failed.all.count)
+        }
+        // Each second from the tenth on, until it was back.
+        #expect((5..<25).contains(failed.all.count))
+        #expect(heard.quick.elementsEqual(0..<400))
+        #expect(heard.slow == (0..<UInt32(400)).filter { !failed.all.contains($0) })
     }
 
     @Test func `when the services are replaced what waits of them is dropped, and counted`() async throws {

@@ -82,6 +82,14 @@ extension LinkMachine {
         turn.isBlocked = false
     }
 
+    /// The radio may have room again, and has not told: what it refused is handed over once more.
+    ///
+    /// - Returns: `false` if somebody is handing over a PDU.
+    mutating func tryAgain() -> Bool {
+        turn.isBlocked = false
+        return !turn.isTaken
+    }
+
     // MARK: - The short way
 
     /// Takes the turn for a command that needs no answer and no wait, if nothing else must leave first and nobody else
