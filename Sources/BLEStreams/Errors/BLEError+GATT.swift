@@ -84,6 +84,11 @@ extension BLEError {
                     "encrypting the link, or pairing, did not end",
                     remedyOfLongPairing
                 )
+            case .room:
+                (
+                    "the radio did not take it",
+                    "Write less often, or allow more time: the peer takes values slowly, or may be out of range."
+                )
             case .answer: ("no answer came", nil)
             }
         var error = timedOut(operation, object: object, after: limit, waitingFor: missing)

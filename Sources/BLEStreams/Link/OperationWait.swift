@@ -116,6 +116,8 @@ final class OperationWait: OperationCaller {
 
     func limit(to timeout: Duration) {
         let timer = link.timeline.schedule(after: timeout) { [self] in
+            // A radio tells of room late, and takes PDUs before: what it takes now has ended before it is given up.
+            if link.bearer.delay(of: self) == .room { link.bearer.sendAgain() }
             let delay = link.bearer.delay(of: self)
             abandon(BLEError.tookTooLong(operation, object: "\(object)", after: timeout, waitingFor: delay))
         }

@@ -14,6 +14,9 @@ extension GATTClient {
         confirmations > 0 || !isHeld && (slot != nil || !commands.isEmpty || offered != nil)
     }
 
+    /// Whether a procedure is a command that the radio has yet to take.
+    package func isWaitingCommand(_ id: ProcedureID) -> Bool { commands.contains { $0.id == id } }
+
     /// The PDU to send next: confirmations before commands before requests; `nil` if there is none now.
     ///
     /// It returns the same PDU until ``sending()`` or ``sent()``; cancelling its procedure withdraws it.

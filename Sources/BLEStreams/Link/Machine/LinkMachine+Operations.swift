@@ -66,7 +66,10 @@ extension LinkMachine {
         switch operations[index].stage {
         case .waiting: return .turn
         case .raising: return .security
-        case .finding, .running: return client.isHeld ? .security : .answer
+        case .finding: return client.isHeld ? .security : .answer
+        case .running(let procedure):
+            if client.isHeld { return .security }
+            return client.isWaitingCommand(procedure) ? .room : .answer
         }
     }
 

@@ -138,6 +138,8 @@ extension LinkMachine {
         case turn
         /// A more secure link, for itself or for others: nothing is sent meanwhile.
         case security
+        /// Room in the radio, for a command.
+        case room
         /// The peer's answers.
         case answer
     }
