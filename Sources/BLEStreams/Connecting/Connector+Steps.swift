@@ -145,7 +145,7 @@ extension Connector {
         let core = entry.peripheral.core
         switch step {
         case .waitUntilDown:
-            core.states.whenDown(entry.peripheral.address) { self.change(number) { $0.isDown(id, &$1) } }
+            whenFormerLinksAreDown(number, entry.peripheral) { self.change(number) { $0.isDown(id, &$1) } }
         case .recall: recall(id, number, entry)
         case .restoreKeys: restoreKeys(id, number, entry)
         case .lineUp:
@@ -167,7 +167,7 @@ extension Connector {
             update(number) { $0.undo = { activity.cancel() } }
         case .settle(let address): settle(with: address, id, number, entry)
         case .waitForEnd:
-            let undo = entry.link?.onEnd { _ in self.change(number) { $0.linkIsDown(id, &$1) } }
+            let undo = entry.link?.lifetime.told.whenEnded { self.change(number) { $0.linkIsDown(id, &$1) } }
             update(number) { $0.undo = undo }
         case .pause(let duration), .rest(let duration): setLimit(duration, id, number)
         case .waitForAdapter:
@@ -282,6 +282,7 @@ extension Connector {
             state.entries[number]?.radioLink = nil
             state.entries[number]?.running.undo = { link.beginClosing() }
         }
+        link.lifetime.told.whenEnded { self.linkIsOver(number) }
         link.start(keysNotRestored: entry.keysNotRestored, parameters: entry.parameters) { outcome in
             switch outcome {
             case .success: self.change(number) { $0.settled(id, &$1) }

@@ -107,7 +107,7 @@ final class Connector: Sendable {
     let timeline: any Timeline
     /// How many links are requested from the radio side by side.
     let turns: Turns
-    private let identities: KnownIdentities
+    let identities: KnownIdentities
     let state = Mutex(State())
 
     init(timeline: any Timeline, _ identities: KnownIdentities) {
@@ -281,7 +281,7 @@ extension Connector.State {
     mutating func retire(_ number: Int) -> Connector.Entry? {
         if let key = entries[number]?.key, current[key] == number { current[key] = nil }
         entries[number]?.isRetired = true
-        return entries[number]?.pending == 0 ? entries.removeValue(forKey: number) : nil
+        return removeIfOver(number)
     }
 
     mutating func change(_ number: Int, _ body: (inout ConnectMachine, inout ConnectMachine.Output) -> Void) {
@@ -313,8 +313,7 @@ extension Connector.State {
     mutating func performed(_ number: Int) -> Connector.Entry? {
         isCarryingOut = false
         entries[number]?.pending -= 1
-        guard let entry = entries[number], entry.isRetired, entry.pending == 0 else { return nil }
-        return entries.removeValue(forKey: number)
+        return removeIfOver(number)
     }
 }
 

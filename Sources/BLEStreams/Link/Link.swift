@@ -201,10 +201,12 @@ extension Link {
         parameters: ConnectionParameters?,
         _ result: @escaping @Sendable (Result<Void, BLEError>) -> Void
     ) {
+        let told = lifetime.told
         lifetime.end.whenEnded { [core = peripheral.core, peripheral, conditionWatch] reason in
             conditionWatch.end()
             core.connector.ended(peripheral)
             core.states.set(.disconnected(reason), of: peripheral.address)
+            told.end()
         }
         bearer.start(raiser, kept: keptSubscriptions)
         conditionWatch.keep(parameters)
@@ -284,7 +286,7 @@ extension Link {
         beginClosing()
         guard share?.leave(peripheral) ?? true else { return }
         await undisturbedReply(on: timeline, limit: (.seconds(5), ())) { finish in
-            lifetime.end.whenEnded { _ in finish(()) }
+            lifetime.told.whenEnded { finish(()) }
         }
         await raiser.answersEnded()
         // A program may end right after this: what it has learned must be on the disk by then.
@@ -306,6 +308,9 @@ extension BLEError {
 /// Whether a link is up, and the callbacks for its end.
 final class LinkLifetime: Sendable {
     let end = Ending<DisconnectReason>()
+    /// Ended once the board of connection states has been told of the end: the next link waits for that, and so does
+    /// whoever waits until this one is down.
+    let told = Ending<Void>()
     private let isClosing = Atomic(false)
 
     /// Whether somebody has requested to close the link, or it is down.
