@@ -171,6 +171,8 @@ struct ConnectMachine: Equatable {
 
     /// Answers the callers whose time has expired.
     mutating func alarmRang(now: Duration, _ output: inout Output) {
+        // It may ring as it is cancelled: the link was made at this moment, or the last caller has left.
+        guard !waiters.isEmpty else { return }
         alarm = nil
         let (step, failures) = (step, pace.failures)
         let isWaitingForAdapter = step == .waitForAdapter

@@ -94,6 +94,15 @@ import Testing
         #expect(!machine.unshare() && machine.unshare(), "the last one drops the link")
     }
 
+    @Test func `an alarm that rings just when the link is made leaves the link to those who share it`() {
+        var (machine, output) = (connecting(), Output())
+        _ = machine.connected(4, &output)
+        machine.settled(5, &output)
+        #expect(machine.isLinked)
+        #expect(Self.output { machine.alarmRang(now: .seconds(30), &$0) } == Output())
+        #expect(!machine.isOver)
+    }
+
     @Test func `the last one that leaves takes back what the radio was asked`() {
         var machine = connecting()
         #expect(
