@@ -126,6 +126,8 @@ struct RecoveryMachine {
         case .watching(hasHeard: false):
             state = .watching(hasHeard: true)
             return Output()
+        // Told behind the end of a scan, which another thread has ended: no silence after it means anything.
+        case .idle where !isScanning: return Output()
         case .idle, .resigned:
             state = .watching(hasHeard: true)
             return Output(timers: [.start(.silence, plan.silence)])

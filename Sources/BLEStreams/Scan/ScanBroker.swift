@@ -59,6 +59,9 @@ final class ScanBroker: Sendable {
     private let radio: any Radio
     private let identity: @Sendable (BluetoothAddress) -> BluetoothAddress
     private let state = Mutex(State())
+    /// Tells the watchers when the radio begins to listen and when it ends, in this order: consumers come and go on
+    /// other threads than the radio's.
+    private let news = Announcements()
     private let memory = Mutex(ScanMemory())
 
     /// - Parameter identity: the identity behind a private address; the address itself if that is unknown.
@@ -80,24 +83,24 @@ final class ScanBroker: Sendable {
 
     /// Continues after ``suspend()``, or after a failure that was held back.
     func resume() {
-        let left: [Watcher] = state.withLock { state in
+        state.withLock { state in
             state.isSuspended = false
             state.heldError = nil
-            return state.consumers.isEmpty ? Self.stop(&state) : []
+            if state.consumers.isEmpty { stop(&state) }
         }
-        for watcher in left { watcher.stopped() }
+        news.make()
         adjust()
     }
 
     /// Reports a failure that was held back; continues if there was none.
     func giveUp() {
         guard let error = state.withLock({ $0.heldError.take() }) else { return resume() }
-        let (consumers, watchers) = state.withLock { state -> ([Consumer], [Watcher]) in
+        let consumers = state.withLock { state -> [Consumer] in
             state.isSuspended = false
-            return Self.end(&state)
+            return end(&state)
         }
         for consumer in consumers { consumer.fail(error) }
-        for watcher in watchers { watcher.stopped() }
+        news.make()
     }
 
     /// Adds a consumer; the returned closure removes it.
@@ -123,10 +126,11 @@ final class ScanBroker: Sendable {
 
     /// Adds a watcher of scans that requests none itself; the returned closure removes it.
     func watch(_ watcher: Watcher) -> @Sendable () -> Void {
-        let (id, isListening) = state.withLock { state in
-            (state.watchers.add(watcher), state.isListening)
+        let id = state.withLock { state in
+            if state.isListening { news.add { watcher.started() } }
+            return state.watchers.add(watcher)
         }
-        if isListening { watcher.started() }
+        news.make()
         return { _ = self.state.withLock { $0.watchers.remove(id) } }
     }
 
@@ -143,7 +147,6 @@ final class ScanBroker: Sendable {
     private struct Adjustment {
         var old: RadioActivity?
         var start: (request: ScanRequest, generation: Int)?
-        var stopped: [Watcher] = []
     }
 
     /// Adapts the radio's scan to the present consumers.
@@ -170,18 +173,15 @@ final class ScanBroker: Sendable {
             state.mustEnd = false
             state.running = wanted
             state.generation += 1
-            return Adjustment(
-                old: state.activity.take(),
-                start: wanted.map { ($0, state.generation) },
-                stopped: wanted == nil && !state.isSuspended ? Self.stop(&state) : []
-            )
+            if wanted == nil, !state.isSuspended { stop(&state) }
+            return Adjustment(old: state.activity.take(), start: wanted.map { ($0, state.generation) })
         }
     }
 
     private func carryOut(_ adjustment: Adjustment) {
         // The old scan must have ended before the radio accepts a new one.
         adjustment.old?.cancel()
-        for watcher in adjustment.stopped { watcher.stopped() }
+        news.make()
         guard let (request, generation) = adjustment.start else { return }
         let activity = radio.scan(request) { [weak self] event in self?.handle(event, generation) }
         let hasFailed = state.withLock { state in
@@ -195,28 +195,28 @@ final class ScanBroker: Sendable {
     private func handle(_ event: ScanEvent, _ generation: Int) {
         switch event {
         case .started:
-            let watchers: [Watcher] = state.withLock { state in
-                guard state.generation == generation, !state.isListening else { return [] }
+            state.withLock { state in
+                guard state.generation == generation, !state.isListening else { return }
                 state.isListening = true
-                return state.watchers.all
+                news.add { [watchers = state.watchers.all] in for watcher in watchers { watcher.started() } }
             }
-            for watcher in watchers { watcher.started() }
+            news.make()
         case .reports(let reports):
             hand(reports, of: generation)
             for watcher in watchers(of: generation) { watcher.heard(reports) }
         case .dropped(let count): for consumer in consumers(of: generation) { consumer.lost(count) }
         case .failed(let error):
             let isHeld = state.withLock { $0.isHeld }()
-            let (consumers, watchers) = state.withLock { state -> ([Consumer], [Watcher]) in
-                guard state.generation == generation else { return ([], []) }
-                guard isHeld else { return Self.end(&state) }
+            let consumers = state.withLock { state -> [Consumer] in
+                guard state.generation == generation else { return [] }
+                guard isHeld else { return end(&state) }
                 (state.isSuspended, state.heldError) = (true, error)
                 state.running = nil
                 state.activity = nil
-                return ([], [])
+                return []
             }
             for consumer in consumers { consumer.fail(error) }
-            for watcher in watchers { watcher.stopped() }
+            news.make()
             // The handling may have ended meanwhile, and nobody else would tell of the failure.
             if isHeld, !state.withLock({ $0.isHeld })(), state.withLock({ $0.heldError != nil }) { giveUp() }
         }
@@ -248,17 +248,19 @@ final class ScanBroker: Sendable {
         }
     }
 
-    /// Ends all scans; returns those to tell.
-    private static func end(_ state: inout State) -> ([Consumer], [Watcher]) {
+    /// Ends all scans; returns the consumers to tell.
+    private func end(_ state: inout State) -> [Consumer] {
         state.running = nil
         state.activity = nil
-        return (state.consumers.removeAll(), stop(&state))
+        stop(&state)
+        return state.consumers.removeAll()
     }
 
-    /// The radio no longer listens; returns the watchers to tell.
-    private static func stop(_ state: inout State) -> [Watcher] {
-        defer { state.isListening = false }
-        return state.isListening ? state.watchers.all : []
+    /// The radio no longer listens, which `news` is to tell.
+    private func stop(_ state: inout State) {
+        guard state.isListening else { return }
+        state.isListening = false
+        news.add { [watchers = state.watchers.all] in for watcher in watchers { watcher.stopped() } }
     }
 
     private func watchers(of generation: Int) -> [Watcher] {

@@ -53,6 +53,15 @@ import Testing
         #expect(machine.timerFired(.silence) == Output())
     }
 
+    @Test func `what is heard as a scan ends begins no watch of a scan that is over`() {
+        var machine = machine()
+        _ = machine.scanStarted()
+        _ = machine.heard()
+        _ = machine.scanStopped()
+        #expect(machine.heard() == Output())
+        #expect(machine.timerFired(.silence) == Output())
+    }
+
     @Test func `what is heard in time is no silence`() {
         var machine = machine()
         _ = machine.scanStarted()

@@ -17,9 +17,13 @@ import Testing
         /// The services of each scan that was begun.
         var services: [[BluetoothUUID]] { scans.withLock { $0.map(\.services) } }
 
-        func fail(scan: Int) {
+        func tell(_ event: ScanEvent, scan: Int) {
             let events = scans.withLock { $0[scan].events }
-            events(.failed(BLEError(.adapterPoweredOff, operation: "scan", cause: "the test says so")))
+            events(event)
+        }
+
+        func fail(scan: Int) {
+            tell(.failed(BLEError(.adapterPoweredOff, operation: "scan", cause: "the test says so")), scan: scan)
         }
 
         func scan(_ request: ScanRequest, events: @escaping Events) -> RadioActivity {
@@ -83,6 +87,25 @@ import Testing
         radio.fail(scan: 0)
         #expect(failures.all == [.battery])
         leave()
+    }
+
+    @Test func `a scan that ends while its watchers are told of its beginning has begun before it has ended`() {
+        let radio = NotedRadio()
+        let broker = ScanBroker(radio: radio)
+        let (told, leaving) = (Recorder<String>(), Recorder<@Sendable () -> Void>())
+        // What another thread does before the next watcher is told.
+        let leave: @Sendable () -> Void = { for leave in leaving.all { leave() } }
+        let watches = [
+            broker.watch(ScanBroker.Watcher(started: leave, heard: { _ in }, stopped: {})),
+            broker.watch(
+                ScanBroker.Watcher(started: { told.add("begun") }, heard: { _ in }, stopped: { told.add("ended") })
+            ),
+        ]
+        leaving.add(add([.battery], to: broker))
+        radio.tell(.started, scan: 0)
+        #expect(told.all == ["begun", "ended"])
+        leaving.forget()
+        for unwatch in watches { unwatch() }
     }
 
     /// A radio that, like an adapter, scans once at a time, and tells a test that it is about to begin or has ended.
