@@ -105,7 +105,7 @@ extension Connector {
             // By the link's address, as its end is told; the caller may know another one.
             let link = state.withLock { $0.entries[errand.number]?.link }
             let address = link?.bearer.peripheral ?? first.peripheral.address
-            return events.tell(.connected(after: timeline.now - first.begin), of: address)
+            return events.linkIsReady(to: address, after: timeline.now - first.begin)
         }
         for (asker, outcome) in errand.answers {
             let (address, after) = (asker.peripheral.address, timeline.now - asker.begin)

@@ -6,6 +6,9 @@ import Synchronization
 final class EventBoard: Sendable {
     private let handlers: [any EventHandler]
     let timeline: any Timeline
+    /// The links that are up, by peripheral, each with what is told of it: its beginning and its end are told on
+    /// different threads.
+    private let links = Mutex<[BluetoothAddress: Announcements]>([:])
 
     init(_ handlers: [any EventHandler], _ timeline: any Timeline) {
         self.handlers = handlers
@@ -16,6 +19,36 @@ final class EventBoard: Sendable {
     func tell(_ kind: Central.Event.Kind, of peripheral: BluetoothAddress? = nil, _ object: String = "") {
         let event = Central.Event(kind, of: peripheral, object: object, at: timeline.wallTime)
         for handler in handlers { handler.handle(event) }
+    }
+
+    /// A link has been made; nothing is reported yet, since it may turn out to be of no use.
+    ///
+    /// - Returns: what ``linkClosed(to:_:_:)`` needs to tell it from others.
+    func linkOpened(to peripheral: BluetoothAddress) -> Announcements {
+        let news = Announcements()
+        links.withLock { $0[peripheral] = news }
+        return news
+    }
+
+    /// Reports that a link can be used, unless its end was reported: it may be lost just then.
+    func linkIsReady(to peripheral: BluetoothAddress, after time: Duration) {
+        let news = links.withLock { links in
+            let news = links[peripheral]
+            news?.add { self.tell(.connected(after: time), of: peripheral) }
+            return news
+        }
+        news?.make()
+    }
+
+    /// Reports that a link has ended, behind its beginning.
+    ///
+    /// - Parameter end: what to report; `nil`: nothing.
+    func linkClosed(to peripheral: BluetoothAddress, _ news: Announcements, _ end: Central.Event.Kind?) {
+        links.withLock { links in
+            if links[peripheral] === news { links[peripheral] = nil }
+            if let end { news.add { self.tell(end, of: peripheral) } }
+        }
+        news.make()
     }
 
     /// Reports the end of an operation, without values.
@@ -35,8 +68,10 @@ final class EventBoard: Sendable {
 /// Reports the traffic of a radio's links.
 final class EventTap: TrafficObserver {
     private struct Link {
-        var peer: BluetoothAddress
-        var begin: Duration
+        let peer: BluetoothAddress
+        let begin: Duration
+        /// What is told of it.
+        let news: Announcements
     }
 
     private struct State {
@@ -61,23 +96,28 @@ final class EventTap: TrafficObserver {
 
     func linkOpened(_ radioLink: any ATTLink, _ role: ATTCapture.Role) -> LinkID? {
         guard role == .central else { return nil }
-        let begin = timeline.now
+        let (peer, begin) = (radioLink.peer, timeline.now)
         return state.withLock { state in
-            guard state.board != nil, state.links.count < Int(UInt16.max) else { return nil }
+            guard let board = state.board, state.links.count < Int(UInt16.max) else { return nil }
             repeat { state.lastNumber &+= 1 } while state.links[state.lastNumber] != nil
-            state.links[state.lastNumber] = Link(peer: radioLink.peer, begin: begin)
+            state.links[state.lastNumber] = Link(peer: peer, begin: begin, news: board.linkOpened(to: peer))
             return LinkID(handle: state.lastNumber)
         }
     }
 
     func linkClosed(_ link: LinkID, _ reason: DisconnectReason) {
-        let (board, gone) = state.withLock { ($0.board, $0.links.removeValue(forKey: link.handle)) }
-        guard let board, let gone else { return }
-        board.tell(.disconnected(reason, after: timeline.now - gone.begin), of: gone.peer)
+        closed(link) { .disconnected(reason, after: timeline.now - $0.begin) }
     }
 
     /// Nobody was told that it was up.
-    func linkUnused(_ link: LinkID) { _ = state.withLock { $0.links.removeValue(forKey: link.handle) } }
+    func linkUnused(_ link: LinkID) { closed(link) { _ in nil } }
+
+    /// - Parameter end: what to report; `nil`: nothing.
+    private func closed(_ link: LinkID, _ end: (Link) -> Central.Event.Kind?) {
+        let (board, gone) = state.withLock { ($0.board, $0.links.removeValue(forKey: link.handle)) }
+        guard let board, let gone else { return }
+        board.linkClosed(to: gone.peer, gone.news, end(gone))
+    }
 
     func received(_ pdu: ReceivedPDU, _ link: LinkID) -> Bool {
         switch pdu.bytes.first.map(ATTOpcode.init)?.kind {

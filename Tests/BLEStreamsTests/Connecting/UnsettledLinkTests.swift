@@ -29,7 +29,8 @@ import Testing
         }
     }
 
-    @Test func `a link that ends as it settles is not said to be up behind its end`() async throws {
+    /// A link that ends as soon as the MTU is agreed on.
+    private func endingLink() -> FakeLink {
         let link = FakeLink(answers: [.sent])
         link.whileSending = { [weak link] in
             link?.whileSending = nil
@@ -37,9 +38,22 @@ import Testing
             link?.receive([0x03, 0x05, 0x02])
             link?.end()
         }
+        return link
+    }
+
+    @Test func `a link that ends as it settles is not said to be up behind its end`() async throws {
+        let link = endingLink()
         let central = try await Central.open(.radio(FakeRadio(link)))
         try await central.peripheral(link.peer).withLink { _ in }
         #expect(central.core.states.isEmpty)
+    }
+
+    @Test func `a link that ends as it settles is not counted among those that are up`() async throws {
+        let (link, page) = (endingLink(), MetricsPage())
+        let central = try await Central.open(.radio(FakeRadio(link)).reporting(to: page))
+        try await central.peripheral(link.peer).withLink { _ in }
+        let lines = page.text.split(separator: "\n").filter { $0.hasPrefix("ble_links{") }
+        #expect(lines == [#"ble_links{peripheral="C4:F2:17:1A:1D:BB"} 0"#])
     }
 
     @Test func `a limit that passes while a link is prepared is not said to be that of an absent peripheral`()
