@@ -4,9 +4,12 @@ import Synchronization
 
 extension Session {
     /// Reports the state that a trigger has led to, and how long a peripheral was away, to the handlers of events.
-    func tell(_ events: EventBoard, _ trigger: SessionState.Trigger) {
+    ///
+    /// Called for one transition after the other, in their order: the program and the driver may cause some at the same
+    /// time.
+    func tell(_ events: EventBoard, _ new: SessionState, because trigger: SessionState.Trigger) {
         let now = core.timeline.now
-        var state = state
+        var state = new
         let away: Duration? = facts.withLock { facts in
             switch (state, trigger) {
             case (.disconnected, .linkLost), (.disconnected, .adapterLost): facts.lostSince = facts.lostSince ?? now

@@ -141,13 +141,15 @@ public final class Session: Sendable {
                 let mustForget = mustForget(at: trigger)
                 let effects = try board.handle(trigger, forgettingPeer: mustForget)
                 if mustForget { facts.withLock { $0.addresses = [] } }
-                switch state {
+                let new = state
+                switch new {
                 case .failed(let error):
                     let finish = channels.finish(throwing: error)
                     board.add(finish)
                 case .disconnected(.initial): channels.reopen()
                 default: break
                 }
+                if let events = core.events { board.add { self.tell(events, new, because: trigger) } }
                 return .success(effects)
             } catch {
                 return .failure(error)
@@ -155,7 +157,6 @@ public final class Session: Sendable {
         }
         board.tell()
         let effects = try result.get()
-        if let events = core.events { tell(events, trigger) }
         if effects.contains(.dropCache) { link?.bearer.forgetDatabase() }
         if effects.contains(.closeLink) {
             channels.interrupted(by: trigger.error ?? .interrupted(by: trigger))
