@@ -99,6 +99,24 @@ import Testing
         withExtendedLifetime(radio) {}
     }
 
+    @Test func `a scan that is cancelled just as the controller is told to begin leaves none behind`() async throws {
+        kernel.with { $0.adapters[kernel.central]?.silent = [0x2041] }
+        let radio = try run.radio()
+        let scan = radio.scan(ScanRequest()) { _ in }
+        await kernel.idle()
+        kernel.with { state in
+            state.adapters[kernel.central]?.silent = []
+            // What another thread does between the decision and the command.
+            state.beforeCommand = (0x2042, { scan.cancel() })
+            // The end of the command that was not answered: it has set the parameters.
+            state.tellRaw(kernel.central, [4, 0x0E, 4, 1, 0x41, 0x20, 0], scans: true)
+        }
+        await kernel.idle()
+        #expect(kernel.with { $0.beforeCommand == nil })
+        #expect(!isScanning)
+        withExtendedLifetime(radio) {}
+    }
+
     private static func failures(_ events: [ScanEvent]) -> [BLEError] {
         events.compactMap { if case .failed(let error) = $0 { error } else { nil } }
     }

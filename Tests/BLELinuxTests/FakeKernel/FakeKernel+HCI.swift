@@ -108,7 +108,12 @@ extension FakeKernel {
     }
 
     func sendCommand(_ descriptor: Int32, _ opcode: UInt16, _ parameters: [UInt8]) -> Int32 {
-        with { state in
+        let before = with { state -> (@Sendable () -> Void)? in
+            guard state.beforeCommand?.opcode == opcode else { return nil }
+            return state.beforeCommand.take()?.body
+        }
+        before?()
+        return with { state in
             if let error = state.enter(.hciCommand) { return error }
             guard case .raw(let number)? = state.objects[descriptor]?.hci?.channel else { return -EBADFD }
             guard state.adapters[number]?.isUp == true else { return -ENETDOWN }

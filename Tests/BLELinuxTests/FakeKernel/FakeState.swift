@@ -42,6 +42,8 @@ struct FakeState {
     var moments: [(calls: Int, body: @Sendable () -> Void)] = []
     /// Called once, outside the lock, right after somebody has looked what a descriptor is ready for.
     var afterLook: (@Sendable () -> Void)?
+    /// Called once, outside the lock, right before the controller gets a command with this opcode.
+    var beforeCommand: (opcode: UInt16, body: @Sendable () -> Void)?
     /// Datagrams that are late.
     var held: [(descriptor: Int32, octets: [UInt8])] = []
 

@@ -105,6 +105,10 @@ extension HCIScan {
             } catch {
                 return fail(.system(error))
             }
+            // Whoever has cancelled the scan just now, on another thread, may have told the controller before this.
+            if case .enable(let generation) = command, state.withLock({ $0.isOver }) {
+                try? send(.disable(generation))
+            }
             awaitAnswer()
         }
         if let delay = output.timer {
