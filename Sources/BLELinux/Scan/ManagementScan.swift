@@ -75,7 +75,7 @@ final class ManagementScan: ScanWay {
         timer?.cancel()
         observation?.cancel()
         if output.command == .stop { stop() }
-        monitor?.unwant()
+        monitor?.end()
     }
 }
 

@@ -62,6 +62,8 @@ struct MonitorMachine {
 
     private var state = State.absent
     private var isWanted = false
+    /// Whether its scan is over; another thread may just be about to want it.
+    private var isOver = false
     private var losses = 0
     /// How often the kernel was busy since it has added one.
     private var refusals = 0
@@ -85,6 +87,7 @@ struct MonitorMachine {
     }
 
     mutating func want() -> Output {
+        if isOver { return Output() }
         isWanted = true
         guard state == .absent else { return Output() }
         return ask()
@@ -101,6 +104,12 @@ struct MonitorMachine {
             return Output(timer: .cancel)
         case .absent, .asking, .adding, .unavailable: return Output()
         }
+    }
+
+    /// It is not wanted any more, whatever comes.
+    mutating func end() -> Output {
+        isOver = true
+        return unwant()
     }
 
     mutating func featuresRead(_ answer: Result<ManagementReadMonitorFeatures.Response, ManagementFailure>) -> Output {

@@ -40,6 +40,9 @@ final class ScanMonitor: Sendable {
     /// Removes it; the kernel is told before this returns, unless it owes an answer.
     func unwant() { perform { $0.unwant() } }
 
+    /// The same, for good.
+    func end() { perform { $0.end() } }
+
     /// Another program has removed a monitor.
     func removed(_ handle: UInt16) { perform { $0.removed(handle) } }
 

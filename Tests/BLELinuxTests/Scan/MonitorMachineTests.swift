@@ -64,6 +64,15 @@ import Testing
         #expect(machine.want() == Output())
     }
 
+    @Test func `one that is wanted just behind the end of its scan is not added`() throws {
+        var (fresh, machine) = (MonitorMachine(), try present(3))
+        #expect(fresh.end() == Output())
+        #expect(fresh.want() == Output())
+        #expect(machine.end() == Output(command: .remove(3), timer: .cancel))
+        #expect(machine.want() == Output())
+        #expect(machine.handle == nil)
+    }
+
     @Test func `losses of long ago don't count`() throws {
         var machine = try present()
         for _ in 0..<3 * MonitorMachine.patience {
