@@ -92,6 +92,23 @@ import Testing
         #expect(request == Self.hashRequest)
     }
 
+    @Test func `one that begins behind a change that could not be looked at has the peer configured anew`() {
+        var machine = Self.outOfSync()
+        var output = LinkMachine.Output()
+        machine.receive([0x01, 0x08, 0x01, 0x00, 0x0A], &output)
+        let discovery = machine.send(&output)
+        #expect(discovery?.first == 0x10)
+        // Unlikely Error: the first one ends with that.
+        machine.receive([0x01, 0x10, 0x01, 0x00, 0x0E], &output)
+        #expect(machine.subscriptions.isEmpty && machine.routes.isEmpty)
+        machine.add(GATTDatabase(services: [.heartRate(at: 1)]), of: [.heartRate])
+        let consumer = ValueConsumer(object: "of 2A37", deliver: { _ in }, finish: { _ in })
+        let selector = CharacteristicSelector.uuid(BluetoothUUID.Characteristics.heartRateMeasurement, service: nil)
+        _ = machine.subscribe(selector, indications: false, pass: nil, consumer, &output)
+        let write = machine.send(&output)
+        #expect(write == [0x12, 4, 0, 1, 0])
+    }
+
     @Test func `forgotten, it moves with its characteristic once the services are known`() {
         var machine = Self.armed()
         var output = LinkMachine.Output()

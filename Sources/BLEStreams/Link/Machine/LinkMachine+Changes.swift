@@ -146,9 +146,15 @@ extension LinkMachine {
 
     /// The services could not be discovered again.
     mutating func failSubscriptions(_ failure: GATTFailure, _ output: inout Output) {
-        let unsure = subscriptions.filter { isUnsure($0.value) }.map(\.key).sorted()
+        let unsure = subscriptions.values.filter { isUnsure($0) }
+        let handles = Set(unsure.compactMap { $0.characteristic?.valueHandle })
+        let failing = subscriptions.filter { entry in
+            entry.value.characteristic.map { handles.contains($0.valueHandle) } ?? false
+        }
         forgetPostponed()
-        fail(unsure, .procedure(failure), &output)
+        // Whoever subscribes next has the peer configured anew: with the change it may have lost that.
+        for handle in handles where handle != serviceChanged?.handle { table.forget(handle) }
+        fail(failing.map(\.key).sorted(), .procedure(failure), &output)
     }
 }
 
