@@ -40,6 +40,15 @@ import Testing
         return machine
     }
 
+    /// All services, behind a change of those that ``armed(at:)`` was told of.
+    private static func changed(to handle: UInt16) -> DatabaseTracker.Known {
+        let before = GATTDatabase(services: [.heartRate(at: 1)])
+        return DatabaseTracker.Known(
+            database: GATTDatabase(services: [.heartRate(at: handle)]),
+            news: .changed(before: before, affected: 0x0001...0xFFFF)
+        )
+    }
+
     private static func hasEnded(_ output: LinkMachine.Output) -> Bool {
         (output.rest?.notices ?? []).contains { if case .ended(_, .servicesChanged?) = $0 { true } else { false } }
     }
@@ -107,6 +116,75 @@ import Testing
         _ = machine.subscribe(selector, indications: false, pass: nil, consumer, &output)
         let write = machine.send(&output)
         #expect(write == [0x12, 4, 0, 1, 0])
+    }
+
+    @Test(arguments: [1, 21] as [UInt16])
+    func `out of sync as its subscriber leaves, it is switched off only if it is still there`(handle: UInt16) {
+        var machine = Self.armed()
+        var output = LinkMachine.Output()
+        machine.unsubscribe(1, &output)
+        let write = machine.send(&output)
+        #expect(write == [0x12, 4, 0, 0, 0])
+        machine.receive([0x01, 0x12, 4, 0, 0x12], &output)
+        let request = machine.send(&output)
+        #expect(request == Self.hashRequest)
+        machine.take(Self.changed(to: handle), &output)
+        // There is no hash; the discovery that follows comes behind.
+        machine.receive([0x01, 0x08, 0x01, 0x00, 0x0A], &output)
+        let next = machine.send(&output)
+        let expected: UInt8 = handle == 1 ? 0x12 : 0x10
+        #expect(next?.first == expected)
+    }
+
+    @Test(arguments: [1, 21] as [UInt16])
+    func `whose subscriber leaves while it is in doubt, it is switched off only if it is still there`(handle: UInt16) {
+        var machine = Self.armed()
+        var output = LinkMachine.Output()
+        machine.shut(0x0001...0xFFFF)
+        machine.unsubscribe(1, &output)
+        let early = machine.send(&output)
+        #expect(early == nil)
+        machine.take(Self.changed(to: handle), &output)
+        let write = machine.send(&output)
+        let expected: [UInt8]? = handle == 1 ? [0x12, 4, 0, 0, 0] : nil
+        #expect(write == expected)
+    }
+
+    @Test(arguments: [1, 21] as [UInt16])
+    func `whose subscriber waits for others to leave, it is switched off only if it is still there`(handle: UInt16) {
+        var machine = Self.armed()
+        var output = LinkMachine.Output()
+        _ = machine.begin(.hold, &output)
+        let pass = (try? output.finished.first?.result.get())?.value(as: LinkMachine.Pass.self)
+        #expect(pass != nil)
+        machine.unsubscribe(1, &output)
+        machine.shut(0x0001...0xFFFF)
+        machine.take(Self.changed(to: handle), &output)
+        let early = machine.send(&output)
+        #expect(early == nil)
+        machine.leave(pass, &output)
+        let write = machine.send(&output)
+        let expected: [UInt8]? = handle == 1 ? [0x12, 4, 0, 0, 0] : nil
+        #expect(write == expected)
+    }
+
+    @Test func `refused and in doubt by the time that the link is secure, it is made where its characteristic is`() {
+        var machine = LinkMachine(maximumMTU: 517, servedClient: ServerClient(), remembered: nil)
+        var output = LinkMachine.Output()
+        machine.add(GATTDatabase(services: [.heartRate(at: 1)]), of: [.heartRate])
+        let consumer = ValueConsumer(object: "of 2A37", deliver: { _ in }, finish: { _ in })
+        let selector = CharacteristicSelector.uuid(BluetoothUUID.Characteristics.heartRateMeasurement, service: nil)
+        _ = machine.subscribe(selector, indications: false, pass: nil, consumer, &output)
+        _ = machine.send(&output)
+        // Insufficient Encryption.
+        machine.receive([0x01, 0x12, 4, 0, 0x0F], &output)
+        machine.shut(0x0001...0xFFFF)
+        machine.raised(machine.lastRaise, .done, &output)
+        let early = machine.send(&output)
+        #expect(early == nil)
+        machine.take(Self.changed(to: 21), &output)
+        let write = machine.send(&output)
+        #expect(write == [0x12, 24, 0, 1, 0])
     }
 
     @Test func `forgotten, it moves with its characteristic once the services are known`() {

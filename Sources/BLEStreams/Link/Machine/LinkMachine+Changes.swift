@@ -37,6 +37,7 @@ extension LinkMachine {
     /// Withholds values of these handles until their meaning is known.
     mutating func shut(_ range: ClosedRange<UInt16>) {
         if let handle = serviceChanged?.handle, range.contains(handle) { serviceChanged?.isFresh = false }
+        table.doubt(range)
         for (id, entry) in subscriptions where entry.isWithin(range) {
             if entry.held != nil {
                 subscriptions[id]?.held?.isInDoubt = true
@@ -64,6 +65,7 @@ extension LinkMachine {
         case .changed(let before, let affected):
             let moving = subscriptions.filter { $0.value.isWithin(affected) }.sorted { $0.key < $1.key }
             for (_, entry) in moving { entry.characteristic.map { table.forget($0.valueHandle) } }
+            forgetLeft(in: affected, unlessSame: before, known.database)
             forgetUnclaimed()
             renewServiceChanged(affected, known.database, &output)
             for (id, entry) in moving {
@@ -110,9 +112,21 @@ extension LinkMachine {
         return entry.held?.isInDoubt ?? false || table.isPostponed(handle)
     }
 
-    /// Forgets the writes that wait for the services to be known, except that of the link itself.
+    /// Forgets the subscriptions that wait for the services to be known, except that of the link itself.
     private mutating func forgetPostponed() {
         for handle in table.postponedHandles where handle != serviceChanged?.handle { table.forget(handle) }
+    }
+
+    /// Forgets what subscribers that have left switch off when their turn comes, where something else is now: the write
+    /// would reach that. Values that the peer still sends are switched off as such that nobody wants.
+    private mutating func forgetLeft(
+        in affected: ClosedRange<UInt16>,
+        unlessSame before: GATTDatabase,
+        _ database: GATTDatabase
+    ) {
+        for handle in table.postponedHandles where affected.contains(handle) && handle != serviceChanged?.handle {
+            if !before.means(handle, theSameAs: database) { table.forget(handle) }
+        }
     }
 
     private mutating func move(

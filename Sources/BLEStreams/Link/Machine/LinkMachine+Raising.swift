@@ -108,6 +108,10 @@ extension LinkMachine {
         guard table.isUnderWay(configuration.write) else {
             return answered(configuration, .failure(failure), &output)
         }
+        // The services may have changed while the link was raised: it is written once the handle is known.
+        if table.isInDoubt(configuration.write.valueHandle), table.postponed(configuration.write) {
+            return rest(configuration.place, &output)
+        }
         let hasRaised = hasRaised ?? configuration.hasRaised
         carryOut(configuration.write, configuration.place, hasRaised: hasRaised, &output)
     }

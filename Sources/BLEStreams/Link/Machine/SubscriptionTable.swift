@@ -30,11 +30,13 @@ struct SubscriptionTable {
         var inFlight: Write?
         /// How often in a row the peer has postponed the write.
         var postponements = 0
+        /// Whether its handles may mean something else: nothing is written until that is known.
+        var isInDoubt = false
 
         var wanted: Configuration { subscribers.values.reduce(into: []) { $0.formUnion($1) } }
 
-        /// Whether a write waits until the peer's services are known.
-        var isPostponed: Bool { inFlight == nil && postponements > 0 && wanted != actual }
+        /// Whether a write waits until the peer's services are known, or one that comes meanwhile will.
+        var isPostponed: Bool { isInDoubt || inFlight == nil && postponements > 0 && wanted != actual }
     }
 
     private static let patience = 3
@@ -53,6 +55,8 @@ struct SubscriptionTable {
         descriptorHandle: UInt16?,
         _ configuration: Configuration
     ) -> Write? {
+        // What others have left in doubt says nothing of what was found at the handle since.
+        if let left = entries[valueHandle], left.isInDoubt, left.subscribers.isEmpty { entries[valueHandle] = nil }
         entries[valueHandle, default: Entry(descriptorHandle: descriptorHandle)].subscribers[id] = configuration
         return next(valueHandle)
     }
@@ -118,6 +122,7 @@ struct SubscriptionTable {
             if entry.subscribers.isEmpty { entries[valueHandle] = nil }
             return nil
         }
+        if entry.isInDoubt { return nil }
         writes += 1
         let write = Write(
             valueHandle: valueHandle,
@@ -134,6 +139,14 @@ struct SubscriptionTable {
 // MARK: - When services change
 
 extension SubscriptionTable {
+    /// These handles may mean something else: nothing is written for them until ``resume()``.
+    mutating func doubt(_ range: ClosedRange<UInt16>) {
+        for handle in entries.keys where range.contains(handle) { entries[handle]?.isInDoubt = true }
+    }
+
+    /// Whether nothing may be written for this characteristic now.
+    func isInDoubt(_ valueHandle: UInt16) -> Bool { entries[valueHandle]?.isInDoubt ?? false }
+
     /// A write was not carried out, since the peer's services may have changed; ``resume()`` tries it again.
     ///
     /// - Returns: whether to wait for that: a peer that postpones it again and again counts as refusing it.
@@ -145,7 +158,7 @@ extension SubscriptionTable {
         return true
     }
 
-    /// Whether a write for this characteristic waits for ``resume()``.
+    /// Whether a write for this characteristic waits for ``resume()``, or will.
     func isPostponed(_ valueHandle: UInt16) -> Bool { entries[valueHandle]?.isPostponed ?? false }
 
     /// The characteristics for which that is so.
@@ -153,7 +166,9 @@ extension SubscriptionTable {
 
     /// The handles are unchanged: the postponed writes are made now.
     mutating func resume() -> [Write] {
-        entries.keys.sorted().compactMap { next($0) }
+        let handles = entries.keys.sorted()
+        for handle in handles { entries[handle]?.isInDoubt = false }
+        return handles.compactMap { next($0) }
     }
 
     /// The handle refers to something else now, and the peer has no subscription to it.
