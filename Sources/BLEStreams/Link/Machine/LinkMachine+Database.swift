@@ -58,6 +58,7 @@ extension LinkMachine {
             hasChangedMemory = true
         }
         if let stale = step.stale {
+            doubts += 1
             shut(stale)
             take(client.invalidate(stale), &output)
         }

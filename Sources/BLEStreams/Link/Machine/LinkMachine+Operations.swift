@@ -108,7 +108,8 @@ extension LinkMachine {
         run(procedure, id, &output)
     }
 
-    private mutating func find(_ id: OperationID, _ output: inout Output) {
+    /// Finds the characteristic that an operation names.
+    mutating func find(_ id: OperationID, _ output: inout Output) {
         guard let selector = selector(of: id) else { return }
         if tracker.current == nil, case .success(let found) = selector.find(in: chosen.database) {
             return use(found, id, &output)
@@ -207,6 +208,7 @@ extension LinkMachine {
         var step = GATTClient.Output()
         let number = client.begin(procedure, &step)
         operations[index].rises = rises
+        operations[index].doubts = doubts
         operations[index].stage = .running(number)
         let kind = operations[index].kind
         purposes.append((number, .operation(id)))

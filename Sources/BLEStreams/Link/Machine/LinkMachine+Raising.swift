@@ -12,6 +12,8 @@ extension LinkMachine {
         guard let index = index(of: id) else { return }
         lastRaise += 1
         operations[index].stage = .raising(lastRaise, .demanded(level, found))
+        operations[index].doubts = doubts
+        operations[index].database = tracker.current
         output.add { $0.raises.append(.toLevel(level, lastRaise, asker(of: index))) }
     }
 
@@ -37,11 +39,22 @@ extension LinkMachine {
 
     private mutating func again(_ id: OperationID, _ output: inout Output) {
         guard let index = index(of: id) else { return }
+        if operations[index].doubts != doubts { return findAgain(id, &output) }
         if let procedure = operations[index].procedure {
             run(procedure, id, &output)
         } else if case .handles(let procedure) = operations[index].target.content {
             run(procedure, id, &output)
         }
+    }
+
+    /// Continues an operation whose handles may have come to mean something else while the link was raised.
+    private mutating func findAgain(_ id: OperationID, _ output: inout Output) {
+        guard let index = index(of: id) else { return }
+        guard operations[index].kind == .subscription else {
+            return ended(id, .failure(.databaseChanged), &output)
+        }
+        operations[index].stage = .waiting
+        find(id, &output)
     }
 
     /// A request to raise the link has ended; a withdrawn one is ignored.
@@ -52,6 +65,7 @@ extension LinkMachine {
         else { return }
         let id = operations[index].id
         switch (cause, outcome) {
+        case (.demanded, .done) where operations[index].doubts != doubts: findAgain(id, &output)
         case (.demanded(_, let found?), .done): proceed(with: found, id, &output)
         case (.demanded(_, nil), .done):
             if case .handles(let procedure) = operations[index].target.content { use(procedure, id, &output) }

@@ -65,6 +65,8 @@ struct LinkMachine: Sendable {
     /// How often the link was raised: what was refused before may be allowed now.
     var rises = 0
     var lastRaise: RaiseID = 0
+    /// How often handles have come into doubt: those that an operation has found before may mean something else.
+    var doubts = 0
     /// Writes of configurations that wait for the link to be raised.
     var raising: SmallTable<RaiseID, RefusedConfiguration> = [:]
 
