@@ -183,6 +183,16 @@ import Testing
         }
     }
 
+    @Test func `values that are read by their type are read again, though no handle was known before`() async throws {
+        try await Bench.run { bench in
+            try await bench.peripheral.withLink { link in
+                bench.air.faults.add(.replace(.opcode(0x09), with: [0x01, 0x08, 0x01, 0x00, 0x12]).times(1))
+                let values = try await link.readAll(Bench.readable)
+                #expect(values.map { Array($0.value) } == [[1, 2, 3]])
+            }
+        }
+    }
+
     @Test func `a peripheral that is always out of sync is refused in the end`() async throws {
         try await Bench.run { bench in
             try await bench.peripheral.withLink { link in

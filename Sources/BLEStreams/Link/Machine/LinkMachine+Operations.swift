@@ -163,6 +163,8 @@ extension LinkMachine {
             if let level { return raise(to: level, for: nil, id, &output) }
             return use(procedure, id, &output)
         }
+        // A search is correct whatever the handles mean.
+        if procedure.handles.isEmpty { return run(procedure, id, &output) }
         // Without discovery on this link, the handles are from an earlier one, and correct if nothing has changed
         // since.
         let isSame =
