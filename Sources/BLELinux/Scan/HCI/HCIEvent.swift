@@ -52,7 +52,8 @@ enum HCIEvent: Equatable {
         }
     }
 
-    /// The complete reports of an event: one that is cut off is lost, the ones before it are not.
+    /// The complete reports of an event: one that is cut off is lost, the ones before it are not. Those without an
+    /// address are left out, as the kernel leaves them out: nobody could connect to one, or tell two of them apart.
     private static func advertisements(_ subevent: UInt8, _ reader: inout ByteReader) -> [HCIAdvertisement] {
         var advertisements: [HCIAdvertisement] = []
         for _ in 0..<(reader.uint8() ?? 0) {
@@ -63,7 +64,7 @@ enum HCIEvent: Equatable {
                 default: nil
                 }
             guard let advertisement else { break }
-            advertisements.append(advertisement)
+            if !advertisement.isAnonymous { advertisements.append(advertisement) }
         }
         return advertisements
     }
@@ -79,6 +80,8 @@ struct HCIAdvertisement: Equatable {
     var isScannable = false
     /// Whether the data is a scan response to an earlier advertisement.
     var isScanResponse = false
+    /// Whether it doesn't tell whose it is: then the address has no meaning.
+    var isAnonymous = false
     /// Whether more of the data follows in another report.
     var isIncomplete = false
     /// The advertising set; `nil` for a legacy packet, and for a scan response that doesn't tell it.
@@ -101,6 +104,8 @@ struct HCIAdvertisement: Equatable {
 
     /// One report of LE Extended Advertising Report (Vol 4, Part E, 7.7.65.13).
     init?(extended reader: inout ByteReader) {
+        // The address's type follows that of the event.
+        isAnonymous = reader.remaining.dropFirst(2).first == 0xFF
         // PHYs, set and power follow the address; the interval and the target of directed advertising follow the
         // strength.
         guard let type = reader.uint16(), let address = reader.deviceAddress(), reader.bytes(2) != nil,

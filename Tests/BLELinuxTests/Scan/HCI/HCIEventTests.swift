@@ -64,6 +64,18 @@ import Testing
         #expect(found.first.map { Array($0.data) } == [0x02, 0x01, 0x06])
     }
 
+    @Test func `leaves out an advertisement without an address, and none behind it`() {
+        // Neither connectable nor scannable; the types of the addresses: none, random.
+        let nobody: [UInt8] = [0x00, 0x00, 0xFF, 0, 0, 0, 0, 0, 0]
+        let somebody: [UInt8] = [0x00, 0x00, 0x01] + Self.address
+        let rest: [UInt8] =
+            [0x01, 0x02, 0x03, 0x7F, 0xC4, 0x00, 0x00, 0x00]
+            + [0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x03, 0x02, 0x01, 0x06]
+        let body: [UInt8] = nobody + rest + somebody + rest
+        let packet: [UInt8] = [0x04, 0x3E, UInt8(body.count + 2), 0x0D, 0x02] + body
+        #expect(advertisements(packet).map(\.address) == [.example])
+    }
+
     @Test func `a report that is cut off costs none before it`() {
         var packet: [UInt8] =
             [0x04, 0x3E, 0x00, 0x02, 0x02, 0x03, 0x01] + Self.address + [0x00, 0xD0, 0x03, 0x01, 0xBB]
