@@ -6,7 +6,8 @@ extension LinkMachine {
     mutating func subscribe(toServiceChanged characteristic: Characteristic, _ output: inout Output) {
         let handle = characteristic.valueHandle
         if let former = serviceChanged?.handle {
-            table.forget(former)
+            // Where the link has only listened, the entry is the program's.
+            if table.hasSubscriber(Self.own, valueHandle: former) { table.forget(former) }
             routes[former]?.isOwn = false
             if routes[former]?.isEmpty == true { routes[former] = nil }
         }
@@ -77,6 +78,17 @@ extension LinkMachine {
         }
         for write in table.resume() { carryOut(write, nil, &output) }
         if unclaimed.isDue { switchOffUnclaimed(&output) }
+        if tracker.mustSettle, serviceChanged == nil { listenForChanges(in: known.database, &output) }
+    }
+
+    /// Takes indications of Service Changed in a remembered database. It is subscribed to behind the program's first
+    /// request, but a bonded peer has kept the subscription of an earlier link, and may have told of a change already.
+    private mutating func listenForChanges(in database: GATTDatabase, _ output: inout Output) {
+        guard let handle = database.serviceChanged?.valueHandle else { return }
+        serviceChanged = (handle, false)
+        routes[handle, default: Route()].isOwn = true
+        let early = early.take(handle, now: now)
+        if !early.isEmpty { servicesChanged(early, &output) }
     }
 
     /// Withheld values belong to the consumer, or possibly to another characteristic, and are then lost.

@@ -52,7 +52,8 @@ struct LinkMachine: Sendable {
     var routes: SmallTable<UInt16, Route> = [:]
     var early = EarlyValues()
     var unclaimed = Unclaimed()
-    /// The handle at which Service Changed was subscribed to, and whether that was after the last change.
+    /// The handle at which Service Changed was subscribed to, and whether that was after the last change; in a
+    /// remembered database, the handle at which it is listened for before that.
     var serviceChanged: (handle: UInt16, isFresh: Bool)?
     /// The number of subscribers that have left, and wait for their turn in the lane.
     var leaving = 0

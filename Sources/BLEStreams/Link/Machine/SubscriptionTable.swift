@@ -75,6 +75,11 @@ struct SubscriptionTable {
     /// Whether a characteristic is subscribed to, or on its way there or back.
     func hasEntry(_ valueHandle: UInt16) -> Bool { entries[valueHandle] != nil }
 
+    /// Whether a subscriber wants a characteristic.
+    func hasSubscriber(_ id: SubscriberID, valueHandle: UInt16) -> Bool {
+        entries[valueHandle]?.subscribers[id] != nil
+    }
+
     /// The characteristics that the peer sends, or has been asked to send.
     var handlesInUse: [UInt16] {
         entries.filter { !$0.value.actual.isEmpty || !($0.value.inFlight?.configuration ?? []).isEmpty }.map(\.key)

@@ -1,0 +1,74 @@
+import BLEProtocol
+import BLERadio
+import Testing
+
+@testable import BLEStreams
+
+/// A bonded peer whose services are remembered without a hash, and that tells of a change as soon as it can.
+@Suite struct RememberedChangeTests {
+    private static let indication: [UInt8] = [0x1D, 12, 0, 0x01, 0x00, 0xFF, 0xFF]
+
+    private static let database: GATTDatabase = {
+        let changed = Characteristic(
+            uuid: BluetoothUUID.Characteristics.serviceChanged,
+            properties: .indicate,
+            handle: 11,
+            valueHandle: 12,
+            endHandle: 13,
+            descriptors: [Descriptor(uuid: .clientCharacteristicConfiguration, handle: 13)]
+        )
+        let attributes = GATTService(uuid: .genericAttribute, handle: 10, endHandle: 13, characteristics: [changed])
+        return GATTDatabase(services: [.heartRate(at: 1), attributes])
+    }()
+
+    private static func machine() -> LinkMachine {
+        let remembered = RememberedDatabase(database: database, hash: nil)
+        var machine = LinkMachine(
+            maximumMTU: 517,
+            servedClient: ServerClient(),
+            remembered: remembered,
+            tellsLater: true
+        )
+        var output = LinkMachine.Output()
+        machine.begin(now: .zero, &output)
+        return machine
+    }
+
+    /// Asks for the services; the first one, which the peer is asked for, is where it was.
+    private static func discover(_ machine: inout LinkMachine) {
+        var output = LinkMachine.Output()
+        _ = machine.begin(.database, &output)
+        let probe = machine.send(&output)
+        #expect(probe == [0x10, 0x01, 0x00, 0xFF, 0xFF, 0x00, 0x28])
+        machine.receive([0x11, 0x06, 0x01, 0x00, 0x04, 0x00, 0x0D, 0x18], &output)
+    }
+
+    @Test func `a change that was told before the services were asked for has them looked at`() {
+        var machine = Self.machine()
+        var output = LinkMachine.Output()
+        machine.receive(Self.indication, &output)
+        let confirmation = machine.send(&output)
+        #expect(confirmation == [0x1E])
+        Self.discover(&machine)
+        #expect(machine.tracker.current == nil && machine.operations.map(\.stage) == [.finding])
+        // The hash by its type.
+        let next = machine.send(&output)
+        #expect(next?.first == 0x08)
+    }
+
+    @Test func `a change that is told before the program's first request has them looked at`() {
+        var machine = Self.machine()
+        var output = LinkMachine.Output()
+        Self.discover(&machine)
+        #expect(machine.tracker.current == Self.database && machine.operations.isEmpty)
+        // No value is early any more.
+        machine.now = .seconds(20)
+        machine.receive(Self.indication, &output)
+        let heartRate = CharacteristicSelector.uuid(BluetoothUUID.Characteristics.heartRateMeasurement, service: nil)
+        let read = LinkMachine.Target.characteristic(heartRate, anyOf: []) { ReadValue(handle: $0.valueHandle) }
+        _ = machine.begin(read, &output)
+        let confirmation = machine.send(&output)
+        let next = machine.send(&output)
+        #expect(confirmation == [0x1E] && next?.first == 0x08)
+    }
+}
