@@ -50,6 +50,21 @@ import Testing
         #expect(run.output.count == 1 && !run.output[0].contains("\u{1B}"))
     }
 
+    @Test func `a table of weeks keeps the devices that were heard last, and counts all`() {
+        var table = ScanTable()
+        let number = ScanTable.limit + 100
+        for device in 0..<number {
+            // The first one stays all the time.
+            table.add(.init(address: "first", rssi: -40, name: nil, details: ""), at: .seconds(device))
+            table.add(.init(address: "other \(device)", rssi: -50, name: nil, details: ""), at: .seconds(device))
+        }
+        let lines = table.lines(columns: 80, rows: number, at: .seconds(number))
+        // The head and the sum are lines, too.
+        #expect(lines.count == ScanTable.limit + 2 && table.count == number + 1)
+        #expect(lines[1].hasPrefix("first") && lines.last?.hasPrefix("\(number + 1) devices") == true)
+        #expect(lines[lines.count - 2].hasPrefix("other \(number - 1)"))
+    }
+
     // MARK: - Names that break terminals
 
     static let hostile = [

@@ -24,6 +24,9 @@ struct ScanTable {
         var details: String
     }
 
+    /// How many devices are kept: passers-by change their addresses every 15 minutes, and a table may stay for weeks.
+    static let limit = 4096
+
     /// The largest number of signal strengths in a sparkline.
     private static let longestHistory = 32
 
@@ -31,20 +34,31 @@ struct ScanTable {
     private var order: [String] = []
     private(set) var advertisements = 0
 
-    /// How many devices there are.
-    var count: Int { order.count }
+    /// How many devices there were; one that comes back after it was forgotten counts again.
+    private(set) var count = 0
 
     /// Adds an advertisement. What it lacks, as many do without their scan response, stays as it was.
     mutating func add(_ sighting: Sighting, at time: Duration) {
         advertisements += 1
         var device = devices[sighting.address] ?? Device(sighting: sighting, heard: time)
-        if devices[sighting.address] == nil { order.append(sighting.address) }
+        if devices[sighting.address] == nil {
+            if order.count >= Self.limit { forgetOne() }
+            order.append(sighting.address)
+            count += 1
+        }
         device.heard = time
         device.sighting.rssi = sighting.rssi ?? device.sighting.rssi
         device.sighting.name = sighting.name ?? device.sighting.name
         if !sighting.details.isEmpty { device.sighting.details = sighting.details }
         if let rssi = sighting.rssi { device.history = Array((device.history + [rssi]).suffix(Self.longestHistory)) }
         devices[sighting.address] = device
+    }
+
+    /// Forgets the device that has been silent for longest.
+    private mutating func forgetOne() {
+        guard let oldest = devices.min(by: { $0.value.heard < $1.value.heard })?.key else { return }
+        devices[oldest] = nil
+        order.removeAll { $0 == oldest }
     }
 
     /// The current table, in at most this many columns and rows; no line fills its last column.
@@ -75,7 +89,7 @@ struct ScanTable {
             )
         }
         let rest = order.count - shown.count
-        let total = "\(order.count) \(order.count == 1 ? "device" : "devices")"
+        let total = "\(count) \(count == 1 ? "device" : "devices")"
         let hidden = rest > 0 ? ["\(rest) weaker not shown"] : []
         let parts = [total] + hidden + ["\(advertisements) heard"] + (isOver ? [] : ["Ctrl-C ends"])
         lines.append(parts.joined(separator: ", ").fitted(to: layout.columns))
