@@ -1,6 +1,7 @@
 import BLEProtocol
 import BLERadio
 import BLESimulator
+import Synchronization
 import Testing
 
 @testable import BLEStreams
