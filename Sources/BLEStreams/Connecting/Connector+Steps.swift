@@ -38,7 +38,7 @@ extension Connector {
     }
 
     /// Changes what remains to be undone for a peripheral.
-    private func update(_ number: Int, _ body: (inout Running) -> Void) {
+    func update(_ number: Int, _ body: (inout Running) -> Void) {
         state.withLock { state in
             guard var running = state.entries[number]?.running else { return }
             body(&running)
@@ -159,12 +159,7 @@ extension Connector {
             listen(for: addresses, id, number, core)
         case .connect(let address, let limit):
             if let limit { setLimit(limit, id, number) }
-            let parameters = entry.ownParameters ?? core.preferences[entry.peripheral.address]
-            state.withLock { $0.entries[number]?.parameters = parameters }
-            let activity = core.radio.connect(to: address, parameters: parameters) {
-                self.connected($0, id, number, core)
-            }
-            update(number) { $0.undo = { activity.cancel() } }
+            requestLink(to: address, id, number, entry)
         case .settle(let address): settle(with: address, id, number, entry)
         case .waitForEnd:
             let undo = entry.link?.lifetime.told.whenEnded { self.change(number) { $0.linkIsDown(id, &$1) } }
@@ -211,23 +206,11 @@ extension Connector {
 
     private func restoreKeys(_ id: Int, _ number: Int, _ entry: Entry) {
         let core = entry.peripheral.core
-        expectPairing(entry)
         let undo = core.restoreAllBonds { error in
             self.state.withLock { $0.entries[number]?.keysNotRestored = error }
             self.change(number) { $0.keysRestored(id, hasKeys: error == nil, &$1) }
         }
         update(number) { $0.undo = undo }
-    }
-
-    /// The keys at hand may prove insufficient.
-    private func expectPairing(_ entry: Entry) {
-        guard let capability = entry.capability, capability != .noInputNoOutput else { return }
-        for (address, record) in entry.records {
-            let bonds = record.bonds(with: address)
-            if !bonds.isEmpty, !bonds.contains(where: \.isAuthenticated) {
-                entry.peripheral.core.radio.expectPairing(with: address, as: capability)
-            }
-        }
     }
 
     private func listen(for addresses: [BluetoothAddress], _ id: Int, _ number: Int, _ core: CentralCore) {
@@ -247,7 +230,7 @@ extension Connector {
 
     // MARK: - The link
 
-    private func connected(
+    func connected(
         _ outcome: Result<any ATTLink, BLEError>,
         _ id: Int,
         _ number: Int,
