@@ -49,7 +49,10 @@ extension Peripheral {
     /// ``Central``.
     ///
     /// - Parameter answers: who answers; `nil`: the central's answers.
-    public func allowPairing(_ answers: PairingAnswers?) { core.preferences.set(answers, for: address) }
+    public func allowPairing(_ answers: PairingAnswers?) {
+        core.preferences.set(answers, for: address)
+        core.connector.announceAnew(for: self)
+    }
 
     /// Requires a security level for a characteristic, whatever the peripheral itself requires: a link below the level
     /// is raised before the first request that names the characteristic is sent, as by

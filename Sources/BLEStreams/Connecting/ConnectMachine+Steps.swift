@@ -121,6 +121,14 @@ extension ConnectMachine {
         begin(.connect(to: candidates[0], atMost: limit), &output)
     }
 
+    /// The radio is asked anew, in the same turn: what it was told with the request has changed.
+    mutating func requestAnew(_ output: inout Output) {
+        guard case .connect? = step else { return }
+        output.stops = true
+        tries -= 1
+        connect(&output)
+    }
+
     private mutating func rotate() { candidates.append(candidates.removeFirst()) }
 
     /// The radio has made a link; returns whether it is still wanted.

@@ -4,13 +4,38 @@ import Synchronization
 
 /// Requests links from the radio.
 extension Connector {
+    /// Who answers a pairing's questions on the link that the callers wait for.
+    struct Answerers {
+        /// What the callers' own answers can do; of several, the first that can do anything.
+        private var own = PairingCapability.noInputNoOutput
+        /// Whether a caller has none of its own: then those that are set for the peripheral, or the central, count.
+        private var areOthersAsked = false
+
+        /// One more caller waits.
+        mutating func add(_ answers: PairingAnswers?) {
+            if answers == nil { areOthersAsked = true }
+            if own == .noInputNoOutput, let answers { own = answers.capability }
+        }
+
+        /// What they can do; `nil`: they can answer nothing.
+        func capability(beside others: PairingAnswers?) -> PairingCapability? {
+            if own != .noInputNoOutput { return own }
+            guard areOthersAsked, let capability = others?.capability else { return nil }
+            return capability == .noInputNoOutput ? nil : capability
+        }
+    }
+
     /// Requests a link, and announces before that what the program can answer: that holds for one link alone, and one
     /// that is never established is made again.
     func requestLink(to address: BluetoothAddress, _ id: Int, _ number: Int, _ entry: Entry) {
         let core = entry.peripheral.core
         let parameters = entry.ownParameters ?? core.preferences[entry.peripheral.address]
-        state.withLock { $0.entries[number]?.parameters = parameters }
-        guard let capability = entry.capability, capability != .noInputNoOutput, let peers = entry.weaklyBonded else {
+        let announced = entry.capability
+        state.withLock { state in
+            state.entries[number]?.parameters = parameters
+            state.entries[number]?.announced = announced
+        }
+        guard let capability = announced, let peers = entry.weaklyBonded else {
             let activity = core.radio.connect(to: address, parameters: parameters) {
                 self.connected($0, id, number, core)
             }
@@ -27,9 +52,28 @@ extension Connector {
             )
         }
     }
+
+    /// The program has said who answers for a peripheral.
+    func announceAnew(for peripheral: Peripheral) {
+        if let number = state.withLock({ number(of: peripheral.address, $0) }) { announceAnew(number) }
+    }
+
+    /// Requests a link anew that the radio is making, if it was not told what the program can answer by now: nothing
+    /// changes that on a link that is up.
+    func announceAnew(_ number: Int) {
+        guard let entry = state.withLock({ $0.entries[number] }), case .connect? = entry.machine.step,
+            let capability = entry.capability, capability != entry.announced, entry.weaklyBonded != nil
+        else { return }
+        change(number) { $0.requestAnew(&$1) }
+    }
 }
 
 extension Connector.Entry {
+    /// What the program can answer now; `nil`: nothing.
+    fileprivate var capability: PairingCapability? {
+        answerers.capability(beside: peripheral.core.preferences.answers(for: peripheral.address))
+    }
+
     /// The addresses of the peripheral under which there is a bond whose keys may prove insufficient; `nil`: none.
     fileprivate var weaklyBonded: [BluetoothAddress]? {
         let peers = records.compactMap { address, record -> BluetoothAddress? in

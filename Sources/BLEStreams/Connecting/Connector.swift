@@ -45,16 +45,17 @@ final class Connector: Sendable {
         let peripheral: Peripheral
         /// The parameters that the first caller wants; `nil`: the preference for the peripheral, or the central's.
         let ownParameters: ConnectionParameters?
-        /// The program's capabilities for pairing, if the link may be raised.
-        let capability: PairingCapability?
+        /// Who answers a pairing's questions, if the link may be raised.
+        var answerers = Answerers()
         var machine: ConnectMachine
         var askers: [ConnectMachine.Waiter.ID: Asker] = [:]
         /// The stored record of each address.
         var records: [BluetoothAddress: PeerRecord] = [:]
         /// The error if the bond's keys could not be loaded into the adapter.
         var keysNotRestored: BLEError?
-        /// The parameters with which the radio was asked for the link.
+        /// The parameters with which the radio was asked for the link, and the capability that it was told.
         var parameters: ConnectionParameters?
+        var announced: PairingCapability?
         /// The error of the last attempt.
         var failure: BLEError?
         /// The link that the radio has made.
@@ -124,7 +125,6 @@ final class Connector: Sendable {
         let asker = Asker(peripheral: peripheral, timeout: wish.timeout, begin: timeline.now, answer: answer)
         let waiter = self.waiter(for: wish, since: asker.begin)
         let id = waiter.id
-        // Made before the lock is taken: the preferences have locks of their own.
         let fresh = self.entry(for: peripheral, wish)
         let (shared, number): (Link?, Int) = state.withLock { state in
             if let number = self.number(of: peripheral.address, state), let link = state.entries[number]?.link,
@@ -139,6 +139,7 @@ final class Connector: Sendable {
             }
             let number = self.number(of: peripheral.address, state) ?? state.add(fresh)
             state.entries[number]?.askers[id] = asker
+            state.entries[number]?.answerers.add(wish.pairing)
             state.change(number) { $0.join(waiter, now: asker.begin, &$1) }
             return (nil, number)
         }
@@ -147,11 +148,12 @@ final class Connector: Sendable {
             return {}
         }
         carryOut()
+        announceAnew(number)
         return { self.leave(number, waiter: id) }
     }
 
     /// The entry of a peripheral, whichever of its addresses it was made for.
-    private func number(of address: BluetoothAddress, _ state: State) -> Int? {
+    func number(of address: BluetoothAddress, _ state: State) -> Int? {
         if let number = state.current[address.rawValue] { return number }
         guard identities.mayHaveOthers(address) else { return nil }
         return state.current.values.first { number in
@@ -170,11 +172,9 @@ final class Connector: Sendable {
     }
 
     private func entry(for peripheral: Peripheral, _ wish: Wish) -> Entry {
-        let preferences = peripheral.core.preferences
-        return Entry(
+        Entry(
             peripheral: peripheral,
             ownParameters: wish.parameters,
-            capability: (wish.pairing ?? preferences.answers(for: peripheral.address))?.capability,
             machine: ConnectMachine([peripheral.address] + peripheral.alternatives)
         )
     }

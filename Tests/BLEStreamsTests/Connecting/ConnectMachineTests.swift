@@ -118,6 +118,21 @@ import Testing
         #expect(machine.isOver)
     }
 
+    @Test func `the radio is asked anew in the same turn, and only while it makes the link`() {
+        var (machine, output) = (connecting(), Output())
+        #expect(
+            Self.output { machine.requestAnew(&$0) }
+                == Self.output {
+                    $0.stops = true
+                    $0.begins = Self.begin(5, .connect(to: address, atMost: nil))
+                }
+        )
+        let isLate = !machine.connected(4, &output)
+        let isWanted = machine.connected(5, &output)
+        #expect(isLate && isWanted && output.leavesTurn)
+        #expect(Self.output { machine.requestAnew(&$0) } == Output())
+    }
+
     @Test func `an adapter that goes is waited for by those who said so, and the others are told`() {
         var machine = connecting(patience: .upTo(.seconds(600)))
         var output = Output()

@@ -73,4 +73,26 @@ import Testing
             #expect(claims.all == [.keyboardOnly, .keyboardOnly, .keyboardOnly])
         }
     }
+
+    /// By a caller of its own, or for all; and by another one than before.
+    @Test(arguments: [false, true], [.noInputNoOutput, .displayYesNo] as [PairingCapability])
+    func `it is told anew of who comes to answer while the link is being made`(
+        isCaller: Bool,
+        former: PairingCapability
+    ) async throws {
+        try await Self.withWeakBond { bench, vault, claims in
+            if former == .displayYesNo { vault.allowPairing(PairingAnswers(compares: { _ in true })) }
+            bench.air.faults.add(.outOfRange(lasting: .seconds(10)))
+            async let value = vault.withLink { try await $0.read(SecurityOnDemandTests.open) }
+            try await bench.time.sleep(for: .seconds(5))
+            #expect(claims.all == [former])
+            if isCaller {
+                try await vault.withLink(pairing: Self.answers) { _ in }
+            } else {
+                vault.allowPairing(Self.answers)
+            }
+            #expect(try await value.bytes == [44])
+            #expect(claims.all == [former, .keyboardOnly])
+        }
+    }
 }
