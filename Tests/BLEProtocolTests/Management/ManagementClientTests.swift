@@ -116,6 +116,43 @@ import Testing
         #expect(client.received(complete(.userConfirmationReply, hci0)).completed.map(\.id) == [second])
     }
 
+    private func octets(_ address: ManagementAddress) -> [UInt8] {
+        var writer = ByteWriter()
+        writer.managementAddress(address)
+        return writer.bytes
+    }
+
+    /// A person types a passkey for one device, and another one asks nothing.
+    @Test func `answers to pairings of several devices belong to those that they name, in whatever order they come`() {
+        var client = Client()
+        let other = ManagementAddress(rawValue: 0xC4F2_171A_1DBC, kind: .lowEnergyRandom)
+        let (first, _) = client.submit(ManagementPairDevice(peer, capability: .keyboardOnly), index: hci0)
+        let (second, _) = client.submit(ManagementPairDevice(other, capability: .noInputNoOutput), index: hci0)
+        let (elsewhere, _) = client.submit(ManagementPairDevice(other, capability: .noInputNoOutput), index: hci1)
+        let done = client.received(complete(.pairDevice, hci0, .success, octets(other)))
+        #expect(done.completed.map(\.id) == [second])
+        let refused = client.received(complete(.pairDevice, hci0, .authenticationFailed, octets(peer)))
+        #expect(refused.completed.map(\.id) == [first])
+        let late = client.received(complete(.pairDevice, hci1, .success, octets(other)))
+        #expect(late.completed.map(\.id) == [elsewhere])
+    }
+
+    @Test func `the answer to a pairing may name the identity that its device has told`() {
+        var client = Client()
+        let hidden = ManagementAddress(rawValue: 0x4A11_2233_4455, kind: .lowEnergyRandom)
+        let identity = ManagementAddress(rawValue: 0x0001_0203_0405, kind: .lowEnergyPublic)
+        let (first, _) = client.submit(ManagementPairDevice(peer, capability: .keyboardOnly), index: hci0)
+        let (second, _) = client.submit(ManagementPairDevice(hidden, capability: .noInputNoOutput), index: hci0)
+        var told: [UInt8] = [1]
+        told.append(contentsOf: octets(hidden).dropLast())
+        told.append(contentsOf: octets(identity))
+        told.append(contentsOf: [UInt8](repeating: 7, count: 16))
+        #expect(client.received(event(0x0018, hci0, told)).malformed == nil)
+        let done = client.received(complete(.pairDevice, hci0, .success, octets(identity)))
+        #expect(done.completed.map(\.id) == [second])
+        #expect(client.received(complete(.pairDevice, hci0, .success, octets(peer))).completed.map(\.id) == [first])
+    }
+
     @Test func `a command that was not answered in time lets the next one go`() {
         var client = Client()
         let (first, _) = client.submit(ManagementSetPowered(true), index: hci0)

@@ -11,7 +11,8 @@
 /// ```
 /// One command at a time is in progress for each controller, as in bluetoothd, so that commands take effect in the
 /// order in which they were submitted; see ``ManagementScheduling`` for those that are not answered soon. Answers are
-/// matched by opcode and controller, the oldest command first.
+/// matched by opcode and controller, the oldest command first; those that come in any order, by the device that they
+/// name.
 ///
 /// A value without I/O: octets and expired timers go in, and ``Output`` says what to do.
 package struct ManagementClient: ~Copyable, Sendable {
@@ -41,6 +42,7 @@ package struct ManagementClient: ~Copyable, Sendable {
             index: index,
             scheduling: Command.scheduling,
             timeout: timeout ?? Command.timeout,
+            device: command.device,
             datagram: command.packet(index: index).encoded
         )
         var output = Output()
@@ -85,6 +87,7 @@ package struct ManagementClient: ~Copyable, Sendable {
                 output.event = IndexedEvent(index: packet.index, event: event)
                 switch event {
                 case .indexRemoved, .extendedIndexRemoved: controllerRemoved(packet.index, &output)
+                case .newIdentityResolvingKey(let new): identified(new, on: packet.index)
                 default: break
                 }
             }
@@ -165,11 +168,11 @@ package struct ManagementClient: ~Copyable, Sendable {
     // MARK: -
 
     private mutating func answered(_ reply: ManagementReply, _ output: inout Output) {
-        guard let place = sent.firstIndex(where: { $0.opcode == reply.opcode && $0.index == reply.index }) else {
+        guard let oldest = sent.firstIndex(where: { $0.opcode == reply.opcode && $0.index == reply.index }) else {
             output.unexpectedReply = reply
             return
         }
-        let request = sent.remove(at: place)
+        let request = sent.remove(at: place(of: reply, from: oldest))
         if request.mayBeLost {
             // It may be the answer of a younger command of that kind, which then gets none.
             for other in sent.indices where sent[other].opcode == reply.opcode && sent[other].index == reply.index {
@@ -188,6 +191,26 @@ package struct ManagementClient: ~Copyable, Sendable {
             }
         }
         release(request, &output)
+    }
+
+    /// The command that an answer belongs to: of those that are answered in any order, the one about the device that it
+    /// names.
+    private func place(of reply: ManagementReply, from oldest: Int) -> Int {
+        guard sent[oldest].device != nil else { return oldest }
+        var reader = ManagementReader(reply.parameters.octets, subject: .answer(reply.opcode))
+        guard let device = try? reader.address() else { return oldest }
+        let named = sent[oldest...].firstIndex {
+            $0.device == device && $0.opcode == reply.opcode && $0.index == reply.index
+        }
+        return named ?? oldest
+    }
+
+    /// A device has told its identity, by which the kernel names it from now on.
+    private mutating func identified(_ new: ManagementNewIdentityResolvingKey, on index: ManagementIndex) {
+        let former = ManagementAddress(new.privateAddress)
+        for place in sent.indices where sent[place].device == former && sent[place].index == index {
+            sent[place].device = new.key.address
+        }
     }
 
     /// The kernel answers nothing for a removed controller.
@@ -224,7 +247,7 @@ package struct ManagementClient: ~Copyable, Sendable {
     }
 
     private mutating func send(_ request: Request, _ output: inout Output) {
-        sent.append(Sent(id: request.id, opcode: request.opcode, index: request.index))
+        sent.append(Sent(id: request.id, opcode: request.opcode, index: request.index, device: request.device))
         output.send.append(Transmission(id: request.id, datagram: request.datagram))
         output.timers.append(.start(request.id, request.timeout))
     }
@@ -243,6 +266,7 @@ extension ManagementClient {
         let index: ManagementIndex
         let scheduling: ManagementScheduling
         let timeout: Duration
+        let device: ManagementAddress?
         let datagram: [UInt8]
     }
 
@@ -260,6 +284,7 @@ extension ManagementClient {
         let id: RequestID
         let opcode: ManagementOpcode
         let index: ManagementIndex
+        var device: ManagementAddress?
         var state = State.awaited
         var elderWasAnswered = false
         /// Whether datagrams were lost since it was sent, or its answer was taken for that of a command of which they

@@ -11,6 +11,10 @@ package protocol ManagementCommand: Sendable {
     /// How long the kernel may take to answer.
     static var timeout: Duration { get }
 
+    /// The device that the answer names, if commands of this kind are answered in any order; `nil`: they are answered
+    /// in the order in which they were sent.
+    var device: ManagementAddress? { get }
+
     /// Appends the parameters, without the packet's header.
     func encodeParameters(into writer: inout ByteWriter)
 }
@@ -35,6 +39,7 @@ extension ManagementCommand {
     /// Longer than the kernel may take: it waits up to 20 s for a peer that fell silent while being connected to, and
     /// everything that needs the controller waits for that.
     package static var timeout: Duration { .seconds(30) }
+    package var device: ManagementAddress? { nil }
     package func encodeParameters(into writer: inout ByteWriter) {}
 
     /// The command as a packet for one controller, or for none.

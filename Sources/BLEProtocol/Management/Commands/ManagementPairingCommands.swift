@@ -1,4 +1,5 @@
-/// Pairs with a device, connecting first if there is no link; answered only when the pairing has ended.
+/// Pairs with a device, connecting first if there is no link; answered only when the pairing has ended. Several devices
+/// may be paired at once, and the one that is done first is answered first.
 package struct ManagementPairDevice: ManagementCommand {
     package typealias Response = ManagementAddressResponse
     package static let opcode = ManagementOpcode.pairDevice
@@ -11,6 +12,7 @@ package struct ManagementPairDevice: ManagementCommand {
 
     package let address: ManagementAddress
     package let capability: ManagementIOCapability
+    package var device: ManagementAddress? { address }
 
     package init(_ address: ManagementAddress, capability: ManagementIOCapability) {
         self.address = address
