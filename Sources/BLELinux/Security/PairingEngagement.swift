@@ -9,8 +9,9 @@ final class PairingEngagement: Sendable {
         var observation: RadioActivity?
         var holdsSettings = false
         var isWithdrawn = false
-        /// Takes back that this program pairs with the peer.
+        /// Takes back that this program pairs with the peer, and that what fails is its own.
         var disengage: (@Sendable () -> Void)?
+        var disown: (@Sendable () -> Void)?
     }
 
     let dialogue: PairingDialogue
@@ -53,13 +54,16 @@ final class PairingEngagement: Sendable {
         } lost: { _ in
             lost()
         }
-        let disengage = surroundings.unasked?.engage(peer)
+        let (disengage, disown) = (surroundings.unasked?.engage(peer), surroundings.security?.engage(peer))
         let mayBegin = state.withLock { state in
-            if !state.isWithdrawn { (state.observation, state.disengage) = (observation, disengage) }
+            if !state.isWithdrawn {
+                (state.observation, state.disengage, state.disown) = (observation, disengage, disown)
+            }
             return !state.isWithdrawn
         }
         guard mayBegin else {
             disengage?()
+            disown?()
             return observation.cancel()
         }
         surroundings.settings.hold { [self] failure in
@@ -91,12 +95,15 @@ final class PairingEngagement: Sendable {
     /// - Parameter device: the device that bluetoothd must forget.
     func end(forgetting device: BluetoothAddress? = nil) {
         withdraw()
-        let (observation, disengage) = state.withLock { state in
-            defer { (state.observation, state.disengage) = (nil, nil) }
-            return (state.observation, state.disengage)
+        let (observation, disengage, disown) = state.withLock { state in
+            defer { (state.observation, state.disengage, state.disown) = (nil, nil, nil) }
+            return (state.observation, state.disengage, state.disown)
         }
         observation?.cancel()
         disengage?()
+        // The kernel tells all programs of the failure of a pairing that one of them has given up, that one too: it has
+        // told it by now.
+        if let disown { surroundings.management.whenRead { disown() } }
         dialogue.end(forgetting: device)
     }
 }

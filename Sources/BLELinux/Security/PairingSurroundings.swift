@@ -17,6 +17,8 @@ struct PairingSurroundings: Sendable {
     var hasMade: @Sendable (ManagementDeviceConnected) -> Bool = { $0.flags.contains(.initiatedHere) }
     /// Learns which pairings are this program's own.
     var unasked: UnaskedPairings?
+    /// Learns the same.
+    var security: SecurityWatch?
     var leftovers: Leftovers
     /// The bus on which bluetoothd is reached.
     var bus: SystemBus
@@ -49,6 +51,7 @@ extension LinuxRadio {
             centrals: { [adapter] in adapter.peers(asCentral: false) },
             hasMade: { [adapter] in adapter.hasMade($0) },
             unasked: unasked,
+            security: security,
             leftovers: leftovers,
             bus: bus,
             bluetoothd: Bluetoothd.presenceByProcesses(on: adapter.kernel),

@@ -13,6 +13,8 @@ final class SecurityWatch: Sendable {
         var keySinks: [BluetoothAddress: [EventSink<Void>]] = [:]
         /// The identities of peers that sent them recently, by their private addresses.
         var identities: [BluetoothAddress: BluetoothAddress] = [:]
+        /// The peers with which this program pairs by itself, and how often: these pairings tell their own failures.
+        var engaged: [BluetoothAddress: Int] = [:]
         /// Why the last links ended, by their peers.
         var ends: [BluetoothAddress: ManagementDisconnectReason] = [:]
         var observation: RadioActivity?
@@ -79,6 +81,13 @@ final class SecurityWatch: Sendable {
         for sink in sinks { sink.send(()) }
     }
 
+    /// This program pairs with a peer by itself, until the returned closure is called, once: what fails meanwhile is no
+    /// wish of the peer's.
+    func engage(_ peer: BluetoothAddress) -> @Sendable () -> Void {
+        state.withLock { $0.engaged.add(peer) }
+        return { [weak self] in self?.state.withLock { $0.engaged.takeAway(peer) } }
+    }
+
     /// Reports each failure with a peer, on the loop's thread, until the activity is cancelled.
     func watch(_ peer: BluetoothAddress, _ failed: @escaping @Sendable (BLEError) -> Void) -> RadioActivity {
         let sink = EventSink(failed)
@@ -130,7 +139,11 @@ final class SecurityWatch: Sendable {
     func identity(of peer: BluetoothAddress) -> BluetoothAddress? { state.withLock { $0.identities[peer] } }
 
     func failed(_ peer: BluetoothAddress, _ status: ManagementStatus) {
-        let sinks = state.withLock { $0.sinks[peer] ?? [] }
+        let sinks = state.withLock { state -> [EventSink<BLEError>] in
+            let identities = state.identities
+            let isOwn = state.engaged.keys.contains { $0 == peer || identities[$0] == peer }
+            return isOwn ? [] : state.sinks[peer] ?? []
+        }
         for sink in sinks { sink.send(.wishToEncryptFailed(peer, status)) }
     }
 }

@@ -235,9 +235,9 @@ extension UnaskedPairings {
 }
 
 extension [BluetoothAddress: Int] {
-    fileprivate mutating func add(_ peer: BluetoothAddress) { self[peer, default: 0] += 1 }
+    mutating func add(_ peer: BluetoothAddress) { self[peer, default: 0] += 1 }
 
-    fileprivate mutating func takeAway(_ peer: BluetoothAddress) {
+    mutating func takeAway(_ peer: BluetoothAddress) {
         let count = self[peer, default: 1] - 1
         self[peer] = count > 0 ? count : nil
     }
