@@ -19,6 +19,8 @@ extension LinuxRadio {
     /// capability other than ``PairingCapability/noInputNoOutput``, be it this program's or that of another program of
     /// this library.
     public func expectPairing(with peer: BluetoothAddress, as capability: PairingCapability) {
+        // Each link claims that by itself.
+        if capability == .noInputNoOutput { return capabilities.withLock { $0[peer] = nil } }
         // This reads files, so it isn't done when the link is made.
         let isAlone = Bluetoothd.presenceByProcesses(on: adapter.kernel) == .absent
         capabilities.withLock { capabilities in

@@ -139,7 +139,8 @@ public protocol Radio: Sendable {
     ) -> RadioActivity
 
     /// Announces the program's pairing capability before it makes a link to a bonded peer whose keys it may want to
-    /// replace by better ones: ``ATTLink/raise(to:asking:result:)``. Applies to the next link to that peer.
+    /// replace by better ones: ``ATTLink/raise(to:asking:result:)``. Applies to the next link to that peer, unless it is
+    /// withdrawn before by ``PairingCapability/noInputNoOutput``: that must not block.
     func expectPairing(with peer: BluetoothAddress, as capability: PairingCapability)
 
     /// Makes this device's out-of-band data for the next pairing; data made earlier becomes invalid.

@@ -26,7 +26,7 @@ extension Connector {
     }
 
     /// Requests a link, and announces before that what the program can answer: that holds for one link alone, and one
-    /// that is never established is made again.
+    /// that is never established is made again. A later link may be of callers who answer nothing.
     func requestLink(to address: BluetoothAddress, _ id: Int, _ number: Int, _ entry: Entry) {
         let core = entry.peripheral.core
         let parameters = entry.ownParameters ?? core.preferences[entry.peripheral.address]
@@ -46,10 +46,17 @@ extension Connector {
         // A radio may read files to find out whether it can announce that.
         core.store.perform(on: timeline) {
             guard !connecting.hasEnded else { return }
-            for peer in peers { core.radio.expectPairing(with: peer, as: capability) }
+            let announce: @Sendable (PairingCapability) -> Void = { capability in
+                for peer in peers { core.radio.expectPairing(with: peer, as: capability) }
+            }
+            announce(capability)
             connecting.cancel(
-                core.radio.connect(to: address, parameters: parameters) { self.connected($0, id, number, core) }
+                core.radio.connect(to: address, parameters: parameters) { outcome in
+                    announce(.noInputNoOutput)
+                    self.connected(outcome, id, number, core)
+                }
             )
+            connecting.undo { announce(.noInputNoOutput) }
         }
     }
 

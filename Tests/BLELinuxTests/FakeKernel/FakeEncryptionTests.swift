@@ -127,6 +127,14 @@ import Testing
         #expect(capabilities == [1, 3])
     }
 
+    @Test func `a capability that is withdrawn is not claimed`() async throws {
+        let radio = try run.radio()
+        radio.expectPairing(with: .example, as: .displayYesNo)
+        radio.expectPairing(with: .example, as: .noInputNoOutput)
+        try await run.exchange(radio, with: .example)
+        #expect(capabilities == [])
+    }
+
     @Test func `a link whose peer refuses better keys stays as it is, and says who refused`() async throws {
         run.kernel.with { $0.peers[.example]?.pairing = .refuses }
         let radio = try run.radio()

@@ -95,4 +95,16 @@ import Testing
             #expect(claims.all == [former, .keyboardOnly])
         }
     }
+
+    @Test func `what was told in vain is not claimed on a later link of others`() async throws {
+        try await Self.withWeakBond { bench, vault, claims in
+            bench.air.faults.add(.outOfRange(lasting: .seconds(10)))
+            let error = await bleError {
+                try await vault.withLink(timeout: .seconds(5), pairing: Self.answers) { _ in }
+            }
+            #expect(error?.code == .timedOut)
+            try await vault.withLink { _ in }
+            #expect(claims.all == [.keyboardOnly, .noInputNoOutput])
+        }
+    }
 }
