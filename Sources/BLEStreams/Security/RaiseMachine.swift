@@ -6,7 +6,8 @@ import BLEProtocol
 /// idle ─► raising to a level ─► idle        whoever comes meanwhile waits for its end
 /// ```
 /// For refused operations, a link is raised to a level only once, whatever the outcome: a peer that keeps refusing
-/// causes no second attempt. A request of the program itself is attempted each time.
+/// causes no second attempt. A request of the program itself is attempted each time, and is none for operations: their
+/// answers are others.
 struct RaiseMachine {
     /// A caller that wants it.
     typealias Token = Int
@@ -43,11 +44,15 @@ struct RaiseMachine {
     private struct Waiting {
         var token: Token
         var level: LinkSecurity.Level
+        /// Whether an operation was refused.
+        var isRefused: Bool
     }
 
     private var waiting: [Waiting] = []
     /// The level that the link is being raised to.
     private(set) var goal: LinkSecurity.Level?
+    /// Whether a refused operation waits for the attempt in progress, or has waited for it.
+    private var isForOperations = false
     /// The levels that were attempted for operations.
     private var tried: Set<LinkSecurity.Level> = []
     private var isOver = false
@@ -87,9 +92,13 @@ struct RaiseMachine {
         if goal == nil, isRefused, tried.contains(level) {
             return Output(finished: [Finished(token: token, outcome: .failed(level))])
         }
-        waiting.append(Waiting(token: token, level: level))
-        guard goal == nil else { return Output() }
+        waiting.append(Waiting(token: token, level: level, isRefused: isRefused))
+        guard goal == nil else {
+            if isRefused { isForOperations = true }
+            return Output()
+        }
         goal = level
+        isForOperations = isRefused
         return Output(begin: Begin(level: level, token: token))
     }
 
@@ -106,7 +115,7 @@ struct RaiseMachine {
     /// The attempt has ended, and the link is at this level.
     mutating func ended(at current: LinkSecurity.Level?) -> Output {
         guard let goal else { return Output() }
-        tried.insert(goal)
+        if isForOperations { tried.insert(goal) }
         self.goal = nil
         let hasRisen = current.map { $0 >= goal } ?? false
         if hasRisen { rises += 1 }
@@ -125,6 +134,7 @@ struct RaiseMachine {
         // They want a higher level than this attempt had.
         guard let next = others.max(by: { $0.level < $1.level }) else { return output }
         self.goal = next.level
+        isForOperations = others.contains(where: \.isRefused)
         output.begin = Begin(level: next.level, token: next.token)
         return output
     }

@@ -89,6 +89,21 @@ struct RaiseMachineTests {
         #expect(machine.ended(at: .encrypted) == Self.told(.reached, 2, 3))
     }
 
+    @Test mutating func `what the program itself has tried in vain is tried once for operations, with their answers`() {
+        #expect(machine.want(.encrypted, 1, isRefused: false, at: nil) == Self.begin(.encrypted, 1))
+        #expect(machine.ended(at: nil) == Self.told(.failed(.encrypted), 1))
+        #expect(wantRefused(.encrypted, 2) == Self.begin(.encrypted, 2))
+        #expect(machine.ended(at: nil) == Self.told(.failed(.encrypted), 2))
+        #expect(wantRefused(.encrypted, 3) == Self.told(.failed(.encrypted), 3))
+    }
+
+    @Test mutating func `an operation that has waited for a try of the program's has had its own`() {
+        #expect(machine.want(.encrypted, 1, isRefused: false, at: nil) == Self.begin(.encrypted, 1))
+        #expect(wantRefused(.encrypted, 2) == Output())
+        #expect(machine.ended(at: nil) == Self.told(.failed(.encrypted), 1, 2))
+        #expect(wantRefused(.encrypted, 3) == Self.told(.failed(.encrypted), 3))
+    }
+
     @Test mutating func `who wants more than a try was for has another one`() {
         #expect(wantRefused(.encrypted, 1) == Self.begin(.encrypted, 1))
         #expect(machine.want(.authenticated, 2, isRefused: false, at: nil) == Output())

@@ -231,6 +231,20 @@ import Testing
         }
     }
 
+    @Test func `who answers for operations is asked also where the program's own pairing has failed on that link`()
+        async throws
+    {
+        try await Self.withVault(manner: .showsPasskey(Self.passkey)) { bench in
+            let person = Person()
+            try await bench.peripheral.withLink(pairing: person.answers()) { link in
+                let error = await bleError { try await link.pair() }
+                #expect(error?.pairingFailure == .needsAnswers && person.asked == 0, "\(error as Any)")
+                let value = try await link.read(Self.secret)
+                #expect(value.bytes == [42] && person.asked == 1)
+            }
+        }
+    }
+
     @Test func `what a program must grant is not paired for`() async throws {
         try await Self.withVault { bench in
             try await bench.peripheral.withLink(pairing: PairingAnswers()) { link in
