@@ -11,6 +11,13 @@ final class KnownIdentities: Sendable {
         var former: [(peer: BluetoothAddress, key: SecretKey)] = []
         /// The results of earlier queries: each address with its identity, or with itself.
         var found: [BluetoothAddress: BluetoothAddress] = [:]
+
+        /// The bonds with these peers are gone.
+        mutating func retire(_ removed: [BluetoothAddress: SecretKey]) {
+            former.removeAll { removed[$0.peer] != nil }
+            former += removed.map { (peer: $0.key, key: $0.value) }
+            former.removeFirst(max(0, former.count - KnownIdentities.maximumFormer))
+        }
     }
 
     /// Private addresses change every 15 minutes or so, and there are as many strangers' addresses as passers-by.
@@ -25,10 +32,7 @@ final class KnownIdentities: Sendable {
         let keys = bonds.reduce(into: [:]) { keys, bond in keys[bond.peer] = bond.identityKey ?? keys[bond.peer] }
         state.withLock { state in
             guard keys != state.keys else { return }
-            let removed = state.keys.filter { keys[$0.key] == nil }
-            state.former.removeAll { removed[$0.peer] != nil }
-            state.former += removed.map { (peer: $0.key, key: $0.value) }
-            state.former.removeFirst(max(0, state.former.count - Self.maximumFormer))
+            state.retire(state.keys.filter { keys[$0.key] == nil })
             (state.keys, state.found) = (keys, [:])
         }
     }
@@ -39,6 +43,15 @@ final class KnownIdentities: Sendable {
         state.withLock { state in
             guard state.keys[bond.peer] != key else { return }
             state.keys[bond.peer] = key
+            state.found = [:]
+        }
+    }
+
+    /// Removes the bonds with a peer: the adapter knows its private addresses no more, and reaches it by the one on air.
+    func remove(_ peer: BluetoothAddress) {
+        state.withLock { state in
+            guard let key = state.keys.removeValue(forKey: peer) else { return }
+            state.retire([peer: key])
             state.found = [:]
         }
     }

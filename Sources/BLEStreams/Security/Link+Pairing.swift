@@ -223,6 +223,8 @@ extension Peripheral {
             // A file that can't be read may have it, and one that an earlier call could not change.
             hadBond = hadBond || hadKey || isKept || core.store.bondFailure(of: address) != nil
             core.store.forgetBonds(with: address)
+            // Also for a scan that is under way.
+            core.identities.remove(address)
         }
         await core.store.flush(on: core.timeline)
         // Without the bond, a session that connects next would wait for an identity under which nothing is heard.

@@ -157,6 +157,30 @@ import Testing
         }
     }
 
+    @Test func `a scan under way shows one whose bond is removed by the address that it can be reached by`()
+        async throws
+    {
+        try await Self.run { bench, _, known in
+            let seen = Recorder<Peripheral>()
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    let scan = bench.central.scan(for: .connectable, duplicates: true)
+                    for try await discovery in scan { seen.add(discovery.peripheral) }
+                }
+                try await bench.time.sleep(for: .seconds(5))
+                #expect(seen.all.last == known)
+                try await known.unpair()
+                bench.peripheralAdapter.forgetBonds()
+                try await bench.time.sleep(for: .seconds(20))
+                let again = try #require(seen.all.last)
+                #expect(again.address == bench.peripheralAdapter.addressOnAir)
+                try await again.withLink { try await $0.pair() }
+                #expect(again.bond?.peer == known.address)
+                group.cancelAll()
+            }
+        }
+    }
+
     /// Stores a bond, and begins a scan with each of the modes of a path.
     private static func expectKnown(
         _ bond: Bond,
