@@ -210,14 +210,16 @@ extension Link {
         }
         bearer.start(raiser, kept: keptSubscriptions)
         conditionWatch.keep(parameters)
+        let settled: @Sendable (Result<Void, BLEError>) -> Void = { [self] outcome in
+            // Nobody gets a link that failed, so nobody else would close it.
+            if case .failure = outcome, bearer.end == nil { beginClosing() }
+            result(outcome)
+        }
         // The MTU first: a link that ends because of a wrong key has then carried data, which avoids a bug of Linux
         // 6.1.
         negotiateMTU { outcome in
-            guard case .success = outcome else { return result(outcome) }
-            self.protect(keysNotRestored: keysNotRestored) { outcome in
-                if case .failure = outcome { self.beginClosing() }
-                result(outcome)
-            }
+            guard case .success = outcome else { return settled(outcome) }
+            self.protect(keysNotRestored: keysNotRestored, settled)
         }
     }
 

@@ -49,6 +49,19 @@ import Testing
         }
     }
 
+    @Test func `a link whose peer answers Exchange MTU with half an error ends, and the next one is made`() async throws
+    {
+        try await Bench.run { bench in
+            bench.air.faults.add(.replace(.opcode(0x03), with: [0x01, 0x02]).times(1))
+            let error = await bleError { try await bench.peripheral.withLink { _ in } }
+            #expect(error?.code == .protocolViolation && error?.operation == "connect", "\(error as Any)")
+            try await bench.time.sleep(for: .seconds(3))
+            #expect(bench.centralAdapter.activity.isIdle, "\(bench.centralAdapter.activity)")
+            #expect(bench.central.leftovers.isEmpty, "\(bench.central.leftovers)")
+            try await bench.peripheral.withLink { link in try await link.expect(Bench.readable, reads: [1, 2, 3]) }
+        }
+    }
+
     // MARK: - Discovery
 
     @Test(arguments: [0x0E, 0x11, 0x80, 0xFE] as [UInt8])
