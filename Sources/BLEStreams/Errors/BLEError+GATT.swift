@@ -87,7 +87,7 @@ extension BLEError {
             case .room:
                 (
                     "the radio did not take it",
-                    "Write less often, or allow more time: the peer takes values slowly, or may be out of range."
+                    "Write less often, since the peer takes values slowly or is out of range, or allow more time."
                 )
             case .answer: ("no answer came", nil)
             }
