@@ -14,8 +14,11 @@ extension GATTClient {
         confirmations > 0 || !isHeld && (slot != nil || !commands.isEmpty || offered != nil)
     }
 
-    /// Whether a procedure is a command that the radio has yet to take.
-    package func isWaitingCommand(_ id: ProcedureID) -> Bool { commands.contains { $0.id == id } }
+    /// Whether a procedure is a command that the radio has yet to take; it may just be on its way there.
+    package func isWaitingCommand(_ id: ProcedureID) -> Bool {
+        if case .command(let command)? = onItsWay, command.id == id { return true }
+        return commands.contains { $0.id == id }
+    }
 
     /// The PDU to send next: confirmations before commands before requests; `nil` if there is none now.
     ///

@@ -102,6 +102,20 @@ import Testing
         bearer.expectFinished(.success(first), .success(second))
     }
 
+    @Test func `a command waits for the radio until it is taken, also on its way there; a request does not`() {
+        var bearer = Bearer()
+        let (command, request) = (
+            bearer.begin(WriteCommand(handle: 1, value: [1])), bearer.begin(ReadValue(handle: 1))
+        )
+        #expect(bearer.client.isWaitingCommand(command) && !bearer.client.isWaitingCommand(request))
+        bearer.startSending("52010001")
+        #expect(bearer.client.isWaitingCommand(command))
+        bearer.notSent()
+        #expect(bearer.client.isWaitingCommand(command))
+        bearer.expectSends("52010001", "0a0100")
+        #expect(!bearer.client.isWaitingCommand(command) && !bearer.client.isWaitingCommand(request))
+    }
+
     @Test(arguments: [true, false])
     func `a command cancelled on its way is over at once, whatever the radio says`(isTaken: Bool) {
         var bearer = Bearer()
