@@ -78,14 +78,10 @@ extension ConnectedCentral {
     /// Whether a caller has waited in vain since the radio took its last value. The radio may have room since then, and
     /// not tell: it is tried from time to time.
     private func isStuck(at taken: Int) -> Bool {
+        guard let stuck = state.withLock({ $0.notifications.stuck }), stuck.taken == taken else { return false }
         let now = bearer.timeline.now
-        let (isStuck, isDue) = state.withLock { state -> (Bool, Bool) in
-            guard let stuck = state.notifications.stuck, stuck.taken == taken else { return (false, false) }
-            guard now - stuck.tried >= Self.pause else { return (true, false) }
-            state.notifications.stuck?.tried = now
-            return (true, true)
-        }
-        guard isStuck, isDue else { return isStuck }
+        guard now - stuck.tried >= Self.pause else { return true }
+        state.withLock { $0.notifications.stuck?.tried = now }
         bearer.sendAgain()
         return notifications.sent == taken
     }
