@@ -41,7 +41,10 @@ extension PeripheralServer {
     private func start(again policy: RetryPolicy, after error: BLEError?, failures: Int) async throws -> Int {
         var (error, failures) = (error, failures)
         while true {
-            if let off = radio.adapterInfo.state.error(operation: "serve", object: radio.adapterInfo.name) {
+            let adapter = radio.adapterInfo
+            if let off = adapter.state.error(operation: "serve", object: adapter.name) {
+                // It is thrown, and nothing is resumed.
+                if adapter.state.isFinal { throw off }
                 interrupted(by: off)
                 try await radio.waitUntilOn(nil, operation: "serve")
             } else if let error {

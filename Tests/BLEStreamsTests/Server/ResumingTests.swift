@@ -140,6 +140,18 @@ import Testing
         }
     }
 
+    @Test(arguments: [AdapterInfo.State.unauthorized, .unsupported])
+    func `an adapter that waiting doesn't help is an error at once, and no interruption`(
+        _ state: AdapterInfo.State
+    ) async throws {
+        try await scene { scene in
+            scene.adapter.setState(state)
+            let error = try await scene.serve { _ in }
+            #expect(error?.code == state.error(operation: "serve")?.code && scene.time.now == .zero)
+            #expect(scene.warnings.all.isEmpty)
+        }
+    }
+
     @Test func `off and on at once is an interruption too`() async throws {
         try await scene { scene in
             let error = try await scene.serve { server in
