@@ -2,7 +2,6 @@ import BLEProtocol
 import BLERadio
 import Foundation
 import RadioDoubles
-import Synchronization
 import Testing
 
 @testable import BLEStreams
@@ -111,12 +110,14 @@ import Testing
             await child.remember(.planted(9, with: other))
             try child.fillDisk()
             let bond = Bond.planted(1, with: peer)
-            let meanwhile = Mutex<(@Sendable () -> Void)?>(nil)
+            let meanwhile = Recorder<@Sendable () -> Void>()
             let store = PeerStore(folder: child.folder, patience: .zero) { _ in
             } onLock: { _ in
-                meanwhile.withLock { $0.take() }?()
+                let changes = meanwhile.all
+                meanwhile.forget()
+                for change in changes { change() }
             }
-            meanwhile.withLock { $0 = { store.remember(bond) } }
+            meanwhile.add { store.remember(bond) }
             // What a link has learned, and nobody keeps.
             store.update(peer) { $0.services = ServicesRecord(databaseHash: Data(), services: []) }
             // As a pairing waits for it: a flush would try what is missing.
