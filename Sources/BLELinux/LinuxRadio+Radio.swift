@@ -85,9 +85,14 @@ extension LinuxRadio {
         )
         settling.whenSettled(peer) { attempt.begin() }
         // The report doesn't say whose link it was, and a program without permissions never learned that there was one.
-        let ends = monitor.observeEnds { [excludedRoles, settling] in
-            guard excludedRoles.areKnown, attempt.takeBack({ settling.noteCancellation(of: peer) }) else { return }
-            settling.whenSettled(peer) { attempt.begin() }
+        let ends = monitor.observeEnds { [connecting, excludedRoles, loop, settling] in
+            guard excludedRoles.areKnown, attempt.isUnderWay else { return }
+            connecting.listenAnew {
+                loop.enqueue {
+                    guard attempt.takeBack({ settling.noteCancellation(of: peer) }) else { return }
+                    settling.whenSettled(peer) { attempt.begin() }
+                }
+            }
         }
         return RadioActivity { [settling] in
             ends.cancel()

@@ -123,6 +123,9 @@ final class ConnectAttempt: Sendable {
         _ = result
     }
 
+    /// Whether the kernel waits for the peer.
+    var isUnderWay: Bool { state.withLock { $0.registration != nil } }
+
     /// Withdraws the request to the kernel, so that the attempt can begin again. Returns whether the kernel was waiting
     /// for the peer.
     ///

@@ -18,6 +18,8 @@ final class ConnectingPeers: Sendable {
         /// and after a loss of events.
         var discovery: ManagementDiscoveryType?
         var isInterrupting = false
+        /// Called if the kernel does not begin to listen anew, as it is being asked to; empty if it isn't.
+        var unheard: [@Sendable () -> Void] = []
         var observation: RadioActivity?
     }
 
@@ -64,6 +66,37 @@ final class ConnectingPeers: Sendable {
             return state.discovery.map { [$0] } ?? Self.discoveryTypes
         }
         if !types.isEmpty { stopDiscovery(ofOneOf: types[...]) }
+    }
+
+    /// Has the kernel begin to listen anew, so that it receives once more what it has passed over.
+    ///
+    /// It would do so for an attempt that is withdrawn and made again, too. But if a connecting socket is closed just
+    /// as the kernel receives its peer, and is busy with another command, Linux 6.12 never ends that attempt, and makes
+    /// no other connection until the adapter is switched off. Source: kernel, `net/bluetooth/hci_conn.c`,
+    /// `hci_abort_conn`, and `net/bluetooth/hci_sync.c`, `hci_cancel_connect_sync`.
+    ///
+    /// - Parameter refused: called if this program may not ask for it, or the kernel doesn't do it.
+    func listenAnew(_ refused: @escaping @Sendable () -> Void) {
+        guard let management else { return refused() }
+        let isFirst = state.withLock { state in
+            defer { state.unheard.append(refused) }
+            return state.unheard.isEmpty
+        }
+        guard isFirst else { return }
+        management.submit(ManagementStartDiscovery()) { [weak self, management] answer in
+            guard let self else { return }
+            let unheard = state.withLock { state in
+                defer { state.unheard = [] }
+                return state.unheard
+            }
+            switch answer {
+            // Behind it, the kernel listens for the awaited peers alone, as before.
+            case .success: management.submit(ManagementStopDiscovery()) { _ in }
+            // Another one is under way, or about to begin or to end.
+            case .failure(let failure) where failure.status == .busy: interruptDiscovery()
+            case .failure: for refused in unheard { refused() }
+            }
+        }
     }
 
     /// The types that programs discover: this library, bluetoothd where the adapter has Bluetooth Classic, and a
