@@ -23,6 +23,33 @@ import Testing
         return machine
     }
 
+    private static let hash = [UInt8](repeating: 7, count: 16)
+
+    /// A machine that remembers the services with this hash.
+    private static func remembering() -> LinkMachine {
+        let database = GATTDatabase(services: [.heartRate(at: 1)])
+        return LinkMachine(
+            maximumMTU: 517,
+            servedClient: ServerClient(),
+            remembered: RememberedDatabase(database: database, hash: hash)
+        )
+    }
+
+    /// The peer refuses a request again and again, each time with another error, and its services are the same.
+    private static func refuse(_ request: [UInt8], with errors: [UInt8], _ machine: inout LinkMachine) {
+        var output = LinkMachine.Output()
+        for error in errors {
+            let look = machine.send(&output)
+            #expect(look == hashRequest)
+            machine.receive(answer(with: hash), &output)
+            let sent = machine.send(&output)
+            #expect(sent == request)
+            machine.receive([0x01, request[0], request[1], request[2], error], &output)
+        }
+    }
+
+    private static func answer(with hash: [UInt8]) -> [UInt8] { [0x09, 18, 0x20, 0] + hash }
+
     /// The services come into doubt, and then the link is secure.
     ///
     /// - Returns: what is sent behind the request that looks whether they have changed.
@@ -55,6 +82,36 @@ import Testing
         let next = Self.doubtAndRaise(&machine)
         #expect(next?.first == 0x10)
         #expect(machine.operations.map(\.stage) == [.finding])
+    }
+
+    @Test(arguments: [false, true])
+    func `a read that is refused behind the change is found anew`(isRaisedBefore: Bool) {
+        var machine = Self.machine()
+        var output = LinkMachine.Output()
+        _ = machine.begin(Self.reading, &output)
+        let read = machine.send(&output)
+        #expect(read == [0x0A, 3, 0])
+        machine.outOfSync(&output)
+        if isRaisedBefore { machine.hold(false, rises: 1) }
+        machine.receive([0x01, 0x0A, 3, 0, 0x0F], &output)
+        machine.raised(machine.lastRaise, .done, &output)
+        #expect(machine.operations.map(\.stage) == [.finding])
+    }
+
+    @Test func `a read that was repeated before is found once more`() {
+        var machine = Self.remembering()
+        var output = LinkMachine.Output()
+        let read: [UInt8] = [0x0A, 3, 0]
+        _ = machine.begin(Self.reading, &output)
+        // Database Out Of Sync, Insufficient Encryption.
+        Self.refuse(read, with: [0x12, 0x0F], &machine)
+        machine.outOfSync(&output)
+        machine.raised(machine.lastRaise, .done, &output)
+        let look = machine.send(&output)
+        #expect(look == Self.hashRequest)
+        machine.receive(Self.answer(with: Self.hash), &output)
+        let again = machine.send(&output)
+        #expect(again == read)
     }
 
     @Test(arguments: [false, true])

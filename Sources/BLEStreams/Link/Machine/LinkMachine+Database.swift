@@ -58,7 +58,7 @@ extension LinkMachine {
             hasChangedMemory = true
         }
         if let stale = step.stale {
-            doubts += 1
+            doubted = (lastRaise, purposes.last?.id.number ?? doubted.procedure)
             shut(stale)
             take(client.invalidate(stale), &output)
         }

@@ -127,7 +127,7 @@ extension LinkMachine {
     }
 
     /// Continues once the peer's services are known.
-    private mutating func know(_ id: OperationID, _ output: inout Output) {
+    mutating func know(_ id: OperationID, _ output: inout Output) {
         if let database = tracker.current { return known(database, id, &output) }
         if let end { return finish(id, .failure(.search(.disconnected(end))), &output) }
         guard let index = index(of: id) else { return }
@@ -210,7 +210,6 @@ extension LinkMachine {
         var step = GATTClient.Output()
         let number = client.begin(procedure, &step)
         operations[index].rises = rises
-        operations[index].doubts = doubts
         operations[index].stage = .running(number)
         let kind = operations[index].kind
         purposes.append((number, .operation(id)))

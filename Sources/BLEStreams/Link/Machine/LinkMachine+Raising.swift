@@ -12,7 +12,6 @@ extension LinkMachine {
         guard let index = index(of: id) else { return }
         lastRaise += 1
         operations[index].stage = .raising(lastRaise, .demanded(level, found))
-        operations[index].doubts = doubts
         operations[index].database = tracker.current
         output.add { $0.raises.append(.toLevel(level, lastRaise, asker(of: index))) }
     }
@@ -20,12 +19,14 @@ extension LinkMachine {
     /// The peer has refused an operation because the link isn't secure enough.
     mutating func refused(_ id: OperationID, _ failure: GATTFailure, _ error: ATTError, _ output: inout Output) {
         guard let index = index(of: id) else { return }
+        let isInDoubt = operations[index].stage.isRunning(upTo: doubted.procedure)
         // The link was raised since the operation began, for another one.
-        if operations[index].rises != rises { return again(id, &output) }
+        if operations[index].rises != rises { return again(id, isInDoubt: isInDoubt, &output) }
         guard !operations[index].hasRaised else {
             return finish(id, .failure(.procedure(failure, wasRaised: true)), &output)
         }
         lastRaise += 1
+        if isInDoubt { doubted.raise = lastRaise }
         operations[index].stage = .raising(lastRaise, .refused(failure))
         output.add { $0.raises.append(.afterRefusal(error, lastRaise, asker(of: index))) }
     }
@@ -37,9 +38,9 @@ extension LinkMachine {
         return .operation(operations[index].id)
     }
 
-    private mutating func again(_ id: OperationID, _ output: inout Output) {
+    private mutating func again(_ id: OperationID, isInDoubt: Bool, _ output: inout Output) {
         guard let index = index(of: id) else { return }
-        if operations[index].doubts != doubts { return findAgain(id, &output) }
+        if isInDoubt { return findAgain(id, &output) }
         if let procedure = operations[index].procedure {
             run(procedure, id, &output)
         } else if case .handles(let procedure) = operations[index].target.content {
@@ -47,14 +48,15 @@ extension LinkMachine {
         }
     }
 
-    /// Continues an operation whose handles may have come to mean something else while the link was raised.
+    /// Continues an operation whose handles may have come to mean something else while the link was raised. Nothing was
+    /// carried out: this isn't the one time that an operation is repeated.
     private mutating func findAgain(_ id: OperationID, _ output: inout Output) {
         guard let index = index(of: id) else { return }
-        guard operations[index].kind == .subscription else {
-            return ended(id, .failure(.databaseChanged), &output)
-        }
         operations[index].stage = .waiting
-        find(id, &output)
+        guard case .handles = operations[index].target.content else { return find(id, &output) }
+        // The caller's handles are compared with what they meant.
+        operations[index].hasRepeated = true
+        know(id, &output)
     }
 
     /// A request to raise the link has ended; a withdrawn one is ignored.
@@ -64,8 +66,9 @@ extension LinkMachine {
             case .raising(_, let cause) = operations[index].stage
         else { return }
         let id = operations[index].id
+        let isInDoubt = raise <= doubted.raise
         switch (cause, outcome) {
-        case (.demanded, .done) where operations[index].doubts != doubts: findAgain(id, &output)
+        case (.demanded, .done) where isInDoubt: findAgain(id, &output)
         case (.demanded(_, let found?), .done): proceed(with: found, id, &output)
         case (.demanded(_, nil), .done):
             if case .handles(let procedure) = operations[index].target.content { use(procedure, id, &output) }
@@ -73,7 +76,7 @@ extension LinkMachine {
             finish(id, .failure(.demand(level, because: error)), &output)
         case (.refused, .done):
             operations[index].hasRaised = true
-            again(id, &output)
+            again(id, isInDoubt: isInDoubt, &output)
         case (.refused(let failure), .failed(let error)):
             finish(id, .failure(.notRaised(failure, because: error)), &output)
         case (.refused(let failure), .declined): finish(id, .failure(.procedure(failure)), &output)
@@ -145,5 +148,10 @@ extension LinkMachine {
 extension LinkMachine.Stage {
     fileprivate func isRaising(_ raise: LinkMachine.RaiseID) -> Bool {
         if case .raising(raise, _) = self { true } else { false }
+    }
+
+    /// Whether its procedure has at most this number.
+    fileprivate func isRunning(upTo number: UInt64) -> Bool {
+        if case .running(let procedure) = self { procedure.number <= number } else { false }
     }
 }

@@ -66,8 +66,9 @@ struct LinkMachine: Sendable {
     /// How often the link was raised: what was refused before may be allowed now.
     var rises = 0
     var lastRaise: RaiseID = 0
-    /// How often handles have come into doubt: those that an operation has found before may mean something else.
-    var doubts = 0
+    /// The last raise, and the number of the last procedure, that were begun before handles came into doubt: what was
+    /// found for them, and for those before them, may mean something else.
+    var doubted: (raise: RaiseID, procedure: UInt64) = (0, 0)
     /// Writes of configurations that wait for the link to be raised.
     var raising: SmallTable<RaiseID, RefusedConfiguration> = [:]
 

@@ -16,8 +16,6 @@ extension LinkMachine {
         var hasRepeated = false
         /// How often the link had been raised when it was begun.
         var rises = 0
-        /// How often handles had come into doubt when its own were right.
-        var doubts = 0
         /// Whether the link was to be raised for it.
         var hasRaised = false
 
