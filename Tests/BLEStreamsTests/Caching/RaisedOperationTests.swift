@@ -114,6 +114,21 @@ import Testing
         #expect(again == read)
     }
 
+    @Test func `a subscription that was postponed before isn't made at the handle of before`() {
+        var machine = Self.remembering()
+        var output = LinkMachine.Output()
+        let consumer = ValueConsumer(object: "of 2A37", deliver: { _ in }, finish: { _ in })
+        _ = machine.subscribe(Self.heartRate, indications: false, pass: nil, consumer, &output)
+        Self.refuse([0x12, 4, 0, 1, 0], with: [0x12, 0x12, 0x0F], &machine)
+        machine.outOfSync(&output)
+        machine.raised(machine.lastRaise, .done, &output)
+        let look = machine.send(&output)
+        #expect(look == Self.hashRequest)
+        machine.receive(Self.answer(with: [UInt8](repeating: 8, count: 16)), &output)
+        let next = machine.send(&output)
+        #expect(next?.first == 0x10)
+    }
+
     @Test(arguments: [false, true])
     func `what waits for the demanded security isn't begun at the handle of before`(isSubscription: Bool) {
         var machine = Self.machine()

@@ -126,7 +126,8 @@ extension LinkMachine {
             return answered(configuration, .failure(failure), &output)
         }
         // The services may have changed while the link was raised: it is written once the handle is known.
-        if table.isInDoubt(configuration.write.valueHandle), table.postponed(configuration.write) {
+        if table.isInDoubt(configuration.write.valueHandle) {
+            table.withhold(configuration.write)
             return rest(configuration.place, &output)
         }
         let hasRaised = hasRaised ?? configuration.hasRaised

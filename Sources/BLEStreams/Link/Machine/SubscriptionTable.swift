@@ -152,6 +152,11 @@ extension SubscriptionTable {
     /// Whether nothing may be written for this characteristic now.
     func isInDoubt(_ valueHandle: UInt16) -> Bool { entries[valueHandle]?.isInDoubt ?? false }
 
+    /// The last write asked for is not made: ``resume()`` asks for it again.
+    mutating func withhold(_ write: Write) {
+        if isUnderWay(write) { entries[write.valueHandle]?.inFlight = nil }
+    }
+
     /// A write was not carried out, since the peer's services may have changed; ``resume()`` tries it again.
     ///
     /// - Returns: whether to wait for that: a peer that postpones it again and again counts as refusing it.
