@@ -168,6 +168,24 @@ import Testing
         #expect(write == expected)
     }
 
+    @Test(arguments: [false, true])
+    func `left while nobody else asks for the services, it still has them discovered`(isForgotten: Bool) {
+        var machine = Self.armed()
+        var output = LinkMachine.Output()
+        if isForgotten {
+            machine.shut(0x0001...0xFFFF)
+            machine.unsubscribe(1, &output)
+            machine.forget(&output)
+        } else {
+            // Others have the link.
+            _ = machine.begin(.hold, &output)
+            machine.unsubscribe(1, &output)
+            machine.servicesChanged(in: 0x0001...0xFFFF, &output)
+        }
+        let request = machine.send(&output)
+        #expect(request == Self.hashRequest)
+    }
+
     @Test func `refused and in doubt by the time that the link is secure, it is made where its characteristic is`() {
         var machine = LinkMachine(maximumMTU: 517, servedClient: ServerClient(), remembered: nil)
         var output = LinkMachine.Output()

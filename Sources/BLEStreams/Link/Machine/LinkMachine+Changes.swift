@@ -32,7 +32,7 @@ extension LinkMachine {
     /// These handles may mean something else: subscriptions that are in doubt have everything discovered.
     mutating func servicesChanged(in range: ClosedRange<UInt16>, _ output: inout Output) {
         take(tracker.serviceChanged(range), &output)
-        if subscriptions.values.contains(where: { isUnsure($0) }) { take(tracker.want(), &output) }
+        if isAnythingUnsure { take(tracker.want(), &output) }
     }
 
     /// Withholds values of these handles until their meaning is known.
@@ -122,6 +122,12 @@ extension LinkMachine {
     func isUnsure(_ entry: Subscription) -> Bool {
         guard let handle = entry.characteristic?.valueHandle else { return false }
         return entry.held?.isInDoubt ?? false || table.isPostponed(handle)
+    }
+
+    /// Whether a subscription waits for the services to be known, or one that its subscriber has left.
+    var isAnythingUnsure: Bool {
+        subscriptions.values.contains { isUnsure($0) }
+            || table.postponedHandles.contains { $0 != serviceChanged?.handle }
     }
 
     /// Forgets the subscriptions that wait for the services to be known, except that of the link itself.

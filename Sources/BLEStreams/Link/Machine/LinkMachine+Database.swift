@@ -18,8 +18,7 @@ extension LinkMachine {
     mutating func forget(_ output: inout Output) {
         if tracker.current != nil || tracker.hasMemory { unclaimed.servicesWereKnown = true }
         take(tracker.forget(), &output)
-        let isAwaited = !waitingForDatabase.isEmpty || subscriptions.values.contains { isUnsure($0) }
-        if isAwaited { take(tracker.want(), &output) }
+        if !waitingForDatabase.isEmpty || isAnythingUnsure { take(tracker.want(), &output) }
     }
 
     /// Records what was discovered of chosen services.
