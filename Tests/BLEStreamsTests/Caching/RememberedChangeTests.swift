@@ -56,6 +56,26 @@ import Testing
         #expect(next?.first == 0x08)
     }
 
+    @Test(arguments: [false, true])
+    func `what has the handle of Service Changed once that is gone tells of no change`(isSubscribed: Bool) {
+        var machine = Self.machine()
+        var output = LinkMachine.Output()
+        Self.discover(&machine)
+        if isSubscribed, let changed = Self.database.serviceChanged {
+            machine.subscribe(toServiceChanged: changed, &output)
+            _ = machine.send(&output)
+            machine.receive([0x13], &output)
+        }
+        // The heart rate is at 12.
+        let others = GATTDatabase(services: [.heartRate(at: 10)])
+        let news = DatabaseTracker.Known.News.changed(before: Self.database, affected: 0x0001...0xFFFF)
+        machine.take(DatabaseTracker.Known(database: others, news: news), &output)
+        #expect(machine.routes.isEmpty && !machine.table.hasEntry(12))
+        machine.receive([0x1B, 12, 0, 7], &output)
+        let request = machine.send(&output)
+        #expect(request == nil)
+    }
+
     @Test func `a change that is told before the program's first request has them looked at`() {
         var machine = Self.machine()
         var output = LinkMachine.Output()

@@ -5,12 +5,7 @@ extension LinkMachine {
     /// Subscribes to Service Changed; its indications go to the tracker.
     mutating func subscribe(toServiceChanged characteristic: Characteristic, _ output: inout Output) {
         let handle = characteristic.valueHandle
-        if let former = serviceChanged?.handle {
-            // Where the link has only listened, the entry is the program's.
-            if table.hasSubscriber(Self.own, valueHandle: former) { table.forget(former) }
-            routes[former]?.isOwn = false
-            if routes[former]?.isEmpty == true { routes[former] = nil }
-        }
+        leaveServiceChanged()
         serviceChanged = (handle, true)
         routes[handle, default: Route()].isOwn = true
         let write = table.add(
@@ -22,6 +17,16 @@ extension LinkMachine {
         let early = early.take(handle, now: now)
         if let write { carryOut(write, nil, &output) }
         if !early.isEmpty { servicesChanged(early, &output) }
+    }
+
+    /// Takes no more indications of Service Changed at the handle where that was.
+    private mutating func leaveServiceChanged() {
+        guard let former = serviceChanged?.handle else { return }
+        // Where the link has only listened, the entry is the program's.
+        if table.hasSubscriber(Self.own, valueHandle: former) { table.forget(former) }
+        routes[former]?.isOwn = false
+        if routes[former]?.isEmpty == true { routes[former] = nil }
+        serviceChanged = nil
     }
 
     /// The peer has indicated Service Changed.
@@ -56,6 +61,12 @@ extension LinkMachine {
     /// The services are known: subscriptions continue, possibly with new handles; those of missing characteristics end.
     mutating func take(_ known: DatabaseTracker.Known, _ output: inout Output) {
         defer { lastKnown = known.database }
+        // A peer without Service Changed may have given its handle to another characteristic.
+        if let handle = serviceChanged?.handle, let found = known.database.characteristic(valueHandle: handle),
+            found.uuid != BluetoothUUID.Characteristics.serviceChanged
+        {
+            leaveServiceChanged()
+        }
         switch known.news {
         case .first:
             resumeUnsure(in: known.database, &output)
