@@ -90,8 +90,8 @@ struct HCIAdvertisement: Equatable {
 
     /// One report of LE Advertising Report (Vol 4, Part E, 7.7.65.2).
     init?(legacy reader: inout ByteReader) {
-        guard let type = reader.uint8(), let address = reader.deviceAddress(), let length = reader.uint8(),
-            let data = reader.bytes(Int(length)), let rssi = reader.uint8()
+        guard let type = reader.uint8(), let kind = reader.uint8(), let address = reader.deviceAddress(ofType: kind),
+            let length = reader.uint8(), let data = reader.bytes(Int(length)), let rssi = reader.uint8()
         else { return nil }
         self.address = address
         self.data = data
@@ -104,15 +104,14 @@ struct HCIAdvertisement: Equatable {
 
     /// One report of LE Extended Advertising Report (Vol 4, Part E, 7.7.65.13).
     init?(extended reader: inout ByteReader) {
-        // The address's type follows that of the event.
-        isAnonymous = reader.remaining.dropFirst(2).first == 0xFF
         // PHYs, set and power follow the address; the interval and the target of directed advertising follow the
         // strength.
-        guard let type = reader.uint16(), let address = reader.deviceAddress(), reader.bytes(2) != nil,
-            let set = reader.uint8(), reader.uint8() != nil, let rssi = reader.uint8(), reader.bytes(9) != nil,
-            let length = reader.uint8(), let data = reader.bytes(Int(length))
+        guard let type = reader.uint16(), let kind = reader.uint8(), let address = reader.deviceAddress(ofType: kind),
+            reader.bytes(2) != nil, let set = reader.uint8(), reader.uint8() != nil, let rssi = reader.uint8(),
+            reader.bytes(9) != nil, let length = reader.uint8(), let data = reader.bytes(Int(length))
         else { return nil }
         self.address = address
+        isAnonymous = kind == 0xFF
         self.data = data
         self.rssi = Self.strength(rssi)
         isConnectable = type & 0x01 != 0
@@ -126,10 +125,10 @@ struct HCIAdvertisement: Equatable {
 }
 
 extension ByteReader {
-    /// An address type and six octets; the identity addresses that a controller resolves (types 2 and 3) count as
-    /// public and random.
-    fileprivate mutating func deviceAddress() -> BluetoothAddress? {
-        guard let type = uint8(), let octets = bytes(6) else { return nil }
+    /// An address's six octets; the identity addresses that a controller resolves (types 2 and 3) count as public and
+    /// random.
+    fileprivate mutating func deviceAddress(ofType type: UInt8) -> BluetoothAddress? {
+        guard let octets = bytes(6) else { return nil }
         return BluetoothAddress(littleEndian: octets, kind: type & 1 == 0 ? .public : .random)
     }
 }
