@@ -51,11 +51,18 @@ extension ConnectedCentral {
             )
         }
         while true {
-            let taken = notifications.sent
-            if isStuck(at: taken) {
+            if isStuck(at: notifications.sent) {
                 countDropped()
                 throw slow()
             }
+            switch notifyAtOnce(handle, value) {
+            case .success(let sent): return sent
+            // The radio may have had room before, of which it tells only when half of it is free: from now on, what it
+            // takes is what the central takes.
+            case .failure(.full): bearer.sendAgain()
+            case .failure(let refusal): throw refused(refusal, operation: "notify", object: object)
+            }
+            let taken = notifications.sent
             do {
                 return try await queue(object, limit: (Self.patience, slow)) {
                     server,
@@ -64,8 +71,8 @@ extension ConnectedCentral {
                     return min(value.count, server.maximumValueLength)
                 }
             } catch let error as BLEError where error.code == .overflow {
-                // The queue tells of room only when half of it is free, and so does the radio: a slow central may have
-                // taken some. Whoever else is handing over a PDU at this moment may learn that.
+                // The queue, too, tells of room only when half of it is free: a slow central may have taken some.
+                // Whoever else is handing over a PDU at this moment may learn that.
                 guard notifications.sent == taken, bearer.sendAgain(), notifications.sent == taken else { continue }
                 let now = bearer.timeline.now
                 state.withLock { $0.notifications.stuck = Stuck(taken: taken, tried: now) }
