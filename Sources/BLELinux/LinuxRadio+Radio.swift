@@ -162,7 +162,7 @@ extension LinuxRadio: LinkEnvironment {
 
     func watchSecurity(
         of peer: BluetoothAddress,
-        _ failed: @escaping @Sendable (BLEError) -> Void
+        _ failed: @escaping @Sendable (BLEError?) -> Void
     ) -> RadioActivity {
         let (failures, questions) = (security.watch(peer, failed), unasked.attend(peer))
         return RadioActivity {

@@ -35,9 +35,11 @@ protocol LinkEnvironment: Sendable {
 
     /// Reports each failure of a pairing or encryption that the peer requested, until the activity is cancelled. Until
     /// then a pairing is made to fail that nobody answers, and that would end the link.
+    ///
+    /// - Parameter failed: gets the error; `nil` if this program pairs with the peer by itself: that tells the failure.
     func watchSecurity(
         of peer: BluetoothAddress,
-        _ failed: @escaping @Sendable (BLEError) -> Void
+        _ failed: @escaping @Sendable (BLEError?) -> Void
     ) -> RadioActivity
 
     /// Reports the bonds that the kernel makes with the peer though no program has begun to pair, until the activity is

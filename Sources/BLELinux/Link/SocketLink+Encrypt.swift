@@ -74,7 +74,9 @@ extension SocketLink {
     /// Otherwise the level that the peer has requested in vain would be reported once it has the present keys put into
     /// force again, which it may request at any time, or once a key encrypts the link: ``State/securityCeiling``.
     /// Source: kernel, `net/bluetooth/smp.c`, `smp_cmd_security_req`.
-    private func securityFailed(_ error: BLEError) {
+    ///
+    /// - Parameter error: what the receiver is told; `nil` if that is reported elsewhere.
+    private func securityFailed(_ error: BLEError?) {
         let (now, kernelPeer) = (security, kernelPeer)
         let ofKey = environment.keyLevel(of: kernelPeer).map { LinkSecurity(level: $0.kernelLevel, keySize: 16) }
         let limit = now.isEncrypted ? now : ofKey
@@ -84,7 +86,7 @@ extension SocketLink {
             return (state.isRaising ? nil : state.receiver, !state.encryptions.isEmpty)
         }
         guard isAwaited else {
-            receiver?.linkEncryptionFailed(error)
+            if let error { receiver?.linkEncryptionFailed(error) }
             return
         }
         if environment.hasKey(of: kernelPeer) { awaitKey() } else { giveUpEncrypting() }

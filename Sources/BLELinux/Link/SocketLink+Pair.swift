@@ -34,6 +34,6 @@ private struct NoController: EnvironmentWithoutController {
 
     func watchSecurity(
         of peer: BluetoothAddress,
-        _ failed: @escaping @Sendable (BLEError) -> Void
+        _ failed: @escaping @Sendable (BLEError?) -> Void
     ) -> RadioActivity { RadioActivity {} }
 }

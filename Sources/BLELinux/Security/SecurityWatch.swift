@@ -8,7 +8,7 @@ internal import Synchronization
 /// an event for a failure, but not to the program that has requested the pairing.
 final class SecurityWatch: Sendable {
     private struct State {
-        var sinks: [BluetoothAddress: [EventSink<BLEError>]] = [:]
+        var sinks: [BluetoothAddress: [EventSink<BLEError?>]] = [:]
         /// The observers of new keys.
         var keySinks: [BluetoothAddress: [EventSink<Void>]] = [:]
         /// The identities of peers that sent them recently, by their private addresses.
@@ -81,15 +81,17 @@ final class SecurityWatch: Sendable {
         for sink in sinks { sink.send(()) }
     }
 
-    /// This program pairs with a peer by itself, until the returned closure is called, once: what fails meanwhile is no
-    /// wish of the peer's.
+    /// This program pairs with a peer by itself, until the returned closure is called, once: what fails meanwhile isn't
+    /// told as a wish of the peer's.
     func engage(_ peer: BluetoothAddress) -> @Sendable () -> Void {
         state.withLock { $0.engaged.add(peer) }
         return { [weak self] in self?.state.withLock { $0.engaged.takeAway(peer) } }
     }
 
     /// Reports each failure with a peer, on the loop's thread, until the activity is cancelled.
-    func watch(_ peer: BluetoothAddress, _ failed: @escaping @Sendable (BLEError) -> Void) -> RadioActivity {
+    ///
+    /// - Parameter failed: gets the error; `nil` if this program pairs with the peer by itself, which tells its own.
+    func watch(_ peer: BluetoothAddress, _ failed: @escaping @Sendable (BLEError?) -> Void) -> RadioActivity {
         let sink = EventSink(failed)
         state.withLock { $0.sinks[peer, default: []].append(sink) }
         return RadioActivity { [weak self] in
@@ -98,7 +100,7 @@ final class SecurityWatch: Sendable {
         }
     }
 
-    private func remove(_ sink: EventSink<BLEError>) {
+    private func remove(_ sink: EventSink<BLEError?>) {
         state.withLock { state in
             state.sinks = state.sinks.compactMapValues { sinks in
                 let others = sinks.filter { $0 !== sink }
@@ -139,12 +141,13 @@ final class SecurityWatch: Sendable {
     func identity(of peer: BluetoothAddress) -> BluetoothAddress? { state.withLock { $0.identities[peer] } }
 
     func failed(_ peer: BluetoothAddress, _ status: ManagementStatus) {
-        let sinks = state.withLock { state -> [EventSink<BLEError>] in
+        let (sinks, isOwn) = state.withLock { state in
             let identities = state.identities
             let isOwn = state.engaged.keys.contains { $0 == peer || identities[$0] == peer }
-            return isOwn ? [] : state.sinks[peer] ?? []
+            return (state.sinks[peer] ?? [], isOwn)
         }
-        for sink in sinks { sink.send(.wishToEncryptFailed(peer, status)) }
+        let error: BLEError? = isOwn ? nil : BLEError.wishToEncryptFailed(peer, status)
+        for sink in sinks { sink.send(error) }
     }
 }
 

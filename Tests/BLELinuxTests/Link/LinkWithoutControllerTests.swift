@@ -107,8 +107,10 @@ import Testing
         _ = await recorder.untilEnd()
     }
 
-    /// It requests a pairing for that, lets it fail, and then requests that the present keys be put into force again.
-    @Test func `a peer can't have its link taken for a better one by a pairing that has failed`() async throws {
+    /// It requests a pairing for that, lets it fail, and then requests that the present keys be put into force again;
+    /// also while this program pairs by itself.
+    @Test(arguments: [false, true])
+    func `a peer can't have its link taken for a better one by a pairing that has failed`(isOwn: Bool) async throws {
         let loop = try EventLoop(name: "test", on: kernel.kernel)
         let environment = FakeEnvironment()
         let link = SocketLink(testing: try connectedSocket(), loop: loop, environment: environment)
@@ -117,7 +119,7 @@ import Testing
         secure(false, level: 2)
         await kernel.idle()
         let failed = try #require(environment.watched[.example])
-        failed(BLEError(.securityFailed, operation: "test", cause: "refused"))
+        failed(isOwn ? nil : BLEError(.securityFailed, operation: "test", cause: "refused"))
         secure(false, level: 3)
         await kernel.idle()
         #expect(link.security.level == .encrypted)

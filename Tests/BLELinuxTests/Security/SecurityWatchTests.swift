@@ -52,6 +52,21 @@ import Testing
         #expect(watch.identity(of: .example) == nil)
     }
 
+    /// A link must not be taken for a better one by a pairing that fails meanwhile.
+    @Test func `a failure while this program pairs by itself is told, though not as that of the peer's wish`() {
+        let watch = SecurityWatch(management: nil)
+        let told = FakeRun.Collector<BLEError?>()
+        let activity = watch.watch(.example) { told.add($0) }
+        let disengage = watch.engage(.example)
+        watch.failed(.example, .authenticationFailed)
+        watch.rename(.example, to: identity)
+        watch.failed(identity, .authenticationFailed)
+        disengage()
+        watch.failed(identity, .authenticationFailed)
+        #expect(told.all.map { $0 == nil } == [true, true, false])
+        activity.cancel()
+    }
+
     @Test func `a peer whose identity is its address stays what it is`() {
         let watch = SecurityWatch(management: nil)
         let failures = Mutex(0)

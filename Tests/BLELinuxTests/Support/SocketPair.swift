@@ -32,7 +32,7 @@ final class FakeEnvironment: EnvironmentWithoutController {
     let isAdapterUp: Bool
     private let dropped = Mutex<[BluetoothAddress]>([])
     private let raising = Mutex<(@Sendable (Result<Bond?, BLEError>) -> Void)?>(nil)
-    private let securityWatchers = Mutex<[BluetoothAddress: @Sendable (BLEError) -> Void]>([:])
+    private let securityWatchers = Mutex<[BluetoothAddress: @Sendable (BLEError?) -> Void]>([:])
 
     private let keyLevels = Mutex<LinkSecurity.Level?>(nil)
     private let keyWatchers = Mutex<[@Sendable () -> Void]>([])
@@ -53,7 +53,7 @@ final class FakeEnvironment: EnvironmentWithoutController {
 
     func watchSecurity(
         of peer: BluetoothAddress,
-        _ failed: @escaping @Sendable (BLEError) -> Void
+        _ failed: @escaping @Sendable (BLEError?) -> Void
     ) -> RadioActivity {
         securityWatchers.withLock { $0[peer] = failed }
         return RadioActivity { [self] in securityWatchers.withLock { $0[peer] = nil } }
@@ -88,7 +88,7 @@ final class FakeEnvironment: EnvironmentWithoutController {
     func endRaising(with outcome: Result<Bond?, BLEError>) { raising.withLock { $0.take() }?(outcome) }
 
     /// Who is told that a peer's wish to encrypt its link came to nothing.
-    var watched: [BluetoothAddress: @Sendable (BLEError) -> Void] { securityWatchers.withLock { $0 } }
+    var watched: [BluetoothAddress: @Sendable (BLEError?) -> Void] { securityWatchers.withLock { $0 } }
 }
 
 extension SocketLink {
