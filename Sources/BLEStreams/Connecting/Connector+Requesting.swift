@@ -4,38 +4,17 @@ import Synchronization
 
 /// Requests links from the radio.
 extension Connector {
-    /// Who answers a pairing's questions on the link that the callers wait for.
-    struct Answerers {
-        /// What the callers' own answers can do; of several, the first that can do anything.
-        private var own = PairingCapability.noInputNoOutput
-        /// Whether a caller has none of its own: then those that are set for the peripheral, or the central, count.
-        private var areOthersAsked = false
-
-        /// One more caller waits.
-        mutating func add(_ answers: PairingAnswers?) {
-            if answers == nil { areOthersAsked = true }
-            if own == .noInputNoOutput, let answers { own = answers.capability }
-        }
-
-        /// What they can do; `nil`: they can answer nothing.
-        func capability(beside others: PairingAnswers?) -> PairingCapability? {
-            if own != .noInputNoOutput { return own }
-            guard areOthersAsked, let capability = others?.capability else { return nil }
-            return capability == .noInputNoOutput ? nil : capability
-        }
-    }
-
     /// Requests a link, and announces before that what the program can answer: that holds for one link alone, and one
     /// that is never established is made again. A later link may be of callers who answer nothing.
     func requestLink(to address: BluetoothAddress, _ id: Int, _ number: Int, _ entry: Entry) {
         let core = entry.peripheral.core
         let parameters = entry.ownParameters ?? core.preferences[entry.peripheral.address]
-        let announced = entry.capability
+        let capability = entry.capability
         state.withLock { state in
             state.entries[number]?.parameters = parameters
-            state.entries[number]?.announced = announced
+            state.entries[number]?.announced = capability
         }
-        guard let capability = announced, let peers = entry.weaklyBonded else {
+        guard let peers = entry.weaklyBonded else {
             let activity = core.radio.connect(to: address, parameters: parameters) {
                 self.connected($0, id, number, core)
             }
@@ -43,13 +22,14 @@ extension Connector {
         }
         let connecting = Ending<Void>()
         update(number) { $0.undo = { connecting.end() } }
-        // A radio may read files to find out whether it can announce that.
+        // A radio may read files to find out whether it can announce that. Requests that announce nothing wait here,
+        // too: the one before them may still be announcing something.
         core.store.perform(on: timeline) {
             guard !connecting.hasEnded else { return }
             let announce: @Sendable (PairingCapability) -> Void = { capability in
                 for peer in peers { core.radio.expectPairing(with: peer, as: capability) }
             }
-            announce(capability)
+            announce(capability ?? .noInputNoOutput)
             connecting.cancel(
                 core.radio.connect(to: address, parameters: parameters) { outcome in
                     announce(.noInputNoOutput)
@@ -65,20 +45,25 @@ extension Connector {
         if let number = state.withLock({ number(of: peripheral.address, $0) }) { announceAnew(number) }
     }
 
-    /// Requests a link anew that the radio is making, if it was not told what the program can answer by now: nothing
-    /// changes that on a link that is up.
+    /// Requests a link anew that the radio is making, if it was told something else than what those who wait can answer
+    /// by now: nothing changes that on a link that is up, and what nobody answers must not be claimed.
     func announceAnew(_ number: Int) {
         guard let entry = state.withLock({ $0.entries[number] }), case .connect? = entry.machine.step,
-            let capability = entry.capability, capability != entry.announced, entry.weaklyBonded != nil
+            entry.capability != entry.announced, entry.weaklyBonded != nil
         else { return }
         change(number) { $0.requestAnew(&$1) }
     }
 }
 
 extension Connector.Entry {
-    /// What the program can answer now; `nil`: nothing.
+    /// What those who wait can answer now; `nil`: nothing. Of several, the first that can answer anything by itself
+    /// counts, and then who is asked for all that have no answers of their own.
     fileprivate var capability: PairingCapability? {
-        answerers.capability(beside: peripheral.core.preferences.answers(for: peripheral.address))
+        let own = askers.sorted { $0.key < $1.key }.map { $0.value.capability }
+        if let first = own.lazy.compactMap({ $0 }).first(where: { $0 != .noInputNoOutput }) { return first }
+        guard own.contains(nil) else { return nil }
+        let others = peripheral.core.preferences.answers(for: peripheral.address)?.capability
+        return others == .noInputNoOutput ? nil : others
     }
 
     /// The addresses of the peripheral under which there is a bond whose keys may prove insufficient; `nil`: none.

@@ -61,6 +61,7 @@ extension Connector {
         guard case .set(let deadline) = alarm else { return }
         let timer = timeline.schedule(after: max(.zero, deadline - timeline.now)) { [weak self, timeline] in
             self?.change(number) { $0.alarmRang(now: timeline.now, &$1) }
+            self?.announceAnew(number)
         }
         update(number) { $0.alarm = timer }
     }

@@ -36,6 +36,8 @@ final class Connector: Sendable {
         let peripheral: Peripheral
         let timeout: Duration
         let begin: Duration
+        /// What its own pairing answers can do; `nil`: it has none, and those of the peripheral, or the central, count.
+        let capability: PairingCapability?
         let answer: Answer
     }
 
@@ -45,8 +47,6 @@ final class Connector: Sendable {
         let peripheral: Peripheral
         /// The parameters that the first caller wants; `nil`: the preference for the peripheral, or the central's.
         let ownParameters: ConnectionParameters?
-        /// Who answers a pairing's questions, if the link may be raised.
-        var answerers = Answerers()
         var machine: ConnectMachine
         var askers: [ConnectMachine.Waiter.ID: Asker] = [:]
         /// The stored record of each address.
@@ -122,7 +122,13 @@ final class Connector: Sendable {
     /// Waits for a link, a new or a shared one; the answer is called exactly once, immediately or later, unless the
     /// returned closure is called before.
     func connect(to peripheral: Peripheral, _ wish: Wish, _ answer: @escaping Answer) -> @Sendable () -> Void {
-        let asker = Asker(peripheral: peripheral, timeout: wish.timeout, begin: timeline.now, answer: answer)
+        let asker = Asker(
+            peripheral: peripheral,
+            timeout: wish.timeout,
+            begin: timeline.now,
+            capability: wish.pairing?.capability,
+            answer: answer
+        )
         let waiter = self.waiter(for: wish, since: asker.begin)
         let id = waiter.id
         let fresh = self.entry(for: peripheral, wish)
@@ -139,7 +145,6 @@ final class Connector: Sendable {
             }
             let number = self.number(of: peripheral.address, state) ?? state.add(fresh)
             state.entries[number]?.askers[id] = asker
-            state.entries[number]?.answerers.add(wish.pairing)
             state.change(number) { $0.join(waiter, now: asker.begin, &$1) }
             return (nil, number)
         }
@@ -199,6 +204,7 @@ final class Connector: Sendable {
             return state.entries[number]?.askers.removeValue(forKey: id)
         }
         carryOut()
+        announceAnew(number)
         // Released outside the lock: this may deallocate what it holds.
         withExtendedLifetime(asker) {}
     }

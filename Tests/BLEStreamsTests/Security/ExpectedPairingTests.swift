@@ -96,6 +96,34 @@ import Testing
         }
     }
 
+    /// Since its time is over, or since it is cancelled.
+    @Test(arguments: [Duration.seconds(4), .seconds(60)])
+    func `it is told anew when who would have answered waits no longer`(timeout: Duration) async throws {
+        try await Self.withWeakBond { bench, vault, claims in
+            bench.air.faults.add(.outOfRange(lasting: .seconds(10)))
+            async let value = vault.withLink { try await $0.read(SecurityOnDemandTests.open) }
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try await vault.withLink(timeout: timeout, pairing: Self.answers) { _ in } }
+                try await bench.time.sleep(for: .seconds(5))
+                group.cancelAll()
+            }
+            #expect(try await value.bytes == [44])
+            #expect(claims.all.last == .noInputNoOutput && claims.all.contains(.keyboardOnly), "\(claims.all)")
+        }
+    }
+
+    @Test func `it is told anew when the program takes back who answers`() async throws {
+        try await Self.withWeakBond { bench, vault, claims in
+            vault.allowPairing(Self.answers)
+            bench.air.faults.add(.outOfRange(lasting: .seconds(10)))
+            async let value = vault.withLink { try await $0.read(SecurityOnDemandTests.open) }
+            try await bench.time.sleep(for: .seconds(5))
+            vault.allowPairing(nil)
+            #expect(try await value.bytes == [44])
+            #expect(claims.all == [.keyboardOnly, .noInputNoOutput])
+        }
+    }
+
     @Test func `what was told in vain is not claimed on a later link of others`() async throws {
         try await Self.withWeakBond { bench, vault, claims in
             bench.air.faults.add(.outOfRange(lasting: .seconds(10)))
