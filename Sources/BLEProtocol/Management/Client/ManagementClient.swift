@@ -194,15 +194,20 @@ package struct ManagementClient: ~Copyable, Sendable {
     }
 
     /// The command that an answer belongs to: of those that are answered in any order, the one about the device that it
-    /// names.
+    /// names. If it names another one, that is the identity of one with a private address: the kernel has known it
+    /// before, or the event that told it was lost.
     private func place(of reply: ManagementReply, from oldest: Int) -> Int {
         guard sent[oldest].device != nil else { return oldest }
         var reader = ManagementReader(reply.parameters.octets, subject: .answer(reply.opcode))
         guard let device = try? reader.address() else { return oldest }
-        let named = sent[oldest...].firstIndex {
+        let younger = sent[oldest...]
+        let named = younger.firstIndex {
             $0.device == device && $0.opcode == reply.opcode && $0.index == reply.index
         }
-        return named ?? oldest
+        let hidden = younger.firstIndex {
+            $0.device?.lowEnergy?.subkind == .resolvablePrivate && $0.opcode == reply.opcode && $0.index == reply.index
+        }
+        return named ?? hidden ?? oldest
     }
 
     /// A device has told its identity, by which the kernel names it from now on.
