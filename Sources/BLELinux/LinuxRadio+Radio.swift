@@ -55,8 +55,9 @@ extension LinuxRadio {
     }
 
     /// Not `nil` while a central is connected to an adapter whose controller, according to the kernel, can't be both at
-    /// once; the kernel counts a controller with a faulty self-description as one that can't.
-    public var connectObstacle: BLEError? { excludedRoles.connectObstacle }
+    /// once; the kernel counts a controller with a faulty self-description as one that can't. Nor is it `nil` while the
+    /// kernel keeps an attempt to connect that this program has given up, as Linux 6.12 rarely does.
+    public var connectObstacle: BLEError? { excludedRoles.connectObstacle ?? stuck.obstacle }
 
     /// Connects with these parameters, or with ``ConnectionParameters/balanced``, if this program has `CAP_NET_ADMIN`;
     /// otherwise with the kernel's default: an interval of 30 to 50 ms, and 420 ms until a silent link is lost.
@@ -71,6 +72,7 @@ extension LinuxRadio {
             peers: connecting,
             settling: settling,
             forgotten: forgotten,
+            stuck: stuck,
             excludedRoles: excludedRoles,
             loop: loop,
             environment: self,

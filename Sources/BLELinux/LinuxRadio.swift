@@ -34,6 +34,7 @@ public final class LinuxRadio: Radio {
     let unasked: UnaskedPairings
     let monitor: LinkMonitor
     let forgotten: ForgottenLinks
+    let stuck: StuckAttempts
     let symptoms: SymptomWatch
     let restoration: PowerRestoration
     /// The parameters that links were made with.
@@ -120,6 +121,7 @@ public final class LinuxRadio: Radio {
         )
         monitor = LinkMonitor(adapter, loop: loop, timeline: timeline)
         forgotten = ForgottenLinks(adapter, monitor: monitor, management: management, loop: loop, timeline: timeline)
+        stuck = StuckAttempts(adapter, settling: settling, loop: loop, timeline: timeline)
         symptoms = SymptomWatch(management: management, timeline: timeline)
         restoration = PowerRestoration(of: adapter, leftovers, through: management, loop: loop)
     }

@@ -169,6 +169,19 @@ int CBluetooth_list_peers(int socket, uint16_t adapter, int is_central, bdaddr_t
     return count;
 }
 
+int CBluetooth_list_attempts(int socket, uint16_t adapter, bdaddr_t *peers, int capacity) {
+    struct hci_conn_list_req *list = connections(socket, adapter);
+    if (!list) return -1;
+    int count = 0;
+    for (int i = 0; i < list->conn_num && count < capacity; i++) {
+        const struct hci_conn_info *connection = &list->conn_info[i];
+        int is_attempt = connection->type == LE_LINK && connection->out && connection->state == BT_CONNECT;
+        if (is_attempt) peers[count++] = connection->bdaddr;
+    }
+    free(list);
+    return count;
+}
+
 int CBluetooth_list_handles(int socket, uint16_t adapter, uint16_t *handles, int capacity) {
     struct hci_conn_list_req *list = connections(socket, adapter);
     if (!list) return -1;

@@ -27,7 +27,7 @@ final class LinuxAdapter: Sendable {
     /// The kernel that has the adapter.
     let kernel: Kernel
     /// `nil` if the system doesn't let this program open one.
-    private let socket: SharedDescriptor?
+    let socket: SharedDescriptor?
     /// What the kernel reports about all adapters; absent for the same reason.
     private let table: (any AdapterTable)?
     /// Why the system doesn't let this program open a socket.

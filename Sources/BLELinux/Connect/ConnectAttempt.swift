@@ -50,6 +50,7 @@ final class ConnectAttempt: Sendable {
     private let peers: ConnectingPeers
     private let settling: SettlingPeers
     private let forgotten: ForgottenLinks
+    private let stuck: StuckAttempts
     private let excludedRoles: ExcludedRoles
     private let loop: EventLoop
     private let environment: any LinkEnvironment
@@ -63,6 +64,7 @@ final class ConnectAttempt: Sendable {
         peers: ConnectingPeers,
         settling: SettlingPeers,
         forgotten: ForgottenLinks,
+        stuck: StuckAttempts,
         excludedRoles: ExcludedRoles,
         loop: EventLoop,
         environment: any LinkEnvironment,
@@ -74,6 +76,7 @@ final class ConnectAttempt: Sendable {
         self.peers = peers
         self.settling = settling
         self.forgotten = forgotten
+        self.stuck = stuck
         self.excludedRoles = excludedRoles
         self.loop = loop
         self.environment = environment
@@ -116,6 +119,7 @@ final class ConnectAttempt: Sendable {
         presence?.cancel()
         if let socket, let registration {
             willClear()
+            stuck.gaveUp(peer)
             loop.unregister(registration, of: socket.descriptor)
             forgotten.noteVainAttempt()
         }
@@ -143,6 +147,7 @@ final class ConnectAttempt: Sendable {
         let socket: SharedDescriptor
         let isConnected: Bool
         waits()
+        stuck.forgetWhatIsGone()
         // An immediate connection proves nothing: on a busy machine it may have been made during the call.
         let hadConnection = adapter.isConnected(to: peer)
         do throws(SystemError) {
@@ -225,6 +230,7 @@ final class ConnectAttempt: Sendable {
     /// The kernel was asked to connect, and the socket is about to be closed, without ``cancel(_:)`` having found it.
     private func giveBack() {
         settling.noteCancellation(of: peer)
+        stuck.gaveUp(peer)
         forgotten.noteVainAttempt()
     }
 
@@ -244,6 +250,7 @@ final class ConnectAttempt: Sendable {
         let (socket, registration) = state.withLock { ($0.socket.take(), $0.registration.take()) }
         guard let socket, let registration else { return }
         loop.unregister(registration, of: socket.descriptor)
+        stuck.ended(peer)
         // Being writable proves nothing; the socket's error decides.
         guard let error = socket.descriptor.takeError() ?? (readiness.isEnd ? .connectionReset : nil) else {
             return succeed(with: socket, isResumed: false)

@@ -147,6 +147,24 @@ extension FileDescriptor {
         return peers.prefix(Int(count)).map { BluetoothAddress($0, kind: .public) }
     }
 
+    /// The LE devices to which an adapter is connecting for any program, or for which it waits, or whose attempt the
+    /// kernel has not cleaned up yet; any program may ask, on any HCI socket. The kind of an address is not reported.
+    /// The corresponding C function is `ioctl` with `HCIGETCONNLIST`.
+    func attempts(of adapter: UInt16) throws(SystemError) -> [BluetoothAddress] {
+        if kernel.substitute != nil {
+            var peers: [BluetoothAddress] = []
+            try kernel.call {
+                0
+            } orOf: {
+                $0.listAttempts(rawValue, adapter, into: &peers)
+            }
+            return peers
+        }
+        var peers = [bdaddr_t](repeating: bdaddr_t(), count: 256)
+        let count = try systemCall { CBluetooth_list_attempts(rawValue, adapter, &peers, Int32(peers.count)) }
+        return peers.prefix(Int(count)).map { BluetoothAddress($0, kind: .public) }
+    }
+
     /// The handles of an adapter's links, in either role, Bluetooth Classic's among them, which share the controller's
     /// handles; any program may ask, on any HCI socket. The corresponding C function is `ioctl` with `HCIGETCONNLIST`.
     func handles(ofLinksOf adapter: UInt16) throws(SystemError) -> [UInt16] {

@@ -51,6 +51,7 @@ protocol SystemCalls: AnyObject, Sendable {
         asCentral isCentral: Bool,
         into peers: inout [BluetoothAddress]
     ) -> Int32
+    func listAttempts(_ descriptor: Int32, _ adapter: UInt16, into peers: inout [BluetoothAddress]) -> Int32
     func listHandles(_ descriptor: Int32, _ adapter: UInt16, into handles: inout [UInt16]) -> Int32
     func openRawHCI(_ adapter: UInt16) -> Int32
     func sendCommand(_ descriptor: Int32, _ opcode: UInt16, _ parameters: [UInt8]) -> Int32

@@ -49,7 +49,7 @@ extension FakeKernel {
 
     func isConnecting(_ descriptor: Int32, _ adapter: UInt16) -> Int32 {
         with { state in
-            state.enter(.connectionList) ?? (state.connecting(from: adapter).isEmpty ? 0 : 1)
+            state.enter(.connectionList) ?? (state.attempts(of: adapter).isEmpty ? 0 : 1)
         }
     }
 
@@ -65,6 +65,15 @@ extension FakeKernel {
                 if case .connected(let link)? = object.l2cap?.phase { link } else { nil }
             }
             return (0, links.filter { $0.adapter == adapter && $0.isCentral == isCentral }.map(\.peer))
+        }
+        peers = outcome.peers
+        return outcome.error
+    }
+
+    func listAttempts(_ descriptor: Int32, _ adapter: UInt16, into peers: inout [BluetoothAddress]) -> Int32 {
+        let outcome = with { state -> (error: Int32, peers: [BluetoothAddress]) in
+            if let error = state.enter(.connectionList) { return (error, []) }
+            return (0, state.attempts(of: adapter))
         }
         peers = outcome.peers
         return outcome.error
@@ -124,6 +133,12 @@ extension FakeKernel {
 }
 
 extension FakeState {
+    /// Whom an adapter is to connect to, or is still listed to.
+    func attempts(of number: UInt16) -> [BluetoothAddress] {
+        let kept = (adapters[number]?.keptAttempts ?? [:]).keys.sorted { $0.rawValue < $1.rawValue }
+        return connecting(from: number).map { $0.peer }.filter { !kept.contains($0) } + kept
+    }
+
     mutating func bindHCI(_ descriptor: Int32, _ octets: [UInt8]) -> Int32 {
         let number = UInt16(octets[2]) | UInt16(octets[3]) << 8
         switch octets[4] {

@@ -51,7 +51,22 @@ extension FakeState {
     /// Makes the links that are waited for, where their peers are here.
     mutating func lookForLinks() {
         for number in adapters.keys.sorted() {
-            for attempt in connecting(from: number) { establish(attempt.socket, from: number, to: attempt.peer) }
+            connectToKept(by: number)
+            let kept = adapters[number]?.keptAttempts ?? [:]
+            if kept.values.contains(true) { continue }
+            for attempt in connecting(from: number) where kept[attempt.peer] == nil {
+                establish(attempt.socket, from: number, to: attempt.peer)
+            }
+        }
+    }
+
+    /// The kernel connects to who was given up, and throws the link away: the controller has it.
+    private mutating func connectToKept(by number: UInt16) {
+        let kept = (adapters[number]?.keptAttempts ?? [:]).filter { !$0.value }.keys
+        for peer in kept.sorted(by: { $0.rawValue < $1.rawValue }) where peers[peer]?.isHere == true {
+            peers[peer]?.isHere = false
+            adapters[number]?.keptAttempts[peer] = true
+            forgetLink(of: number, to: peer)
         }
     }
 
@@ -139,6 +154,11 @@ extension FakeState {
         case .connecting(let peer):
             if let number = adapter(at: socket.adapter) {
                 if forgetsLinks { forgetLink(of: number, to: peer) }
+                if adapters[number]?.keptAttempts[peer] != nil { return }
+                if keepsGivenUpAttempts {
+                    adapters[number]?.keptAttempts[peer] = false
+                    return
+                }
                 if tellsVainAttempts { tell(number, 0x0D, ManagementAddress(peer).octets + [0x0E]) }
             }
         case .fresh, .dead: break

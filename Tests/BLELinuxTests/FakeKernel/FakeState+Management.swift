@@ -191,6 +191,7 @@ extension FakeState {
         for handle in (adapters[number]?.classicLinks ?? [:]).keys.sorted() { endClassic(handle, of: number) }
         for instance in adapters[number]?.instances.keys.sorted() ?? [] { tell(number, 0x24, [instance]) }
         adapters[number]?.instances = [:]
+        adapters[number]?.keptAttempts = [:]
         adapters[number]?.isScanningByHCI = false
         adapters[number]?.settings.remove(.powered)
         tell(number, 0x06, Self.octets(adapters[number]?.settings.rawValue ?? 0), but: cause)

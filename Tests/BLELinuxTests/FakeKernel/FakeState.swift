@@ -19,6 +19,9 @@ struct FakeState {
     var refusesDisconnecting = false
     /// Whether the controller connects just when an attempt is cancelled, and the kernel forgets that link.
     var forgetsLinks = false
+    /// Whether the kernel keeps each attempt that is given up, tells nothing of it, and makes no connection any more
+    /// once it has heard the peer again; Linux 6.12 does so at an unlucky moment.
+    var keepsGivenUpAttempts = false
     /// Whether the kernel tells that an attempt was given up; Linux 6.1 doesn't.
     var tellsVainAttempts = true
     /// Whether the kernel tells who has made a link; Linux before 5.14 doesn't.
@@ -193,6 +196,8 @@ struct FakeAdapter {
     var keyLists = 0
     /// The links of the controller's that the kernel has forgotten, by their handles.
     var forgotten: [UInt16: BluetoothAddress] = [:]
+    /// The attempts that were given up and that the kernel keeps: whether it has heard the peer since.
+    var keptAttempts: [BluetoothAddress: Bool] = [:]
     /// The links of Bluetooth Classic, by their handles, of which no socket here has one.
     var classicLinks: [UInt16: ManagementAddress] = [:]
     var isDiscovering = false

@@ -53,6 +53,7 @@ import Testing
             peers: radio.connecting,
             settling: radio.settling,
             forgotten: radio.forgotten,
+            stuck: radio.stuck,
             excludedRoles: radio.excludedRoles,
             loop: radio.loop,
             environment: radio,

@@ -1,0 +1,142 @@
+internal import BLEProtocol
+internal import BLERadio
+internal import Synchronization
+
+/// Notices attempts to connect that this program has given up and the kernel keeps.
+///
+/// Linux 6.12 keeps one that is given up just when its peer is heard, while the command to connect waits behind another
+/// one: it takes the command out of its queue, and nothing cleans up the rest. When it hears the peer again, it
+/// connects, but throws the link away, and from then on it makes no connection to any peer until the adapter is
+/// switched off and on. Closing sockets doesn't help, and no event reports it; the kernel's list of connections shows
+/// it. Source: kernel, `net/bluetooth/hci_conn.c`, `hci_abort_conn`, `hci_connect_le`.
+///
+/// What is listed may also be another attempt, of this or another program. The kernel lets no second socket wait for
+/// the same peer: where it lets one, the attempt is nobody's. bluetoothd has the kernel connect without a socket, so it
+/// must be nobody's for longer than the kernel waits for a peer that it has heard. A controller without a public
+/// address is left out, since no socket can be tied to it for certain.
+///
+/// This requires no capability.
+final class StuckAttempts: Sendable {
+    private struct Suspicion {
+        let peer: BluetoothAddress
+        /// The next look.
+        var timer: RadioActivity?
+        /// When the attempt was first seen to be nobody's.
+        var seen: Duration?
+        var isConfirmed = false
+    }
+
+    /// How long after the end of an attempt the kernel is asked for the first time: it has cleaned up in some
+    /// milliseconds, and ``SettlingPeers`` still holds back the program's next attempt to the same peer.
+    private static let patience = Duration.milliseconds(400)
+    /// How long it must have been nobody's.
+    static let proof = HCIScanMachine.connectDeadline
+
+    private let adapter: LinuxAdapter
+    private let settling: SettlingPeers
+    private let loop: EventLoop
+    private let timeline: any Timeline
+    /// By the octets of the peers' addresses: the kernel doesn't list their kinds.
+    private let state = Mutex<[UInt64: Suspicion]>([:])
+
+    init(_ adapter: LinuxAdapter, settling: SettlingPeers, loop: EventLoop, timeline: any Timeline) {
+        self.adapter = adapter
+        self.settling = settling
+        self.loop = loop
+        self.timeline = timeline
+    }
+
+    deinit {
+        for suspicion in state.withLock({ Array($0.values) }) { suspicion.timer?.cancel() }
+    }
+
+    /// Why the adapter may make no connection; `nil` if the kernel keeps no attempt, as far as is known.
+    var obstacle: BLEError? {
+        guard state.withLock({ $0.values.contains { $0.isConfirmed } }) else { return nil }
+        forgetWhatIsGone()
+        let kept = state.withLock { state in
+            state.values.filter(\.isConfirmed).map(\.peer).min { $0.rawValue < $1.rawValue }
+        }
+        return kept.map { .keepsAttempt(adapter.name, to: $0) }
+    }
+
+    /// This program has given up an attempt to connect to the peer, and its socket is closed.
+    func gaveUp(_ peer: BluetoothAddress) { look(for: peer, after: Self.patience) }
+
+    /// The kernel has itself ended an attempt of this program to the peer: it keeps none.
+    func ended(_ peer: BluetoothAddress) {
+        let former = state.withLock { $0.removeValue(forKey: peer.rawValue) }
+        former?.timer?.cancel()
+    }
+
+    /// Forgets the attempts that the kernel no longer lists. What it lists after an attempt of this program has begun
+    /// may be that one: this is called before it begins.
+    func forgetWhatIsGone() {
+        guard state.withLock({ !$0.isEmpty }) else { return }
+        let listed = Set(adapter.attempts.map(\.rawValue))
+        let gone = state.withLock { state in
+            let gone = state.filter { !listed.contains($0.key) }
+            for octets in gone.keys { state[octets] = nil }
+            return gone
+        }
+        for suspicion in gone.values { suspicion.timer?.cancel() }
+    }
+
+    private func look(for peer: BluetoothAddress, after delay: Duration) {
+        let timer = timeline.schedule(after: delay) { [weak self] in
+            guard let self else { return }
+            loop.enqueue { [weak self] in self?.look(for: peer) }
+        }
+        let former = state.withLock { state in
+            defer { state[peer.rawValue, default: Suspicion(peer: peer)].timer = timer }
+            return state[peer.rawValue]?.timer
+        }
+        former?.cancel()
+    }
+
+    /// If the attempt is somebody's now, nothing is known: of this program's own, the end brings the next look.
+    private func look(for peer: BluetoothAddress) {
+        forgetWhatIsGone()
+        guard let suspicion = state.withLock({ $0[peer.rawValue] }), !suspicion.isConfirmed, isNobodys(peer) else {
+            return
+        }
+        let now = timeline.now
+        let seen = suspicion.seen ?? now
+        let isProven = now - seen >= Self.proof
+        state.withLock { state in
+            state[peer.rawValue]?.seen = seen
+            state[peer.rawValue]?.isConfirmed = isProven
+        }
+        if !isProven { look(for: peer, after: seen + Self.proof - now) }
+    }
+
+    /// Whether no socket waits for the peer: the kernel then lets one of this program do so, which is closed at once.
+    private func isNobodys(_ peer: BluetoothAddress) -> Bool {
+        guard let facts = try? adapter.linkable(for: "connect", object: peer.description), !facts.hasNoPublicAddress
+        else { return false }
+        do throws(SystemError) {
+            let socket = try FileDescriptor.l2capSocket(of: adapter.kernel)
+            try socket.bind(to: L2CAPAddress(facts.address))
+            settling.noteCancellation(of: peer)
+            let isConnected = try socket.connect(to: L2CAPAddress(peer))
+            return !isConnected
+        } catch {
+            return false
+        }
+    }
+}
+
+extension BLEError {
+    /// The kernel keeps an attempt to connect that was given up, until the adapter is switched off and on.
+    fileprivate static func keepsAttempt(_ adapter: String, to peer: BluetoothAddress) -> BLEError {
+        BLEError(
+            .busy,
+            operation: "connect",
+            object: "from \(adapter)",
+            cause: "the kernel keeps an attempt of \(adapter) to connect to \(peer) that was given up, which can keep "
+                + "\(adapter) from connecting to any device",
+            remedy: "Switch the adapter off and on, which ends all of its links, with `Central.powerCycle()`, or let a "
+                + "`RecoveryPlan` do it."
+        )
+    }
+}
