@@ -121,8 +121,14 @@ public final class LinuxRadio: Radio {
         )
         monitor = LinkMonitor(adapter, loop: loop, timeline: timeline)
         forgotten = ForgottenLinks(adapter, monitor: monitor, management: management, loop: loop, timeline: timeline)
-        stuck = StuckAttempts(adapter, settling: settling, loop: loop, timeline: timeline)
         symptoms = SymptomWatch(management: management, timeline: timeline)
+        stuck = StuckAttempts(
+            adapter,
+            settling: settling,
+            loop: loop,
+            timeline: timeline,
+            tell: { [symptoms] in symptoms.tell($0) }
+        )
         restoration = PowerRestoration(of: adapter, leftovers, through: management, loop: loop)
     }
 

@@ -23,7 +23,10 @@ final class StuckAttempts: Sendable {
         var timer: RadioActivity?
         /// When the attempt was first seen to be nobody's.
         var seen: Duration?
-        var isConfirmed = false
+        /// When a symptom was last told of it; `nil` before it is confirmed.
+        var told: Duration?
+
+        var isConfirmed: Bool { told != nil }
     }
 
     /// How long after the end of an attempt the kernel is asked for the first time: it has cleaned up in some
@@ -31,19 +34,30 @@ final class StuckAttempts: Sendable {
     private static let patience = Duration.milliseconds(400)
     /// How long it must have been nobody's.
     static let proof = HCIScanMachine.connectDeadline
+    /// After how long it is told of again, once another attempt has been in vain: a recovery may have been busy.
+    private static let reminder = Duration.seconds(600)
 
     private let adapter: LinuxAdapter
     private let settling: SettlingPeers
     private let loop: EventLoop
     private let timeline: any Timeline
+    /// Tells of a symptom, on the loop's thread.
+    private let tell: @Sendable (AdapterInfo.Symptom) -> Void
     /// By the octets of the peers' addresses: the kernel doesn't list their kinds.
     private let state = Mutex<[UInt64: Suspicion]>([:])
 
-    init(_ adapter: LinuxAdapter, settling: SettlingPeers, loop: EventLoop, timeline: any Timeline) {
+    init(
+        _ adapter: LinuxAdapter,
+        settling: SettlingPeers,
+        loop: EventLoop,
+        timeline: any Timeline,
+        tell: @escaping @Sendable (AdapterInfo.Symptom) -> Void
+    ) {
         self.adapter = adapter
         self.settling = settling
         self.loop = loop
         self.timeline = timeline
+        self.tell = tell
     }
 
     deinit {
@@ -97,6 +111,7 @@ final class StuckAttempts: Sendable {
     /// If the attempt is somebody's now, nothing is known: of this program's own, the end brings the next look.
     private func look(for peer: BluetoothAddress) {
         forgetWhatIsGone()
+        remind()
         guard let suspicion = state.withLock({ $0[peer.rawValue] }), !suspicion.isConfirmed, isNobodys(peer) else {
             return
         }
@@ -105,13 +120,30 @@ final class StuckAttempts: Sendable {
         let isProven = now - seen >= Self.proof
         state.withLock { state in
             state[peer.rawValue]?.seen = seen
-            state[peer.rawValue]?.isConfirmed = isProven
+            if isProven { state[peer.rawValue]?.told = now }
         }
-        if !isProven { look(for: peer, after: seen + Self.proof - now) }
+        if isProven { tell(.keepsAttempt(peer)) } else { look(for: peer, after: seen + Self.proof - now) }
+    }
+
+    private func remind() {
+        let now = timeline.now
+        let due = state.withLock { state -> BluetoothAddress? in
+            let due = state.values.first { suspicion in
+                suspicion.told.map { now - $0 >= Self.reminder } ?? false
+            }
+            guard let peer = due?.peer else { return nil }
+            state[peer.rawValue]?.told = now
+            return peer
+        }
+        if let due { tell(.keepsAttempt(due)) }
     }
 
     /// Whether no socket waits for the peer: the kernel then lets one of this program do so, which is closed at once.
+    ///
+    /// Linux 6.1, which cleans up otherwise, isn't asked: it may kill the thread that closes a socket just when its
+    /// connection ends.
     private func isNobodys(_ peer: BluetoothAddress) -> Bool {
+        guard !KernelFaults.killsWhoClosesDeadSockets(of: adapter.kernel) else { return false }
         guard let facts = try? adapter.linkable(for: "connect", object: peer.description), !facts.hasNoPublicAddress
         else { return false }
         do throws(SystemError) {

@@ -75,7 +75,8 @@ final class SymptomWatch: Sendable {
         }
     }
 
-    private func tell(_ symptom: AdapterInfo.Symptom) {
+    /// Tells all observers; on the loop's thread.
+    func tell(_ symptom: AdapterInfo.Symptom) {
         for observer in state.withLock({ $0.observers.all }) { observer.send(symptom) }
     }
 }

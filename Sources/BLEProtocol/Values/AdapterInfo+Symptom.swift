@@ -8,6 +8,9 @@ extension AdapterInfo {
         /// A kernel scan that ends by itself after some seconds has not ended; the value is the time within which it
         /// should have.
         case scanWithoutEnd(Duration)
+        /// The kernel keeps an attempt of this program to connect to this device that was given up, and may connect to
+        /// no other device while it does.
+        case keepsAttempt(BluetoothAddress)
     }
 }
 
@@ -18,6 +21,8 @@ extension AdapterInfo.Symptom: CustomStringConvertible {
         case .deaf(let time): "hears nothing for \(time)"
         case .unanswered(let command): "does not answer \(command)"
         case .scanWithoutEnd(let time): "does not end its scan, which should take less than \(time)"
+        case .keepsAttempt(let peer):
+            "keeps an attempt to connect to \(peer) that was given up, and may connect to no device"
         }
     }
 }

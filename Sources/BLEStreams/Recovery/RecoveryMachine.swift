@@ -228,7 +228,7 @@ struct RecoveryMachine {
             let step = plan.steps[place]
             if besideLinks, step.endsLinks, case .deaf = symptom { return spare(symptom, output, left: Self.spared) }
             place += 1
-            // A controller that doesn't answer can't start a scan either.
+            // A controller that doesn't answer can't start a scan either, and no scan ends an attempt that is kept.
             if step == .restartScan, !symptom.isAboutHearing || !isScanning { continue }
             taken += 1
             state = .curing(symptom, .underWay)
@@ -282,7 +282,7 @@ extension AdapterInfo.Symptom {
     var isAboutHearing: Bool {
         switch self {
         case .deaf, .scanWithoutEnd: true
-        case .unanswered: false
+        case .unanswered, .keepsAttempt: false
         }
     }
 }

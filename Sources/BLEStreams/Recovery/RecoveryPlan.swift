@@ -17,8 +17,8 @@
 public struct RecoveryPlan: Hashable, Sendable {
     /// A step that may cure an adapter.
     public enum Step: String, Hashable, Sendable, CaseIterable {
-        /// Restarts the scan; links stay up, and no stream notices. It is skipped if the controller doesn't answer,
-        /// since it can't help then.
+        /// Restarts the scan; links stay up, and no stream notices. It is skipped if the controller doesn't answer, or
+        /// the kernel keeps an attempt to connect, since it can't help then.
         case restartScan
         /// Switches the adapter off and on, for all programs of the machine: every link ends with
         /// ``DisconnectReason/Kind/adapterOff``. Scans of this central continue. On Linux it requires `CAP_NET_ADMIN`.

@@ -1,5 +1,6 @@
 import BLEProtocol
 import BLERadio
+import BLEStreams
 import Testing
 
 @testable import BLELinux
@@ -82,6 +83,46 @@ import Testing
         await peersAppear()
         try await run.exchange(radio, with: Self.other)
         try await run.exchange(radio, with: .example)
+    }
+
+    @Test func `with a recovery plan the adapter is switched off and on by itself`() async throws {
+        let radio = try run.radio()
+        let central = try await Central.open(
+            .radio(radio),
+            recovery: RecoveryPlan(steps: [.restartScan, .powerCycle])
+        )
+        let symptoms = FakeRun.Collector<AdapterInfo.Symptom>()
+        let watch = radio.observeSymptoms { symptoms.add($0) }
+        let states = FakeRun.Collector<AdapterInfo.State>()
+        let power = radio.observeAdapter { states.add($0.state) }
+        await connectInVain(radio)
+        await pass(.seconds(20))
+        #expect(symptoms.all.isEmpty && attempts == [.example])
+        await pass(.seconds(40))
+        #expect(symptoms.all == [.keepsAttempt(.example)])
+        #expect(states.all.contains(.poweredOff) && radio.adapterInfo.state == .poweredOn)
+        #expect(attempts.isEmpty && radio.connectObstacle == nil)
+        watch.cancel()
+        power.cancel()
+        withExtendedLifetime(central) {}
+    }
+
+    /// A recovery may have been busy with something else.
+    @Test func `it is told again if another attempt is in vain much later`() async throws {
+        let radio = try run.radio()
+        let symptoms = FakeRun.Collector<AdapterInfo.Symptom>()
+        let watch = radio.observeSymptoms { symptoms.add($0) }
+        for _ in 0..<3 {
+            await connectInVain(radio)
+            await pass(.seconds(60))
+        }
+        #expect(symptoms.all == [.keepsAttempt(.example)])
+        await pass(.seconds(600))
+        await connectInVain(radio)
+        await pass(.seconds(1))
+        #expect(symptoms.all == [.keepsAttempt(.example), .keepsAttempt(.example)])
+        watch.cancel()
+        withExtendedLifetime(radio) {}
     }
 
     /// The program's own attempt is listed, too, and ends in the same way.

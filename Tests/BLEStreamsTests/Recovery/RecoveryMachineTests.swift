@@ -133,6 +133,14 @@ import Testing
         #expect(end.reports == [.recovered(after: 1)])
     }
 
+    @Test func `an attempt that the kernel keeps is not met with another scan`() {
+        var machine = machine()
+        _ = machine.scanStarted()
+        let peer = BluetoothAddress(rawValue: 0xC000_0000_0001, kind: .random)
+        #expect(machine.noticed(.keepsAttempt(peer)).step == .powerCycle)
+        #expect(machine.stepEnded(succeeded: true).reports == [.recovered(after: 1)])
+    }
+
     @Test func `a step that could not be taken is followed by the next one`() {
         var machine = machine([.powerCycle, .powerCycle])
         _ = machine.noticed(.unanswered("Start Discovery"))
