@@ -138,6 +138,7 @@ final class ConnectAttempt: Sendable {
         let (socket, registration) = state.withLock { ($0.socket.take(), $0.registration.take()) }
         guard let socket, let registration else { return false }
         willClear()
+        stuck.gaveUp(peer)
         loop.unregister(registration, of: socket.descriptor)
         forgotten.noteVainAttempt()
         return true
