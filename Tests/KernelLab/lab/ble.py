@@ -131,6 +131,20 @@ class Run:
                 assert name not in self.ended and remaining > 0, f"no {text!r} on {name}\n{self}"
                 self.changed.wait(remaining)
 
+    def wait_line(self, *parts: str, within: float = PATIENCE) -> None:
+        """Waits until it has printed a whole line with all these parts, however many others come meanwhile."""
+        deadline = time.monotonic() + within
+        seen = 0
+        with self.changed:
+            while True:
+                end = self.stdout.rfind("\n") + 1
+                if any(all(part in line for part in parts) for line in self.stdout[seen:end].splitlines()):
+                    return
+                seen = max(seen, end)
+                remaining = deadline - time.monotonic()
+                assert "stdout" not in self.ended and remaining > 0, f"no line with {parts!r} on stdout\n{self}"
+                self.changed.wait(remaining)
+
     def look_away(self) -> None:
         """Stops reading until `look_again`, so that the command blocks when the pipes are full."""
         self.attention.clear()

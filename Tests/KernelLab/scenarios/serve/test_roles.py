@@ -88,15 +88,7 @@ def test_a_scan_goes_on_while_the_connect_waits(one_role, ble):
         assert one_role.peer.command("read 0 2A00")
         central_goes(one_role, served)
         for sensor in (names.crowd(0), names.crowd(1)):
-            wait_beats(run, sensor)
+            run.wait_line(sensor, " bpm")
         run.interrupt()
         run.end()
         one_role.wait_unconnected()
-
-
-def wait_beats(run, sensor):
-    """Until the program has had a value of it."""
-    seen = 0
-    while not any(sensor in line and " bpm" in line for line in run.stdout.splitlines()[:seen]):
-        run.wait_lines(seen + 1)
-        seen = run.stdout.count("\n")
