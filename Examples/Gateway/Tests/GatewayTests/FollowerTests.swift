@@ -4,6 +4,7 @@ import BLEStreams
 import Foundation
 import MQTT
 import Spool
+import Synchronization
 import TestBroker
 import Testing
 
