@@ -124,6 +124,7 @@ public final class LinuxRadio: Radio {
         symptoms = SymptomWatch(management: management, timeline: timeline)
         stuck = StuckAttempts(
             adapter,
+            watch: watch,
             settling: settling,
             loop: loop,
             timeline: timeline,

@@ -25,8 +25,15 @@ final class StuckAttempts: Sendable {
         var seen: Duration?
         /// When a symptom was last told of it; `nil` before it is confirmed.
         var told: Duration?
+        /// Follows the adapter's power since it was seen.
+        var power: RadioActivity?
 
         var isConfirmed: Bool { told != nil }
+
+        func cancel() {
+            timer?.cancel()
+            power?.cancel()
+        }
     }
 
     /// How long after the end of an attempt the kernel is asked for the first time: it has cleaned up in some
@@ -38,6 +45,7 @@ final class StuckAttempts: Sendable {
     private static let reminder = Duration.seconds(600)
 
     private let adapter: LinuxAdapter
+    private let watch: AdapterWatch
     private let settling: SettlingPeers
     private let loop: EventLoop
     private let timeline: any Timeline
@@ -48,12 +56,14 @@ final class StuckAttempts: Sendable {
 
     init(
         _ adapter: LinuxAdapter,
+        watch: AdapterWatch,
         settling: SettlingPeers,
         loop: EventLoop,
         timeline: any Timeline,
         tell: @escaping @Sendable (AdapterInfo.Symptom) -> Void
     ) {
         self.adapter = adapter
+        self.watch = watch
         self.settling = settling
         self.loop = loop
         self.timeline = timeline
@@ -61,7 +71,7 @@ final class StuckAttempts: Sendable {
     }
 
     deinit {
-        for suspicion in state.withLock({ Array($0.values) }) { suspicion.timer?.cancel() }
+        for suspicion in state.withLock({ Array($0.values) }) { suspicion.cancel() }
     }
 
     /// Why the adapter may make no connection; `nil` if the kernel keeps no attempt, as far as is known.
@@ -77,10 +87,10 @@ final class StuckAttempts: Sendable {
     /// This program has given up an attempt to connect to the peer, and its socket is closed.
     func gaveUp(_ peer: BluetoothAddress) { look(for: peer, after: Self.patience) }
 
-    /// The kernel has itself ended an attempt of this program to the peer: it keeps none.
+    /// The kernel has itself ended an attempt of this program to the peer, or all with the power: it keeps none.
     func ended(_ peer: BluetoothAddress) {
         let former = state.withLock { $0.removeValue(forKey: peer.rawValue) }
-        former?.timer?.cancel()
+        former?.cancel()
     }
 
     /// Forgets the attempts that the kernel no longer lists. What it lists after an attempt of this program has begun
@@ -93,7 +103,7 @@ final class StuckAttempts: Sendable {
             for octets in gone.keys { state[octets] = nil }
             return gone
         }
-        for suspicion in gone.values { suspicion.timer?.cancel() }
+        for suspicion in gone.values { suspicion.cancel() }
     }
 
     private func look(for peer: BluetoothAddress, after delay: Duration) {
@@ -118,11 +128,24 @@ final class StuckAttempts: Sendable {
         let now = timeline.now
         let seen = suspicion.seen ?? now
         let isProven = now - seen >= Self.proof
+        if suspicion.seen == nil { followPower(for: peer) }
         state.withLock { state in
             state[peer.rawValue]?.seen = seen
             if isProven { state[peer.rawValue]?.told = now }
         }
         if isProven { tell(.keepsAttempt(peer)) } else { look(for: peer, after: seen + Self.proof - now) }
+    }
+
+    /// No attempt outlasts the power. The list doesn't show that where another program waits for the same peer by then.
+    private func followPower(for peer: BluetoothAddress) {
+        let power = watch.observe { [weak self] info in
+            if info.state != .poweredOn { self?.ended(peer) }
+        }
+        let isOver = state.withLock { state in
+            state[peer.rawValue]?.power = power
+            return state[peer.rawValue] == nil
+        }
+        if isOver { power.cancel() }
     }
 
     private func remind() {

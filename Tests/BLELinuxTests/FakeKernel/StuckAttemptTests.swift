@@ -153,6 +153,27 @@ import Testing
         withExtendedLifetime(radio) {}
     }
 
+    @Test func `what has ended with the power is no obstacle, even if another program awaits the peer at once`()
+        async throws
+    {
+        let (radio, program) = (try run.radio(), try run.radio())
+        await connectInVain(radio)
+        await pass(StuckAttempts.proof + .seconds(1))
+        #expect(radio.connectObstacle != nil)
+        kernel.with { state in
+            state.keepsGivenUpAttempts = false
+            state.switchOff(kernel.central, by: nil)
+            state.adapters[kernel.central]?.settings.insert(.powered)
+        }
+        await kernel.idle()
+        let attempt = program.connect(to: .example) { _ in }
+        await kernel.idle()
+        #expect(attempts == [.example] && radio.connectObstacle == nil)
+        attempt.cancel()
+        await kernel.idle()
+        withExtendedLifetime((radio, program)) {}
+    }
+
     /// Linux 6.1 doesn't tell that it has cleaned up.
     @Test(arguments: [true, false]) func `an attempt that is given up as usual is no obstacle`(
         _ isTold: Bool
