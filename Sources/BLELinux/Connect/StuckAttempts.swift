@@ -11,9 +11,9 @@ internal import Synchronization
 /// it. Source: kernel, `net/bluetooth/hci_conn.c`, `hci_abort_conn`, `hci_connect_le`.
 ///
 /// What is listed may also be another attempt, of this or another program. The kernel lets no second socket wait for
-/// the same peer: where it lets one, the attempt is nobody's. bluetoothd has the kernel connect without a socket, so it
-/// must be nobody's for longer than the kernel waits for a peer that it has heard. A controller without a public
-/// address is left out, since no socket can be tied to it for certain.
+/// the same peer: where it lets one, the attempt is nobody's. bluetoothd has the kernel connect and pair without a
+/// socket, so it must be nobody's for longer than that lasts. A controller without a public address is left out, since
+/// no socket can be tied to it for certain.
 ///
 /// This requires no capability.
 final class StuckAttempts: Sendable {
@@ -39,8 +39,10 @@ final class StuckAttempts: Sendable {
     /// How long after the end of an attempt the kernel is asked for the first time: it has cleaned up in some
     /// milliseconds, and ``SettlingPeers`` still holds back the program's next attempt to the same peer.
     private static let patience = Duration.milliseconds(400)
-    /// How long it must have been nobody's.
-    static let proof = HCIScanMachine.connectDeadline
+    /// How long it must have been nobody's. For a peer that it has heard, the kernel waits some seconds; for one that
+    /// doesn't advertise and that it is to pair with, until bluetoothd gives up after two minutes. Source: BlueZ,
+    /// `src/adapter.c`, `BONDING_TIMEOUT`.
+    static let proof = Duration.seconds(130)
     /// After how long it is told of again, once another attempt has been in vain: a recovery may have been busy.
     private static let reminder = Duration.seconds(600)
 
