@@ -163,7 +163,8 @@ final class StuckAttempts: Sendable {
         if let due { tell(.keepsAttempt(due)) }
     }
 
-    /// Whether no socket waits for the peer: the kernel then lets one of this program do so, which is closed at once.
+    /// Whether no socket waits for the peer, or for one with the other kind of the address: the kernel then lets one of
+    /// this program do so, which is closed at once.
     ///
     /// Linux 6.1, which cleans up otherwise, isn't asked: it may kill the thread that closes a socket just when its
     /// connection ends.
@@ -171,10 +172,16 @@ final class StuckAttempts: Sendable {
         guard !KernelFaults.killsWhoClosesDeadSockets(of: adapter.kernel) else { return false }
         guard let facts = try? adapter.linkable(for: "connect", object: peer.description), !facts.hasNoPublicAddress
         else { return false }
+        settling.noteCancellation(of: peer)
+        // The list doesn't say which of the two is awaited.
+        let other = BluetoothAddress(rawValue: peer.rawValue, kind: peer.kind == .public ? .random : .public)
+        return mayWait(for: peer, at: facts.address) && mayWait(for: other, at: facts.address)
+    }
+
+    private func mayWait(for peer: BluetoothAddress, at address: BluetoothAddress) -> Bool {
         do throws(SystemError) {
             let socket = try FileDescriptor.l2capSocket(of: adapter.kernel)
-            try socket.bind(to: L2CAPAddress(facts.address))
-            settling.noteCancellation(of: peer)
+            try socket.bind(to: L2CAPAddress(address))
             let isConnected = try socket.connect(to: L2CAPAddress(peer))
             return !isConnected
         } catch {

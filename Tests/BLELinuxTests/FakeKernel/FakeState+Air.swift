@@ -154,7 +154,9 @@ extension FakeState {
         case .connecting(let peer):
             if let number = adapter(at: socket.adapter) {
                 if forgetsLinks { forgetLink(of: number, to: peer) }
-                if adapters[number]?.keptAttempts[peer] != nil { return }
+                let kept = (adapters[number]?.keptAttempts ?? [:]).keys
+                // Nobody with the other kind of the address is heard.
+                if kept.contains(where: { $0.rawValue == peer.rawValue }) { return }
                 if keepsGivenUpAttempts {
                     adapters[number]?.keptAttempts[peer] = false
                     return

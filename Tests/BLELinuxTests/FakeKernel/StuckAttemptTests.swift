@@ -222,6 +222,22 @@ import Testing
         withExtendedLifetime(radio) {}
     }
 
+    /// The kernel doesn't list the kind.
+    @Test func `another program that waits for the other kind of the address is no obstacle`() async throws {
+        kernel.with { $0.keepsGivenUpAttempts = false }
+        let (radio, program) = (try run.radio(), try run.radio())
+        let attempt = program.connect(to: .example) { _ in }
+        let other = BluetoothAddress(rawValue: BluetoothAddress.example.rawValue, kind: .public)
+        let mistaken = radio.connect(to: other) { _ in }
+        await kernel.idle()
+        mistaken.cancel()
+        await pass(StuckAttempts.proof + .seconds(1))
+        #expect(radio.connectObstacle == nil && attempts == [.example])
+        attempt.cancel()
+        await kernel.idle()
+        withExtendedLifetime((radio, program)) {}
+    }
+
     @Test func `another program that waits for the same peer afterwards is no obstacle, and isn't disturbed`()
         async throws
     {
