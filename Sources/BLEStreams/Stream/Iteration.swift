@@ -27,8 +27,6 @@ final class Iteration<Element: Sendable> {
             while true {
                 switch try poll() {
                 case .element(let element): return element
-                // A source that never pauses may bring nothing else.
-                case .gap: try Task.checkCancellation()
                 case .end:
                     end()
                     return nil
@@ -36,8 +34,9 @@ final class Iteration<Element: Sendable> {
                     try await waker.wait()
                     // For the next wait, before the poll that finds what has come: one poll less.
                     waker.listen()
-                // A source that wakes by itself, each time it is polled, must be possible to cancel, too.
-                case .pending: try Task.checkCancellation()
+                // A source that never pauses and brings only gaps, or wakes by itself each time it is polled, must be
+                // possible to cancel, too.
+                case .gap, .pending: try Task.checkCancellation()
                 }
             }
         } catch {
@@ -61,14 +60,13 @@ final class Iteration<Element: Sendable> {
                     try body(element)
                     // As in `next()`: a consumer that was cancelled meanwhile gets no further element.
                     try Task.checkCancellation()
-                // A source that never pauses may bring nothing else.
-                case .gap: try Task.checkCancellation()
                 case .end: return
                 case .pending where waker.listen():
                     try await waker.waitWithoutHandler()
                     waker.listen()
-                // A source that wakes by itself, each time it is polled, must be possible to cancel, too.
-                case .pending: try Task.checkCancellation()
+                // A source that never pauses and brings only gaps, or wakes by itself each time it is polled, must be
+                // possible to cancel, too.
+                case .gap, .pending: try Task.checkCancellation()
                 }
             }
         } onCancel: {
