@@ -37,7 +37,7 @@ extension BLEStream {
             let limit = TimeLimit(limit, scope, subject: subject, timeline: timeline, waker: waker)
             return Cursor(
                 poll: {
-                    if limit.isOver() { throw limit.error(upstream.unfinished(.all)) }
+                    if scope == .wholeStream, limit.isOver() { throw limit.error(upstream.unfinished(.all)) }
                     let polled = try upstream.poll()
                     switch polled {
                     case .element: limit.valueCame()
@@ -86,10 +86,10 @@ final class TimeLimit {
         if scope != .eachValue { deadline = timeline.now + limit }
     }
 
-    /// Whether the limit has passed, even if an element is waiting.
+    /// Whether the limit of the whole stream has passed, even if an element is waiting.
     @usableFromInline
     func isOver() -> Bool {
-        guard scope == .wholeStream, let deadline else { return false }
+        guard let deadline else { return false }
         return timeline.now >= deadline
     }
 
