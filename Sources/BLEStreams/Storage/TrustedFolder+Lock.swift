@@ -68,12 +68,6 @@ extension TrustedFolder {
 
     private var lockPath: String { "\(path)/\(Self.lockName)" }
 
-    /// How long this program may have the lock for no longer than a moment: as another of its stores, or as the thread
-    /// of an earlier attempt, which gets it when that attempt is over.
-    private static let moment = Duration.milliseconds(250)
-
-    private func isHeldByThisProgram(_ file: Int32) -> Bool { Holder(ofLockOn: file)?.process == getpid() }
-
     /// Whether the lock was taken within that time.
     ///
     /// The kernel offers no wait with a limit, so another thread waits. Both descriptors are of one open file: what
@@ -82,7 +76,6 @@ extension TrustedFolder {
     private func take(_ kind: Int32, of file: Int32, within limit: Duration) throws(BLEError) -> Bool {
         if flock(file, kind | LOCK_NB) == 0 { return true }
         guard [EWOULDBLOCK, EINTR].contains(errno) else { throw .store("lock", lockPath, errno: errno) }
-        let limit = limit > .zero || !isHeldByThisProgram(file) ? limit : Self.moment
         guard limit > .zero else { return false }
         let copy = fcntl(file, F_DUPFD_CLOEXEC, 0)
         guard copy >= 0 else { throw .store("lock", lockPath, errno: errno) }
