@@ -191,17 +191,6 @@ int CBluetooth_list_handles(int socket, uint16_t adapter, uint16_t *handles, int
     return count;
 }
 
-int CBluetooth_is_connecting(int socket, uint16_t adapter) {
-    struct hci_conn_list_req *list = connections(socket, adapter);
-    if (!list) return -1;
-    int result = 0;
-    for (int i = 0; i < list->conn_num; i++) {
-        if (list->conn_info[i].type == LE_LINK && list->conn_info[i].state == BT_CONNECT) result = 1;
-    }
-    free(list);
-    return result;
-}
-
 int CBluetooth_list_adapters(int socket, uint16_t *numbers, uint32_t *flags, int capacity) {
     struct hci_dev_list_req *list = calloc(1, sizeof *list + HCI_MAX_DEV * sizeof *list->dev_req);
     if (!list) return -1;

@@ -8,8 +8,4 @@ extension LinuxAdapter {
         guard let peer = connected.address.lowEnergy else { return false }
         return peers(asCentral: true).contains { $0.rawValue == peer.rawValue }
     }
-
-    /// The peers to which it is connecting, or for which it waits, for any program; empty if the kernel doesn't say.
-    /// The kinds of their addresses are not reported.
-    var attempts: [BluetoothAddress] { (try? socket?.descriptor.attempts(of: number)) ?? [] }
 }

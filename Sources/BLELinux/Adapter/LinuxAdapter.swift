@@ -27,7 +27,7 @@ final class LinuxAdapter: Sendable {
     /// The kernel that has the adapter.
     let kernel: Kernel
     /// `nil` if the system doesn't let this program open one.
-    let socket: SharedDescriptor?
+    private let socket: SharedDescriptor?
     /// What the kernel reports about all adapters; absent for the same reason.
     private let table: (any AdapterTable)?
     /// Why the system doesn't let this program open a socket.
@@ -243,8 +243,9 @@ final class LinuxAdapter: Sendable {
         try? socket?.descriptor.isConnected(number, to: peer)
     }
 
-    /// Whether the kernel is connecting to a device, or waiting for one, for any program; `false` if it doesn't say.
-    var isConnecting: Bool { (try? socket?.descriptor.isConnecting(number)) ?? false }
+    /// The peers to which it is connecting, or for which it waits, for any program; empty if the kernel doesn't say.
+    /// The kinds of their addresses are not reported.
+    var attempts: [BluetoothAddress] { (try? socket?.descriptor.attempts(of: number)) ?? [] }
 
     /// The peers of the links on which it is the central, or the peripheral, made by any program; empty if the kernel
     /// doesn't say.

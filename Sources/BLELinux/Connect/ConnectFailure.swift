@@ -41,7 +41,7 @@ struct ConnectFailure {
         let others = (bluetoothd == .here ? "bluetoothd, or " : "") + "this program or another one"
         let disconnect = "\"bluetoothctl disconnect \(peer)\""
         let (cause, remedy): (String, String)
-        if adapter.isConnected(to: peer) == false, adapter.isConnecting {
+        if adapter.isConnected(to: peer) == false, !adapter.attempts.isEmpty {
             cause =
                 "\(others) is waiting for it to be in range, and Linux lets only one program at a time wait for a "
                 + "device"

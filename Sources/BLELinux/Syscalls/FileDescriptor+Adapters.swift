@@ -117,16 +117,6 @@ extension FileDescriptor {
         } > 0
     }
 
-    /// Whether an adapter is connecting to an LE device for any program, or waiting for one; any program may ask, on
-    /// any HCI socket. The corresponding C function is `ioctl` with `HCIGETCONNLIST`.
-    func isConnecting(_ adapter: UInt16) throws(SystemError) -> Bool {
-        try kernel.call {
-            CBluetooth_is_connecting(rawValue, adapter)
-        } orOf: {
-            $0.isConnecting(rawValue, adapter)
-        } > 0
-    }
-
     /// The LE devices to which an adapter has a link that is up, as the central or as the peripheral; any program may
     /// ask, on any HCI socket. The kind of an address is not reported. The corresponding C function is `ioctl` with
     /// `HCIGETCONNLIST`.

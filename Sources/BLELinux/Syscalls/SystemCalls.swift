@@ -44,7 +44,6 @@ protocol SystemCalls: AnyObject, Sendable {
     func readAdapter(_ descriptor: Int32, _ facts: inout AdapterFacts) -> Int32
     func closeAdapter(_ descriptor: Int32, _ number: UInt16) -> Int32
     func isConnected(_ descriptor: Int32, _ adapter: UInt16, _ peer: BluetoothAddress) -> Int32
-    func isConnecting(_ descriptor: Int32, _ adapter: UInt16) -> Int32
     func listPeers(
         _ descriptor: Int32,
         _ adapter: UInt16,

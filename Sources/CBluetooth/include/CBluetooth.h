@@ -97,16 +97,13 @@ int CBluetooth_is_connected(int socket, uint16_t adapter, const bdaddr_t *peer);
 /// in which it is not. Returns how many; −1 with `errno`.
 int CBluetooth_list_peers(int socket, uint16_t adapter, int is_central, bdaddr_t *peers, int capacity);
 
-/// Writes the addresses of the LE devices to which an adapter is to connect, be it that it waits for one. Returns how many; −1 with
+/// Writes the addresses of the LE devices to which an adapter is connecting, or for which it waits. Returns how many; −1 with
 /// `errno`.
 int CBluetooth_list_attempts(int socket, uint16_t adapter, bdaddr_t *peers, int capacity);
 
 /// Writes the handles of an adapter's connections of any type, also of those that are being made. Returns how many; −1 with
 /// `errno`.
 int CBluetooth_list_handles(int socket, uint16_t adapter, uint16_t *handles, int capacity);
-
-/// Whether an adapter is to connect to an LE device, be it that it waits for one: 1 or 0; −1 with `errno`.
-int CBluetooth_is_connecting(int socket, uint16_t adapter);
 
 /// Lists the adapters that the kernel knows: numbers and flags (`HCI_UP`, …). Returns how many; −1 with `errno`.
 int CBluetooth_list_adapters(int socket, uint16_t *numbers, uint32_t *flags, int capacity);

@@ -38,7 +38,7 @@ import Testing
         #expect(!radio.isLinked)
         let handle = connect(to: kernel.central)
         #expect(radio.isLinked)
-        #expect(!radio.hasLink(to: Self.device) && radio.adapter.peers.isEmpty && !radio.adapter.isConnecting)
+        #expect(!radio.hasLink(to: Self.device) && radio.adapter.peers.isEmpty && radio.adapter.attempts.isEmpty)
         kernel.with { $0.endClassic(handle, of: kernel.central) }
         #expect(!radio.isLinked)
         await kernel.idle()

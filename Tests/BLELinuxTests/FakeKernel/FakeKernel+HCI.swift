@@ -47,12 +47,6 @@ extension FakeKernel {
         }
     }
 
-    func isConnecting(_ descriptor: Int32, _ adapter: UInt16) -> Int32 {
-        with { state in
-            state.enter(.connectionList) ?? (state.attempts(of: adapter).isEmpty ? 0 : 1)
-        }
-    }
-
     func listPeers(
         _ descriptor: Int32,
         _ adapter: UInt16,

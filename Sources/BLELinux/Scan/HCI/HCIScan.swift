@@ -72,7 +72,7 @@ final class HCIScan: ScanWay {
         } catch {
             return fail(.system(error))
         }
-        let isConnecting = (try? socket.descriptor.isConnecting(adapter.number)) ?? false
+        let isConnecting = (try? socket.descriptor.attempts(of: adapter.number))?.isEmpty == false
         perform { $0.begin(whileConnecting: isConnecting) }
     }
 
