@@ -91,7 +91,7 @@ extension LinuxRadio {
             guard excludedRoles.areKnown, attempt.isUnderWay else { return }
             connecting.listenAnew {
                 loop.enqueue {
-                    guard attempt.takeBack({ settling.noteCancellation(of: peer) }) else { return }
+                    guard attempt.takeBack() else { return }
                     settling.whenSettled(peer) { attempt.begin() }
                 }
             }

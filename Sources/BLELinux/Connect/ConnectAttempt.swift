@@ -132,15 +132,11 @@ final class ConnectAttempt: Sendable {
 
     /// Withdraws the request to the kernel, so that the attempt can begin again. Returns whether the kernel was waiting
     /// for the peer.
-    ///
-    /// - Parameter willClear: called before that.
-    func takeBack(_ willClear: () -> Void) -> Bool {
+    func takeBack() -> Bool {
         let (socket, registration) = state.withLock { ($0.socket.take(), $0.registration.take()) }
         guard let socket, let registration else { return false }
-        willClear()
-        stuck.gaveUp(peer)
+        giveBack()
         loop.unregister(registration, of: socket.descriptor)
-        forgotten.noteVainAttempt()
         return true
     }
 
