@@ -72,10 +72,6 @@ final class StuckAttempts: Sendable {
         self.tell = tell
     }
 
-    deinit {
-        for suspicion in state.withLock({ Array($0.values) }) { suspicion.cancel() }
-    }
-
     /// Why the adapter may make no connection; `nil` if the kernel keeps no attempt, as far as is known.
     var obstacle: BLEError? {
         guard state.withLock({ $0.values.contains { $0.isConfirmed } }) else { return nil }
