@@ -82,7 +82,7 @@ final class StuckAttempts: Sendable {
         return kept.map { .keepsAttempt(adapter.name, to: $0) }
     }
 
-    /// This program has given up an attempt to connect to the peer, and its socket is closed.
+    /// This program has given up an attempt to connect to the peer, and is about to close its socket.
     func gaveUp(_ peer: BluetoothAddress) { look(for: peer, after: Self.patience) }
 
     /// The kernel has itself ended an attempt of this program to the peer, or all with the power: it keeps none.

@@ -1,6 +1,6 @@
 /// Faults of Linux itself that a program can work around.
 ///
-/// Two more are only known by what they leave, on whichever kernel: ``ForgottenLinks`` and ``StuckAttempts``.
+/// Two more are known only by what they leave behind, on any kernel: ``ForgottenLinks`` and ``StuckAttempts``.
 enum KernelFaults {
     /// Linux 6.1.192, a kernel of Debian 12, frees a part of a connection twice: when the connection ends, and again
     /// when its socket is closed. That kills the closing thread, with a "kernel BUG" or a general protection fault in

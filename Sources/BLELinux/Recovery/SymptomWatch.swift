@@ -75,7 +75,7 @@ final class SymptomWatch: Sendable {
         }
     }
 
-    /// Tells all observers; on the loop's thread.
+    /// Tells all observers of a symptom, which need not have been seen here; on the loop's thread.
     func tell(_ symptom: AdapterInfo.Symptom) {
         for observer in state.withLock({ $0.observers.all }) { observer.send(symptom) }
     }
