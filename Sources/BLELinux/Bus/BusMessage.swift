@@ -126,6 +126,9 @@ enum BusFailure: Error, Hashable, Sendable {
 }
 
 extension BusFailure {
+    /// The bus's answer about a name that no program has.
+    static let noOwner = "org.freedesktop.DBus.Error.NameHasNoOwner"
+
     /// Whether the bus doesn't let this program send the message.
     var isDenial: Bool {
         if case .refused(let name, _) = self { name.hasSuffix(".AccessDenied") } else { false }
@@ -144,8 +147,7 @@ extension BusFailure {
     /// What the bus answers in place of a program that has left before the call, or before it has answered. Source:
     /// D-Bus, `bus/dispatch.c`, `bus/connection.c`.
     private static let departures: Set<String> = [
-        "org.freedesktop.DBus.Error.NoReply", "org.freedesktop.DBus.Error.NameHasNoOwner",
-        "org.freedesktop.DBus.Error.ServiceUnknown",
+        "org.freedesktop.DBus.Error.NoReply", "org.freedesktop.DBus.Error.ServiceUnknown", noOwner,
     ]
 }
 

@@ -52,7 +52,7 @@ enum Bluetoothd {
                 bus.close()
                 switch answer {
                 case .success: result(.here)
-                case .failure(.refused("org.freedesktop.DBus.Error.NameHasNoOwner", _)): result(.absent)
+                case .failure(.refused(BusFailure.noOwner, _)): result(.absent)
                 case .failure: result(.unknown)
                 }
             }
@@ -104,7 +104,7 @@ enum Bluetoothd {
                         bus.close()
                         tell(removed.failure)
                     }
-                case .failure(.refused("org.freedesktop.DBus.Error.NameHasNoOwner", _)):
+                case .failure(.refused(BusFailure.noOwner, _)):
                     bus.close()
                     tell(nil)
                 case .failure(let failure):

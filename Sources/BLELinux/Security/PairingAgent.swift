@@ -112,7 +112,7 @@ final class PairingAgent: Sendable {
         if isOver { return bus.close() }
         bus.call(.busCall("GetNameOwner", [.string(BusMessage.bluetoothd)]), deadline: Self.patience) { [self] answer in
             switch answer {
-            case .failure(.refused("org.freedesktop.DBus.Error.NameHasNoOwner", _)): finish(.notNeeded, result)
+            case .failure(.refused(BusFailure.noOwner, _)): finish(.notNeeded, result)
             case .failure(let failure): finish(.failed(failure), result)
             case .success(let reply):
                 guard reply.signature == "s", case .string(let owner)? = reply.arguments.first else {
