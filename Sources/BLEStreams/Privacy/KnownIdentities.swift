@@ -64,6 +64,9 @@ final class KnownIdentities: Sendable {
         }
     }
 
+    /// Whether a bond reveals this identity behind private addresses.
+    func isRevealed(_ identity: BluetoothAddress) -> Bool { state.withLock { $0.keys[identity] != nil } }
+
     /// Whether two addresses are those of one peripheral: their octets are the same, or their identity is or was.
     func areOfOne(_ one: BluetoothAddress, _ other: BluetoothAddress) -> Bool {
         one.rawValue == other.rawValue

@@ -59,8 +59,9 @@ public final class Session: Sendable {
     struct Facts {
         /// The address to connect to, or the two that the peripheral may have.
         var addresses: [BluetoothAddress] = []
-        /// The last changing address under which it was found; a bond may have revealed its identity since.
-        var foundAs: BluetoothAddress?
+        /// Whether it was found under an address that changes, or under the identity that a bond reveals behind such
+        /// addresses.
+        var hasChangingAddress = false
         var name: String?
         var link: Link?
         /// The last link, which may still be closing.
@@ -188,20 +189,18 @@ public final class Session: Sendable {
         return mayHaveChanged(address)
     }
 
-    /// Whether the peripheral may be heard under another address than this one: it changes by design; or the peripheral
-    /// was found under one that does, this is its identity, and the bond that has revealed it is gone.
+    /// Whether the peripheral may be heard under another address than this one: it changes by design; or it is the
+    /// identity behind such addresses, and the bond that has revealed it is gone.
     private func mayHaveChanged(_ address: BluetoothAddress) -> Bool {
         if address.changesByDesign { return true }
-        guard let found = facts.withLock({ $0.foundAs }), core.identities.areOfOne(found, address) else { return false }
-        return core.identities.identity(of: found).rawValue != address.rawValue
+        return facts.withLock { $0.hasChangingAddress } && !core.identities.isRevealed(address)
     }
 
     /// Whether it depends on a bond, which somebody may remove, that the peripheral is reached by its address.
     var dependsOnBond: Bool {
         guard case .found = plan.target else { return false }
         return facts.withLock { facts in
-            guard facts.foundAs != nil, let address = facts.addresses.first else { return false }
-            return !address.changesByDesign
+            facts.hasChangingAddress && facts.addresses.first?.changesByDesign == false
         }
     }
 
@@ -212,9 +211,11 @@ public final class Session: Sendable {
     func wake() { orders.wake() }
 
     func found(_ discovery: Discovery) {
+        let address = discovery.address
+        let hasChangingAddress = address.changesByDesign || core.identities.isRevealed(address)
         facts.withLock { facts in
-            facts.addresses = [discovery.address]
-            if discovery.address.changesByDesign { facts.foundAs = discovery.address }
+            facts.addresses = [address]
+            facts.hasChangingAddress = hasChangingAddress
             facts.name = discovery.name ?? facts.name
         }
     }

@@ -125,6 +125,28 @@ import Testing
         }
     }
 
+    @Test func `one with a bond of an earlier run is searched for once that bond is removed`() async throws {
+        try await Bench.run { bench in
+            try await Central.open(.radio(bench.peripheralAdapter)).setPrivacy(true, interrupting: true)
+            let store = PeerStore.inMemory()
+            let earlier = try await Central.open(.radio(bench.centralAdapter), store: store)
+            let found = earlier.peripheral(bench.peripheralAdapter.addressOnAir)
+            try await found.withLink { try await $0.pair() }
+            bench.peripheralAdapter.renewPrivateAddress()
+            let central = try await Central.open(.radio(bench.centralAdapter), store: store)
+            try await central.withSession(Session.Plan(finding: .service(BluetoothUUID(0xA000)))) { session in
+                try await session.ready()
+                let known = try #require(session.peripheral)
+                #expect(known.address == bench.peripheralAdapter.address)
+                try await known.unpair()
+                bench.peripheralAdapter.renewPrivateAddress()
+                _ = try await session.states.first { !$0.state.isReady }
+                try await session.ready(timeout: .seconds(30))
+                #expect(session.peripheral?.address == bench.peripheralAdapter.addressOnAir)
+            }
+        }
+    }
+
     @Test func `one whose bond is removed while its session is disconnected is searched for when that is to connect`()
         async throws
     {
