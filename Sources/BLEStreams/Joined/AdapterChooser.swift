@@ -171,7 +171,7 @@ struct AdapterChooser {
 
     /// The lowest rank is the best.
     private func rank(_ adapter: AdapterID, _ peer: Peer, _ now: Duration) -> [Int] {
-        let isFull = adapters[adapter]?.isFull(at: now) == true
+        let isFull = isFull(adapter, at: now)
         let hasFailed = peer.failed[adapter].map { now - $0 < Self.failureMemory } == true
         let wasLast = peer.last == adapter
         let strength = peer.strength(adapter, at: now)

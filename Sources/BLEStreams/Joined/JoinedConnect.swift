@@ -134,16 +134,11 @@ final class JoinedConnect: Sendable {
     // MARK: - Trying
 
     func next() {
-        let (excluded, full, waited) = state.withLock { state in
+        let waited = state.withLock { state in
             state.awaitsStep = false
-            return (state.excluded.union(state.paused), state.full, state.waited)
+            return state.waited
         }
-        let choice = radio.choose { chooser, now in
-            let unfit = excluded.union(full.filter { chooser.isFull($0, at: now) })
-            return chooser.choice(for: peer, at: now, except: unfit.union(waited))
-                ?? chooser.choice(for: peer, at: now, except: unfit)
-        }
-        guard let choice else { return endWithoutChoice() }
+        guard let choice = bestAdapter(except: waited) ?? bestAdapter(except: []) else { return endWithoutChoice() }
         let now = radio.timeline.now
         let turn: (number: Int, isFirst: Bool)? = state.withLock { state in
             guard state.result != nil, !state.paused.contains(choice) else { return nil }
@@ -168,6 +163,15 @@ final class JoinedConnect: Sendable {
         keep(activity, turn.number)
     }
 
+    /// The best of the adapters that can connect now and have a free slot, apart from some; `nil` if there is none.
+    private func bestAdapter(except others: Set<AdapterID>) -> AdapterID? {
+        let (excluded, full) = state.withLock { ($0.excluded.union($0.paused), $0.full) }
+        return radio.choose { chooser, now in
+            let unfit = excluded.union(full.filter { chooser.isFull($0, at: now) })
+            return chooser.choice(for: peer, at: now, except: unfit.union(others))
+        }
+    }
+
     /// Waits for the end of a step if that may give the attempt an adapter; otherwise ends it.
     private func endWithoutChoice() {
         if awaitsStep() {
@@ -185,17 +189,15 @@ final class JoinedConnect: Sendable {
 
     /// Leaves the peripheral to another adapter, if there is one.
     private func turnIsOver(_ turn: Int) {
-        let (adapter, excluded, full) = state.withLock { state in
+        let adapter = state.withLock { state in
             state.excluded.subtract(state.off)
             state.off = []
-            return (state.adapter, state.excluded.union(state.paused), state.full)
+            return state.adapter
         }
         guard let adapter else { return }
-        let other = radio.choose { chooser, now in
-            let unfit = excluded.union(full.filter { chooser.isFull($0, at: now) })
-            return chooser.choice(for: peer, at: now, except: unfit.union([adapter]))
+        guard bestAdapter(except: [adapter]) != nil else {
+            return arm(turn, after: Self.laterTurn) { $0.turnIsOver(turn) }
         }
-        guard other != nil else { return arm(turn, after: Self.laterTurn) { $0.turnIsOver(turn) } }
         guard let began = endTurn(turn) else { return }
         noteVainTurn(adapter, began)
         next()
