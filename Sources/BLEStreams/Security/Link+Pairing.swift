@@ -223,11 +223,12 @@ extension Peripheral {
             // A file that can't be read may have it, and one that an earlier call could not change.
             hadBond = hadBond || hadKey || isKept || core.store.bondFailure(of: address) != nil
             core.store.forgetBonds(with: address)
-            // Also for a scan that is under way.
+            // A scan that is under way, and a session that connects next, would go by an identity under which nothing
+            // is heard any more.
             core.identities.remove(address)
         }
         await core.store.flush(on: core.timeline)
-        // Without the bond, a session that connects next would wait for an identity under which nothing is heard.
+        // Whoever was just reading the bonds may have brought it back.
         await withCheckedContinuation { continuation in core.renewIdentities { continuation.resume() } }
         guard hadBond else {
             // A private address doesn't tell which file it is, if its identity is in one that can't be read.
