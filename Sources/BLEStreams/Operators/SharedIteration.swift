@@ -255,16 +255,14 @@ final class SharedIteration<Element: Sendable>: Sendable {
 
     /// Nobody can join any more; returns the present consumers.
     private func end(failing: Bool = false) -> [Consumer] {
-        let old = consumers.withLock { consumers in
-            let old = consumers
+        let (all, replayed) = consumers.withLock { consumers in
             consumers.isOver = true
             consumers.hasFailed = failing
-            consumers.last = Ring()
-            consumers.gap = nil
-            return old
+            return (consumers.all, consumers.takeReplayed())
         }
-        // The replayed elements are destroyed outside the lock.
-        return old.all
+        // Destroyed outside the lock.
+        withExtendedLifetime(replayed) {}
+        return all
     }
 }
 
