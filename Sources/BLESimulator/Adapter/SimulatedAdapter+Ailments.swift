@@ -95,10 +95,9 @@ extension AirState {
         case .poweredOn, .poweredOff: break
         default: return unavailable(adapter, for: operation)
         }
-        if isOn, adapters[adapter].isHung {
-            leaveUnanswered("Set Powered", by: adapter)
+        if isOn, let error = silence("Set Powered", of: adapter, for: operation) {
             setState(.poweredOn, of: adapter)
-            return .controllerSilent(adapters[adapter].name, operation: operation)
+            return error
         }
         adapters[adapter].isSwitchedOffHere = !isOn
         setState(isOn ? .poweredOn : .poweredOff, of: adapter)
@@ -127,18 +126,13 @@ extension AirState {
         outbox.append(.done(done))
     }
 
-    /// Why an adapter doesn't carry out a command: its controller hangs. `nil` if it does.
+    /// The error of a command that gets no answer, since the adapter hangs; tells its observers. `nil`: it doesn't hang.
     mutating func silence(_ command: String, of adapter: AdapterID, for operation: String) -> BLEError? {
         guard adapters[adapter].isHung else { return nil }
-        leaveUnanswered(command, by: adapter)
-        return .controllerSilent(adapters[adapter].name, operation: operation)
-    }
-
-    /// Tells the adapter's observers that a command got no answer.
-    fileprivate mutating func leaveUnanswered(_ command: String, by adapter: AdapterID) {
         for observer in adapters[adapter].symptomObservers {
             outbox.append(.symptom(.unanswered(command), observer.events))
         }
+        return .controllerSilent(adapters[adapter].name, operation: operation)
     }
 }
 
