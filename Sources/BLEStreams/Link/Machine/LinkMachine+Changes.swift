@@ -114,11 +114,7 @@ extension LinkMachine {
     /// them with. A subscription to a chosen service, or from before they were forgotten, may have come into doubt, or
     /// its handle may have been given to something else without a word of the peer.
     private mutating func resumeUnsure(in database: GATTDatabase, _ output: inout Output) {
-        let unsure = subscriptions.values.filter { isUnsure($0) || !$0.isInPlace(in: database) }
-        let handles = Set(unsure.compactMap { $0.characteristic?.valueHandle })
-        let moving = subscriptions.filter { entry in
-            entry.value.characteristic.map { handles.contains($0.valueHandle) } ?? false
-        }
+        let (handles, moving) = sharing(subscriptions.values.filter { isUnsure($0) || !$0.isInPlace(in: database) })
         // The link's own subscription was made in this database.
         for handle in handles where handle != serviceChanged?.handle { table.forget(handle) }
         // Nobody wants these any more, and their descriptors may be something else now.
@@ -129,6 +125,18 @@ extension LinkMachine {
         }
     }
 
+    /// The handles of these subscriptions, and all subscriptions of those handles, which share what the peer was
+    /// configured to.
+    private func sharing(
+        _ unsure: [Subscription]
+    ) -> (handles: Set<UInt16>, all: [(key: Subscription.ID, value: Subscription)]) {
+        let handles = Set(unsure.compactMap { $0.characteristic?.valueHandle })
+        let all = subscriptions.filter { entry in
+            entry.value.characteristic.map { handles.contains($0.valueHandle) } ?? false
+        }
+        return (handles, all)
+    }
+
     /// Whether it is unknown where a subscription's characteristic is: its values wait for that, or its configuration.
     func isUnsure(_ entry: Subscription) -> Bool {
         guard let handle = entry.characteristic?.valueHandle else { return false }
@@ -137,13 +145,15 @@ extension LinkMachine {
 
     /// Whether a subscription waits for the services to be known, or one that its subscriber has left.
     var isAnythingUnsure: Bool {
-        subscriptions.values.contains { isUnsure($0) }
-            || table.postponedHandles.contains { $0 != serviceChanged?.handle }
+        subscriptions.values.contains { isUnsure($0) } || !postponedHandles.isEmpty
     }
+
+    /// The handles of subscriptions that wait for the services to be known, except that of the link itself.
+    private var postponedHandles: [UInt16] { table.postponedHandles.filter { $0 != serviceChanged?.handle } }
 
     /// Forgets the subscriptions that wait for the services to be known, except that of the link itself.
     private mutating func forgetPostponed() {
-        for handle in table.postponedHandles where handle != serviceChanged?.handle { table.forget(handle) }
+        for handle in postponedHandles { table.forget(handle) }
     }
 
     /// Forgets what subscribers that have left switch off when their turn comes, where something else is now: the write
@@ -153,7 +163,7 @@ extension LinkMachine {
         unlessSame before: GATTDatabase,
         _ database: GATTDatabase
     ) {
-        for handle in table.postponedHandles where affected.contains(handle) && handle != serviceChanged?.handle {
+        for handle in postponedHandles where affected.contains(handle) {
             if !before.means(handle, theSameAs: database) { table.forget(handle) }
         }
     }
@@ -189,11 +199,7 @@ extension LinkMachine {
 
     /// The services could not be discovered again.
     mutating func failSubscriptions(_ failure: GATTFailure, _ output: inout Output) {
-        let unsure = subscriptions.values.filter { isUnsure($0) }
-        let handles = Set(unsure.compactMap { $0.characteristic?.valueHandle })
-        let failing = subscriptions.filter { entry in
-            entry.value.characteristic.map { handles.contains($0.valueHandle) } ?? false
-        }
+        let (handles, failing) = sharing(subscriptions.values.filter { isUnsure($0) })
         forgetPostponed()
         // Whoever subscribes next has the peer configured anew: with the change it may have lost that.
         for handle in handles where handle != serviceChanged?.handle { table.forget(handle) }
