@@ -61,29 +61,33 @@ extension PeripheralServer {
 extension BLEError {
     /// Why a stored value can't have so many octets, or is none.
     fileprivate static func cannotStore(_ count: Int, in attribute: Attribute?, object: String) -> BLEError {
-        var code = Code.overflow
-        let cause: String
-        let remedy: String
-        if let attribute, case .stored = attribute.content {
-            let longest = attribute.maximumLength
-            if attribute.hasFixedLength {
-                if count < longest { code = .invalidArgument }
-                cause = "its values always have \(longest) octets, and this one has \(count)"
-                remedy = "Pass \(longest) octets, or change hasFixedLength or maximumLength in its declaration."
-            } else if count > ATTLimits.maximumValueLength {
-                cause = "this one has \(count) octets, and no value has more than \(ATTLimits.maximumValueLength)"
-                remedy =
-                    "Store fewer octets, or send them in parts: "
-                    + "PeripheralServer.send(_:of:to:endingWith:beginsAnew:onProgress:)."
-            } else {
-                cause = "its values have at most \(longest) octets, and this one has \(count)"
-                remedy = "Declare the characteristic with a larger maximumLength."
-            }
-        } else {
-            code = .notFound
-            cause = "its value is not stored"
-            remedy = "Declare it as .stored."
+        let operation = "set value"
+        guard let attribute, case .stored = attribute.content else {
+            return BLEError(
+                .notFound,
+                operation: operation,
+                object: object,
+                cause: "its value is not stored",
+                remedy: "Declare it as .stored."
+            )
         }
-        return BLEError(code, operation: "set value", object: object, cause: cause, remedy: remedy)
+        let longest = attribute.maximumLength
+        if attribute.hasFixedLength {
+            return BLEError(
+                count < longest ? .invalidArgument : .overflow,
+                operation: operation,
+                object: object,
+                cause: "its values always have \(longest) octets, and this one has \(count)",
+                remedy: "Pass \(longest) octets, or change hasFixedLength or maximumLength in its declaration."
+            )
+        }
+        guard count <= ATTLimits.maximumValueLength else { return valueTooLong(operation, object) }
+        return BLEError(
+            .overflow,
+            operation: operation,
+            object: object,
+            cause: "its values have at most \(longest) octets, and this one has \(count)",
+            remedy: "Declare the characteristic with a larger maximumLength."
+        )
     }
 }
