@@ -51,17 +51,13 @@ extension ConnectedCentral {
             )
         }
         while true {
-            if isStuck(at: notifications.sent) {
+            if isStuck() {
                 countDropped()
                 throw slow()
             }
-            switch notifyAtOnce(handle, value) {
-            case .success(let sent): return sent
             // The radio may have had room before, of which it tells only when half of it is free: from now on, what it
             // takes is what the central takes.
-            case .failure(.full): bearer.sendAgain()
-            case .failure(let refusal): throw refused(refusal, operation: "notify", object: object)
-            }
+            bearer.sendAgain()
             let taken = notifications.sent
             do {
                 return try await queue(object, limit: (Self.patience, slow)) {
@@ -84,13 +80,15 @@ extension ConnectedCentral {
 
     /// Whether a caller has waited in vain since the radio took its last value. The radio may have room since then, and
     /// not tell: it is tried from time to time.
-    private func isStuck(at taken: Int) -> Bool {
-        guard let stuck = state.withLock({ $0.notifications.stuck }), stuck.taken == taken else { return false }
+    private func isStuck() -> Bool {
+        guard let stuck = state.withLock({ $0.notifications.stuck }), stuck.taken == notifications.sent else {
+            return false
+        }
         let now = bearer.timeline.now
         guard now - stuck.tried >= Self.pause else { return true }
         state.withLock { $0.notifications.stuck?.tried = now }
         bearer.sendAgain()
-        return notifications.sent == taken
+        return notifications.sent == stuck.taken
     }
 
     /// Queues notifications of several characteristics; waits while the queue of this central is full.
