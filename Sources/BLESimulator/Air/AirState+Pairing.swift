@@ -97,7 +97,7 @@ extension AirState {
         schedule(.pairing(id, end, .end(failure)), at: now + link.timing.connectionInterval * Self.pairingEvents)
     }
 
-    /// Ends the pairings that an end of a link has begun, and that is over there.
+    /// Ends the pairings that one end of a link has begun, for which the link is over.
     mutating func endPairings(of link: LinkRecord, begunAt role: LinkRole, _ reason: DisconnectReason) {
         for (id, former) in pairings(of: link, begunAt: role) {
             var pairing = former

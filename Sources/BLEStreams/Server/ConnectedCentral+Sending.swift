@@ -296,7 +296,8 @@ extension ConnectedCentral {
 }
 
 extension BLEError {
-    /// The error of a link to a central that has ended, or that this side gives up. A peripheral makes no other one.
+    /// The error of a link to a central that has ended, or that this side gives up. A peripheral can't make another
+    /// link: only the central can connect again.
     static func centralLeft(_ reason: DisconnectReason, operation: String, object: String) -> BLEError {
         var error = linkEnded(reason, operation: operation, object: object)
         error.remedy = remedyOfCentralGone

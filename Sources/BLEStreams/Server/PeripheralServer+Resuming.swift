@@ -43,7 +43,7 @@ extension PeripheralServer {
         while true {
             let adapter = radio.adapterInfo
             if let off = adapter.state.error(operation: "serve", object: adapter.name) {
-                // It is thrown, and nothing is resumed.
+                // Waiting doesn't change such a state.
                 if adapter.state.isFinal { throw off }
                 interrupted(by: off)
                 try await radio.waitUntilOn(nil, operation: "serve")

@@ -4,7 +4,7 @@ import Synchronization
 /// Problems reported to the program that make no call fail. A recurring one is reported the 1st, the 10th and the 100th
 /// time, and so on: a central can't fill a log, under whatever addresses it comes.
 final class ServerWarnings: Sendable {
-    /// A kind of problem, counted separately: with a characteristic, or of a central; `nil`: of whichever.
+    /// A kind of problem, counted separately for each characteristic or central; `nil`: for further ones together.
     enum Kind: Hashable {
         case nobodyReads(UInt16?)
         case nobodyTakesWrites(UInt16?)
@@ -23,7 +23,7 @@ final class ServerWarnings: Sendable {
         case pairingsNotAnswered(BLEError.Code)
         case bondsNotRestored(BLEError.Code)
 
-        /// The same problem, with whichever characteristic, or of whichever central.
+        /// The same problem, whichever characteristic or central has it.
         fileprivate var ofAny: Kind {
             switch self {
             case .nobodyReads: .nobodyReads(nil)
