@@ -16,23 +16,9 @@ import Testing
 
     /// A pairing that the kernel has begun; there is no bus yet.
     private func begun() async throws -> Events<Outcome> {
-        let outcomes = Events<Outcome> { [kernel, name] yield in
-            var surroundings = kernel.pairingSurroundings()
-            surroundings.bus = FakeBus.place(of: name)
-            let pairing = Pairing(
-                with: .example,
-                in: surroundings,
-                asking: .justWorks,
-                failure: { BLEError(.systemFailure, operation: "test", cause: "\($0)") },
-                sink: EventSink(yield)
-            )
-            kernel.loop.enqueue { pairing.begin() }
-            return RadioActivity { pairing.cancel() }
-        }
-        let information = KernelDouble.information([.powered, .bondable, .secureConnections])
-        #expect(try await kernel.answer(with: information)?.opcode == .readInformation)
-        #expect(await kernel.next()?.opcode == .pairDevice)
-        return outcomes
+        var surroundings = kernel.pairingSurroundings()
+        surroundings.bus = FakeBus.place(of: name)
+        return try await kernel.begunPairing(in: surroundings)
     }
 
     /// The pairing looks for bluetoothd.

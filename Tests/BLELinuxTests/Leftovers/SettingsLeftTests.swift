@@ -204,17 +204,8 @@ import Testing
         var surroundings = kernel.pairingSurroundings()
         surroundings.leftovers = leftovers
         surroundings.facts = { [facts] in facts }
-        let outcomes = Events<Result<Bond?, BLEError>> { [kernel, surroundings] yield in
-            let pairing = Pairing(
-                with: .example,
-                in: surroundings,
-                asking: PairingInterview(.noInputNoOutput, outOfBand: data) { _, _ in },
-                failure: { BLEError(.systemFailure, operation: "test", cause: "\($0)") },
-                sink: EventSink(yield)
-            )
-            kernel.loop.enqueue { pairing.begin() }
-            return RadioActivity { pairing.cancel() }
-        }
+        let interview = PairingInterview(.noInputNoOutput, outOfBand: data) { _, _ in }
+        let outcomes = kernel.pairing(in: surroundings, asking: interview)
         try await answerInformation([.powered, .bondable, .secureConnections])
         #expect(try await kernel.answer(with: address)?.opcode == .addRemoteOutOfBandData)
         #expect(await kernel.next()?.opcode == .pairDevice)

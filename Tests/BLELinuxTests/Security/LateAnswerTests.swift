@@ -85,22 +85,11 @@ import Testing
 
     @Test func `a pairing that was begun here tells it`() async throws {
         let kernel = try KernelDouble()
-        let outcomes = Events<Result<Bond?, BLEError>> { yield in
-            let pairing = Pairing(
-                with: .example,
-                in: kernel.pairingSurroundings(),
-                asking: PairingInterview(.keyboardOnly) { _, _ in
-                    kernel.management.submit(ManagementReadInformation()) { _ in }
-                },
-                failure: { BLEError(.systemFailure, operation: "test", cause: "\($0)") },
-                sink: EventSink(yield)
-            )
-            kernel.loop.enqueue { pairing.begin() }
-            return RadioActivity { pairing.cancel() }
+        let interview = PairingInterview(.keyboardOnly) { _, _ in
+            kernel.management.submit(ManagementReadInformation()) { _ in }
         }
+        let outcomes = try await kernel.begunPairing(asking: interview)
         let information = KernelDouble.information([.powered, .bondable, .secureConnections])
-        #expect(try await kernel.answer(with: information)?.opcode == .readInformation)
-        #expect(await kernel.next()?.opcode == .pairDevice)
         try kernel.tellOfPeer(0x10, [])
         #expect(try await kernel.answer(with: information)?.opcode == .readInformation)
         kernel.timeline.pass(.seconds(31))

@@ -29,20 +29,7 @@ import Testing
 
     /// A pairing that the kernel has begun.
     private func pairing() async throws -> Events<Outcome> {
-        let events = Events<Outcome> { [kernel, keys] yield in
-            let pairing = Pairing(
-                with: .example,
-                in: kernel.pairingSurroundings(keys: keys),
-                asking: .justWorks,
-                failure: Self.error,
-                sink: EventSink(yield)
-            )
-            kernel.loop.enqueue { pairing.begin() }
-            return RadioActivity { pairing.cancel() }
-        }
-        try await prepare()
-        #expect(await kernel.next()?.opcode == .pairDevice)
-        return events
+        try await kernel.begunPairing(in: kernel.pairingSurroundings(keys: keys))
     }
 
     /// A pairing for better keys that the kernel has begun.

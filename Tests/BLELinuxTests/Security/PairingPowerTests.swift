@@ -30,20 +30,7 @@ import Testing
 
     /// A pairing that the kernel has begun.
     private func pairing() async throws -> Events<Outcome> {
-        let events = Events<Outcome> { [kernel, adapter] yield in
-            let pairing = Pairing(
-                with: .example,
-                in: kernel.pairingSurroundings { adapter.facts },
-                asking: .justWorks,
-                failure: { BLEError(.systemFailure, operation: "test", cause: "\($0)") },
-                sink: EventSink(yield)
-            )
-            kernel.loop.enqueue { pairing.begin() }
-            return RadioActivity { pairing.cancel() }
-        }
-        #expect(try await kernel.answer(with: Self.information)?.opcode == .readInformation)
-        #expect(await kernel.next()?.opcode == .pairDevice)
-        return events
+        try await kernel.begunPairing(in: kernel.pairingSurroundings { [adapter] in adapter.facts })
     }
 
     private static let information = KernelDouble.information([.powered, .bondable, .secureConnections])

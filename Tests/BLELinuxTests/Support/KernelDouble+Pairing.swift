@@ -1,5 +1,7 @@
 import BLEProtocol
 import BLERadio
+import RadioContract
+import Testing
 
 @testable import BLELinux
 
@@ -104,5 +106,41 @@ extension KernelDouble {
             loop: loop,
             timeline: timeline
         )
+    }
+
+    /// A pairing on it, which begins with the loop's next turn.
+    ///
+    /// - Parameter surroundings: those of ``pairingSurroundings(keys:facts:)`` if `nil`.
+    func pairing(
+        with peer: BluetoothAddress = .example,
+        in surroundings: PairingSurroundings? = nil,
+        asking interview: PairingInterview = .justWorks
+    ) -> Events<Result<Bond?, BLEError>> {
+        let surroundings = surroundings ?? pairingSurroundings()
+        return Events<Result<Bond?, BLEError>> { [loop] yield in
+            let pairing = Pairing(
+                with: peer,
+                in: surroundings,
+                asking: interview,
+                failure: { BLEError(.systemFailure, operation: "test", cause: "\($0)") },
+                sink: EventSink(yield)
+            )
+            loop.enqueue { pairing.begin() }
+            return RadioActivity { pairing.cancel() }
+        }
+    }
+
+    /// A pairing that the kernel has begun: it has said what the adapter can do, and has taken the command.
+    func begunPairing(
+        with peer: BluetoothAddress = .example,
+        in surroundings: PairingSurroundings? = nil,
+        asking interview: PairingInterview = .justWorks
+    ) async throws -> Events<Result<Bond?, BLEError>> {
+        let outcomes = pairing(with: peer, in: surroundings, asking: interview)
+        let information = Self.information([.powered, .bondable, .secureConnections])
+        let asked = try await answer(with: information)?.opcode
+        let begun = await next()?.opcode
+        #expect(asked == .readInformation && begun == .pairDevice)
+        return outcomes
     }
 }
