@@ -13,15 +13,10 @@ import Testing
 /// Each run of the tests does a part; `BLESTREAMS_SWEEP=all` does it whole, `BLESTREAMS_SWEEP=scan` one operation
 /// whole.
 @Suite(.timeLimit(.minutes(10))) struct FaultSweepTests {
-    private static let wanted = getenv("BLESTREAMS_SWEEP").map { String(cString: $0) }
-    private static let isWhole = wanted != nil
     /// One fault of so many is tried, a different one for each operation and call.
-    private static let stride = isWhole ? 1 : 7
+    private static let stride = Sweep.isWhole ? 1 : 7
 
-    private static var operations: [FakeOperation] {
-        guard let wanted, wanted != "all" else { return FakeOperation.all }
-        return FakeOperation.all.filter { $0.name == wanted }
-    }
+    private static let operations = Sweep.chosen(of: FakeOperation.all) { $0.name }
 
     @Test(arguments: operations)
     func `an operation ends well whichever call fails`(_ operation: FakeOperation) async throws {
@@ -37,13 +32,13 @@ import Testing
     }
 
     /// A query that fails says nothing of what the adapter has.
-    @Test(arguments: FakeOperation.all)
+    @Test(arguments: operations)
     func `nothing stays behind, whichever query is the first that doesn't find the adapter`(
         _ operation: FakeOperation
     ) async throws {
         let count = try await Trial(operation, nil).calls()[.adapterInfo] ?? 0
-        for fault in (0..<count).map({ SystemFault(call: .adapterInfo, number: $0 + 1, effect: .keepsFailing(ENODEV)) })
-        {
+        for number in 0..<count {
+            let fault = SystemFault(call: .adapterInfo, number: number + 1, effect: .keepsFailing(ENODEV))
             for complaint in await Trial(operation, fault).run().complaints {
                 Issue.record("\(operation.name), \(fault): \(complaint)")
             }
@@ -52,7 +47,7 @@ import Testing
 
     private static func faults(_ calls: [SystemCall: Int]) -> [SystemFault] {
         let first = calls.count % stride
-        return SystemFault.all(of: calls, isWhole: isWhole).enumerated().filter { $0.offset % stride == first }
+        return SystemFault.all(of: calls, isWhole: Sweep.isWhole).enumerated().filter { $0.offset % stride == first }
             .map(\.element)
     }
 
@@ -69,6 +64,19 @@ import Testing
         var description: String {
             "\(runs) faults: \(values) values, \(errors) errors, \(unreached) not reached"
         }
+    }
+}
+
+/// What `BLESTREAMS_SWEEP` asks for: `all`, or the name of what is swept whole. Where it isn't set, a part of each is
+/// swept.
+enum Sweep {
+    private static let choice = getenv("BLESTREAMS_SWEEP").map { String(cString: $0) }
+
+    static let isWhole = choice != nil
+
+    static func chosen<Subject>(of all: [Subject], _ name: (Subject) -> String) -> [Subject] {
+        guard let choice, choice != "all" else { return all }
+        return all.filter { name($0) == choice }
     }
 }
 

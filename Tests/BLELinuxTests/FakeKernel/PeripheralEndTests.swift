@@ -1,7 +1,6 @@
 import BLEProtocol
 import BLERadio
 import BLEStreams
-import Glibc
 import Testing
 
 @testable import BLELinux
@@ -12,16 +11,10 @@ import Testing
 /// Each run of the tests does a part; `BLESTREAMS_SWEEP=all` does it whole, `BLESTREAMS_SWEEP='a peripheral'` one of
 /// them whole.
 @Suite struct PeripheralEndTests {
-    private static let wanted = getenv("BLESTREAMS_SWEEP").map { String(cString: $0) }
-    private static let isWhole = wanted != nil
-
-    private static var peripherals: [FakePeripheral] {
-        guard let wanted, wanted != "all" else { return FakePeripheral.all }
-        return FakePeripheral.all.filter { $0.name == wanted }
-    }
+    private static let peripherals = Sweep.chosen(of: FakePeripheral.all) { $0.name }
 
     // The whole of one peripheral is more than a hundred thousand runs.
-    @Test(.timeLimit(.minutes(isWhole ? 240 : 30)), arguments: peripherals)
+    @Test(.timeLimit(.minutes(Sweep.isWhole ? 240 : 30)), arguments: peripherals)
     func `nothing is left on the air, whenever it ends and whichever call fails`(
         _ peripheral: FakePeripheral
     ) async throws {
@@ -31,9 +24,9 @@ import Testing
         for end in [nil] + (0..<count).map(Optional.some) {
             let operation = peripheral.operation(endingAfter: end)
             let calls = try await Trial(operation, nil).calls()
-            let faults = SystemFault.all(of: calls, isWhole: Self.isWhole)
+            let faults = SystemFault.all(of: calls, isWhole: Sweep.isWhole)
             // Primes, so that different faults are tried at different ends.
-            let stride = Self.isWhole ? 1 : 211
+            let stride = Sweep.isWhole ? 1 : 211
             for (number, fault) in faults.enumerated() where (number + (end ?? 0) * 37) % stride == 0 {
                 let outcome = await Trial(operation, fault).run()
                 runs += 1
