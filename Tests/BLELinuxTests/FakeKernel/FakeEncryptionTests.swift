@@ -46,30 +46,18 @@ import Testing
         #expect(capabilities == before + [1, 3])
     }
 
-    /// Takes the bonds that a link tells.
-    private final class Taker: ATTLinkReceiver {
-        let bonds = FakeRun.Collector<Bond>()
-
-        func linkReceived(_ pdus: consuming ReceivedPDUs) {}
-        func linkDropped(_ count: Int) {}
-        func linkBecameWritable() {}
-        func linkPaired(_ bond: Bond) { bonds.add(bond) }
-        func linkEnded(_ reason: DisconnectReason) {}
-    }
-
     @Test func `a link tells the bond that the kernel has made at its peer's request`() async throws {
-        let (radio, taker) = (try run.radio(), Taker())
-        let link = try await run.connect(radio, to: .example)
-        link.start(taker)
+        let radio = try run.radio()
+        let end = FakeRun.End(try await run.connect(radio, to: .example))
         await run.kernel.idle()
         run.kernel.with { state in
             let key: [UInt8] = [3, 0, 16] + [UInt8](repeating: 0, count: 10) + Array(1...16)
             state.tell(run.kernel.central, 0x0A, [1] + ManagementAddress(.example).octets + key)
         }
         await run.kernel.idle()
-        #expect(taker.bonds.all.map(\.peer) == [.example])
-        #expect(taker.bonds.all.first?.adapter == radio.adapterInfo.address)
-        link.disconnect()
+        #expect(end.bonds.all.map(\.peer) == [.example])
+        #expect(end.bonds.all.first?.adapter == radio.adapterInfo.address)
+        end.link.disconnect()
         await run.kernel.idle()
     }
 

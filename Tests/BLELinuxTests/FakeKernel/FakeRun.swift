@@ -91,6 +91,9 @@ extension FakeRun {
 
         let link: any ATTLink
         let events = Collector<Event>()
+        /// What has come of the encryption and the pairings that the peer has asked for.
+        let bonds = Collector<Bond>()
+        let failures = Collector<BLEError>()
 
         init(_ link: any ATTLink) {
             self.link = link
@@ -102,6 +105,8 @@ extension FakeRun {
         }
         func linkDropped(_ count: Int) {}
         func linkBecameWritable() { events.add(.writable) }
+        func linkPaired(_ bond: Bond) { bonds.add(bond) }
+        func linkEncryptionFailed(_ error: BLEError) { failures.add(error) }
         func linkEnded(_ reason: DisconnectReason) { events.add(.ended(reason)) }
 
         var hasEnded: Bool { events.all.contains { if case .ended = $0 { true } else { false } } }

@@ -15,34 +15,22 @@ import Testing
         }
     )
 
-    /// Takes the failures that a link tells of what its peer has requested.
-    private final class Taker: ATTLinkReceiver {
-        let failures = FakeRun.Collector<BLEError>()
-
-        func linkReceived(_ pdus: consuming ReceivedPDUs) {}
-        func linkDropped(_ count: Int) {}
-        func linkBecameWritable() {}
-        func linkEncryptionFailed(_ error: BLEError) { failures.add(error) }
-        func linkEnded(_ reason: DisconnectReason) {}
-    }
-
     @Test func `a link doesn't say that its peer has requested what this side has given up`() async throws {
-        let (radio, taker, asked) = (try run.radio(), Taker(), FakeRun.Collector<PairingQuestion>())
-        let link = try await run.connect(radio, to: .example)
-        link.start(taker)
+        let (radio, asked) = (try run.radio(), FakeRun.Collector<PairingQuestion>())
+        let end = FakeRun.End(try await run.connect(radio, to: .example))
         await run.kernel.idle()
         let interview = PairingInterview(.displayYesNo) { question, _ in asked.add(question) }
-        let raising = link.raise(to: .authenticated, asking: interview) { _ in }
+        let raising = end.link.raise(to: .authenticated, asking: interview) { _ in }
         await run.kernel.idle()
         #expect(asked.all.count == 1)
         raising.cancel()
         await run.kernel.idle()
-        #expect(taker.failures.all.isEmpty, "\(taker.failures.all)")
+        #expect(end.failures.all.isEmpty, "\(end.failures.all)")
         // What the peer itself requests later is another matter.
         run.kernel.with { $0.tell(run.kernel.central, 0x11, ManagementAddress(.example).octets + [5]) }
         await run.kernel.idle()
-        #expect(taker.failures.all.count == 1)
-        link.disconnect()
+        #expect(end.failures.all.count == 1)
+        end.link.disconnect()
         await run.kernel.idle()
         withExtendedLifetime(radio) {}
     }
