@@ -179,9 +179,9 @@ extension FakeState {
         _ = add(.l2cap(.init(phase: .connected(link), isLeft: true)))
     }
 
-    /// An adapter and the example device have a link now, which is told, and which no program here has.
-    mutating func makeLink(of number: UInt16, isCentral: Bool) {
-        let link = FakeLink(adapter: number, peer: .example, handle: 64, isCentral: isCentral, far: nil)
+    /// An adapter and a device have a link now, which is told, and which no program here has.
+    mutating func makeLink(of number: UInt16, with peer: BluetoothAddress = .example, isCentral: Bool) {
+        let link = FakeLink(adapter: number, peer: peer, handle: 64, isCentral: isCentral, far: nil)
         leave(link)
         tellConnected(link)
     }

@@ -13,6 +13,15 @@ import Testing
     private var kernel: FakeKernel { run.kernel }
     private var calls: Int { kernel.with { $0.calls[.connect] ?? 0 } }
 
+    /// What the kernel tells of discoveries from now on: whether one has begun, or ended.
+    private func discoveries(of radio: LinuxRadio) -> (told: FakeRun.Collector<Bool>, observation: RadioActivity?) {
+        let told = FakeRun.Collector<Bool>()
+        let observation = radio.management?.observe { events in
+            for case .discovering(_, let isOn) in events.map(\.event) { told.add(isOn) }
+        }
+        return (told, observation)
+    }
+
     /// Waits for an absent peer, while a central comes and goes. Calls a closure just before that goes.
     private func wait(_ body: (LinuxRadio) async throws -> Void) async throws {
         let number = kernel.central
@@ -24,11 +33,7 @@ import Testing
         let attempt = radio.connect(to: .example) { _ in }
         await kernel.idle()
         #expect(radio.excludedRoles.areKnown)
-        let link = FakeLink(adapter: number, peer: Self.inTheWay, handle: 77, isCentral: false, far: nil)
-        kernel.with { state in
-            state.leave(link)
-            state.tellConnected(link)
-        }
+        kernel.with { $0.makeLink(of: number, with: Self.inTheWay, isCentral: false) }
         await kernel.idle()
         try await body(radio)
         attempt.cancel()
@@ -37,15 +42,12 @@ import Testing
 
     @Test func `the kernel is asked to listen anew, and no attempt is withdrawn for that`() async throws {
         try await wait { radio in
-            let discoveries = FakeRun.Collector<Bool>()
-            let observation = radio.management?.observe { events in
-                for case .discovering(_, let isOn) in events.map(\.event) { discoveries.add(isOn) }
-            }
+            let (told, observation) = discoveries(of: radio)
             let before = calls
             kernel.endLinks(of: Self.inTheWay)
             await kernel.idle()
             _ = await kernel.run(run.timeline, within: .seconds(2)) { false }
-            #expect(discoveries.all == [true, false])
+            #expect(told.all == [true, false])
             #expect(calls == before)
             observation?.cancel()
         }
@@ -57,14 +59,11 @@ import Testing
             let scanning = radio.scan(ScanRequest()) { events.add($0) }
             await kernel.idle()
             let before = calls
-            let discoveries = FakeRun.Collector<Bool>()
-            let observation = radio.management?.observe { events in
-                for case .discovering(_, let isOn) in events.map(\.event) { discoveries.add(isOn) }
-            }
+            let (told, observation) = discoveries(of: radio)
             kernel.endLinks(of: Self.inTheWay)
             await kernel.idle()
-            _ = await kernel.run(run.timeline, within: .seconds(2)) { discoveries.all.count >= 2 }
-            #expect(discoveries.all.first == false)
+            _ = await kernel.run(run.timeline, within: .seconds(2)) { told.all.count >= 2 }
+            #expect(told.all.first == false)
             #expect(calls == before)
             observation?.cancel()
             scanning.cancel()
