@@ -260,6 +260,12 @@ extension FakeState {
         }
         files["/dev/bus/usb/001/007"] = []
     }
+
+    mutating func unplug(_ number: UInt16) {
+        switchOff(number, by: nil)
+        adapters[number] = nil
+        tell(number, 0x05, [])
+    }
 }
 
 extension FakeKernel {
@@ -272,11 +278,5 @@ extension FakeKernel {
         }
     }
 
-    func unplug(_ number: UInt16) {
-        with { state in
-            state.switchOff(number, by: nil)
-            state.adapters[number] = nil
-            state.tell(number, 0x05, [])
-        }
-    }
+    func unplug(_ number: UInt16) { with { $0.unplug(number) } }
 }

@@ -18,9 +18,7 @@ import Testing
     private func replug() {
         kernel.with { [number = kernel.central, next] state in
             guard let address = state.adapters[number]?.address else { return }
-            state.switchOff(number, by: nil)
-            state.adapters[number] = nil
-            state.tell(number, 0x05, [])
+            state.unplug(number)
             state.adapters[next] = FakeAdapter(number: next, address: address)
             state.adapters[next]?.monitors = [1]
             state.tell(next, 0x04, [])

@@ -129,9 +129,7 @@ import Testing
         let (facts, outcomes) = try await cycle(radio)
         let next = number + 1000
         run.kernel.with { [number] state in
-            state.switchOff(number, by: nil)
-            state.adapters[number] = nil
-            state.tell(number, 0x05, [])
+            state.unplug(number)
             Self.plug(facts, next, &state)
         }
         await run.kernel.idle()
