@@ -12,6 +12,7 @@ import Testing
     private static let first = AdvertiseRequest([.txPower(1)])
     private static let second = AdvertiseRequest([.txPower(2)], interval: .milliseconds(100) ... .milliseconds(200))
     private static let long = AdvertiseRequest([.localName(String(repeating: "n", count: 40))])
+    private static let beacon = AdvertiseRequest([.txPower(3)], isConnectable: false)
     private static let central = BluetoothAddress.example
     private static let refused = ManagementFailure.status(.invalidParameters, .addAdvertising)
     private static let busy = ManagementFailure.status(.busy, .addAdvertising)
@@ -115,14 +116,13 @@ import Testing
 
     /// Beside a link, a controller may refuse what accepts further links, and nothing else.
     @Test func `what accepts no connection doesn't wait for the end of a link`() throws {
-        let beacon = AdvertiseRequest([.txPower(3)], isConnectable: false)
         var machine = try onAir()
         _ = machine.centralCame(Self.central)
         #expect(machine.added(Self.refused) == Output(timer: .cancel))
         #expect(try machine.change(to: Self.second) == Output(change: .made))
-        #expect(try machine.change(to: beacon) == Output(command: .readFeatures, timer: .cancel))
+        #expect(try machine.change(to: Self.beacon) == Output(command: .readFeatures, timer: .cancel))
         _ = machine.featuresRead(.success(try AdvertisingFeatures.make()))
-        #expect(machine.claimed(5) == Output(command: .add(5, try payload(beacon))))
+        #expect(machine.claimed(5) == Output(command: .add(5, try payload(Self.beacon))))
         #expect(machine.added(nil) == Output(change: .made))
         // It outlasts the link.
         #expect(machine.linkEnded(Self.central) == Output())
@@ -132,16 +132,15 @@ import Testing
     }
 
     @Test func `nor does it where the kernel has yet to refuse what accepts connections`() throws {
-        let beacon = AdvertiseRequest([.txPower(3)], isConnectable: false)
         for isLinked in [false, true] {
             var machine = try onAir()
             _ = machine.centralCame(Self.central)
             // A program that changes it when a central has come.
-            #expect(try machine.change(to: beacon) == Output())
+            #expect(try machine.change(to: Self.beacon) == Output())
             let output = machine.added(Self.refused, isLinked: isLinked)
             #expect(output == Output(command: .readFeatures, timer: .cancel))
             _ = machine.featuresRead(.success(try AdvertisingFeatures.make()))
-            #expect(machine.claimed(5) == Output(command: .add(5, try payload(beacon))))
+            #expect(machine.claimed(5) == Output(command: .add(5, try payload(Self.beacon))))
             // It waits only where it is refused itself.
             guard isLinked else {
                 #expect(machine.added(nil) == Output(change: .made))
@@ -153,19 +152,18 @@ import Testing
     }
 
     @Test func `what accepts no connection waits like the rest where the controller refuses that, too`() throws {
-        let beacon = AdvertiseRequest([.txPower(3)], isConnectable: false)
         var machine = try onAir()
         _ = machine.centralCame(Self.central)
         _ = machine.added(Self.refused)
-        _ = try machine.change(to: beacon)
+        _ = try machine.change(to: Self.beacon)
         // Whoever changes it once more is told of that one, and the one before is out of date.
         #expect(try machine.change(to: Self.first) == Output(change: .made))
         _ = machine.featuresRead(.success(try AdvertisingFeatures.make()))
         #expect(machine.claimed(5) == Output(command: .add(5, try payload(Self.first))))
         #expect(machine.added(Self.refused) == Output(timer: .cancel))
-        #expect(try machine.change(to: beacon) == Output(command: .readFeatures, timer: .cancel))
+        #expect(try machine.change(to: Self.beacon) == Output(command: .readFeatures, timer: .cancel))
         _ = machine.featuresRead(.success(try AdvertisingFeatures.make()))
-        #expect(machine.claimed(5) == Output(command: .add(5, try payload(beacon))))
+        #expect(machine.claimed(5) == Output(command: .add(5, try payload(Self.beacon))))
         #expect(machine.added(Self.refused, isLinked: true) == Output(timer: .cancel, change: .made))
         #expect(machine.linkEnded(Self.central) == Output(command: .readFeatures))
     }
