@@ -5,6 +5,14 @@ import Testing
 @testable import BLEStreams
 
 @Suite(.timeLimit(.minutes(10))) struct ShareTests {
+    /// A source that brings what its feeds are told; there is one for each iteration.
+    private static func fed<Element: Sendable>(_ feeds: Recorder<BLEStream<Element>.Feed>) -> BLEStream<Element> {
+        BLEStream<Element> { feed in
+            feeds.add(feed)
+            return {}
+        }
+    }
+
     /// Has consumers come, each in its second, and take so many elements; says what each one saw.
     private func watch(
         seeds: ClosedRange<UInt64> = 1...5,
@@ -74,10 +82,7 @@ import Testing
 
     @Test func `what would be replayed is released with the last consumer`() throws {
         let feeds = Recorder<BLEStream<Flag>.Feed>()
-        let shared = BLEStream<Flag> { feed in
-            feeds.add(feed)
-            return {}
-        }.share(replay: 1)
+        let shared = Self.fed(feeds).share(replay: 1)
         weak var element: Flag?
         do {
             let consumer = shared.open(Waker {})
@@ -197,10 +202,7 @@ import Testing
 
     @Test func `a consumer that joins while an element is handed out is woken for the next one`() throws {
         let feeds = Recorder<BLEStream<Int>.Feed>()
-        let shared = BLEStream<Int> { feed in
-            feeds.add(feed)
-            return {}
-        }.share()
+        let shared = Self.fed(feeds).share()
         let (isDue, waits, wasWoken) = (Flag(), Flag(), Flag())
         // Set by the closure, which is called on this thread.
         nonisolated(unsafe) var late: Cursor<Int>?
@@ -211,16 +213,10 @@ import Testing
             if case .pending? = try? late?.poll() { waits.set() }
         }
         let first = shared.open(Waker(join))
-        guard case .pending = try first.poll() else {
-            Issue.record("an element before any came")
-            return
-        }
+        #expect(try first.poll().isPending)
         feeds.all.first?.send(contentsOf: [1, 2])
         isDue.set()
-        guard case .element(1) = try first.poll() else {
-            Issue.record("the first element is missing")
-            return
-        }
+        #expect(try first.poll().element == 1)
         // The first one may be busy with it for long, and the second element is there.
         #expect(waits.isSet && wasWoken.isSet)
         first.close()
@@ -229,10 +225,7 @@ import Testing
 
     @Test func `a consumer that is stopped while another one polls for all gets all that has come`() throws {
         let feeds = Recorder<BLEStream<Int>.Feed>()
-        let shared = BLEStream<Int> { feed in
-            feeds.add(feed)
-            return {}
-        }.share()
+        let shared = Self.fed(feeds).share()
         let (isDue, isStopped) = (Flag(), Flag())
         // Used by the closure, which is called on this thread.
         nonisolated(unsafe) var stopped: Cursor<Int>?
@@ -244,25 +237,19 @@ import Testing
         }
         let first = shared.open(Waker {})
         stopped = shared.open(Waker(stop))
-        guard case .pending = try first.poll() else {
-            Issue.record("an element before any came")
-            return
-        }
+        #expect(try first.poll().isPending)
         feeds.all.first?.send(contentsOf: [1, 2])
         isDue.set()
-        guard case .element(1) = try first.poll() else {
-            Issue.record("the first element is missing")
-            return
-        }
+        #expect(try first.poll().element == 1)
         #expect(isStopped.isSet)
         var seen: [Int] = []
         var polled = try stopped?.poll()
-        while case .element(let number)? = polled {
+        while let number = polled?.element {
             seen.append(number)
             polled = try stopped?.poll()
         }
         #expect(seen == [1, 2])
-        if case .end? = polled {} else { Issue.record("it goes on") }
+        #expect(polled?.isEnd == true, "it goes on")
         first.close()
         stopped?.close()
     }
@@ -272,29 +259,19 @@ import Testing
         let (waits, wasWoken) = (Flag(), Flag())
         // Used by the closure, which is called on this thread.
         nonisolated(unsafe) var stopped: Cursor<Int>?
-        let source = BLEStream<Int> { feed in
-            feeds.add(feed)
-            return {}
-        }
         // It is stopped, and waits for its end, while the other one has the upstream and finds nothing.
-        let shared = source.filter { _ in
+        let shared = Self.fed(feeds).filter { _ in
             stopped?.stop()
-            if case .pending? = try stopped?.poll() { waits.set() }
+            if try stopped?.poll().isPending == true { waits.set() }
             return false
         }.share()
         let first = shared.open(Waker {})
         stopped = shared.open(Waker { if waits.isSet { wasWoken.set() } })
-        guard case .pending = try first.poll() else {
-            Issue.record("an element before any came")
-            return
-        }
+        #expect(try first.poll().isPending)
         feeds.all.first?.send(1)
-        guard case .pending = try first.poll() else {
-            Issue.record("an element that was filtered out")
-            return
-        }
+        #expect(try first.poll().isPending, "an element that was filtered out")
         #expect(waits.isSet && wasWoken.isSet)
-        if case .end? = try stopped?.poll() {} else { Issue.record("it goes on") }
+        #expect(try stopped?.poll().isEnd == true, "it goes on")
         first.close()
         stopped?.close()
     }
@@ -318,10 +295,7 @@ import Testing
         let shared = source.share()
         let first = shared.open(Waker {})
         other = shared.open(Waker { wasWoken.set() })
-        guard case .pending = try first.poll() else {
-            Issue.record("an element before any came")
-            return
-        }
+        #expect(try first.poll().isPending)
         _ = first.unfinished(.all)
         #expect(wasWoken.isSet)
         first.close()

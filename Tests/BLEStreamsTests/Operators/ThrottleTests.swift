@@ -15,13 +15,13 @@ import Testing
             let stage = Stage(time)
             // Polled only now and then, as by somebody who has other work.
             let cursor = stage.source("ab-c").throttle(for: .seconds(2)).open(Waker {})
-            var seen = [try cursor.nextElement()]
+            var seen = [try cursor.poll().element]
             await stage.work(for: 1, and: .milliseconds(500))
-            seen.append(try cursor.nextElement())
+            seen.append(try cursor.poll().element)
             await stage.work(for: 2)
-            seen.append(try cursor.nextElement())
+            seen.append(try cursor.poll().element)
             await stage.work(for: 9)
-            seen.append(try cursor.nextElement())
+            seen.append(try cursor.poll().element)
             #expect(seen == ["a", nil, "c", nil], "b is held, and dropped when c comes")
             cursor.close()
         }
@@ -85,12 +85,5 @@ import Testing
         let played = try await play { $0.source("ab----c").throttle(for: .seconds(9)).take(until: $0.source("---x")) }
         #expect(played.output == "a--(b|)")
         #expect(played.closings == [1, 1])
-    }
-}
-
-extension Cursor {
-    /// The element of one poll, if it is one.
-    fileprivate func nextElement() throws -> Element? {
-        if case .element(let element) = try poll() { element } else { nil }
     }
 }

@@ -109,9 +109,3 @@ import Testing
         #expect(throws: BLEError.self) { _ = try cursor.poll() }
     }
 }
-
-extension Polled {
-    fileprivate var isEnd: Bool {
-        if case .end = self { true } else { false }
-    }
-}
