@@ -98,16 +98,7 @@ import Testing
     }
 
     @Test func `a signal that never pauses and brings only gaps can be cancelled`() async throws {
-        let gaps = BLEStream(0...).presence(
-            by: { (number: Int) throws -> Int in
-                if number == 10 { withUnsafeCurrentTask { $0?.cancel() } }
-                // Otherwise it would go on for ever.
-                if number == 100_000 { throw Stage.failure }
-                return number
-            },
-            timeout: .seconds(60),
-            limit: 1
-        ).dropFirst()
+        let gaps = PresenceTests.newcomersWithoutPause().dropFirst()
         let task = Task { try await BLEStream<Int> { _ in {} }.take(until: gaps).collect() }
         await #expect(throws: CancellationError.self) { try await task.value }
     }

@@ -69,9 +69,10 @@ import Testing
         #expect(flood.counters.dropped == 99_994)
     }
 
-    @Test(arguments: [false, true])
-    func `a source that never pauses and brings only newcomers can be left`(receives: Bool) async throws {
-        let newcomers = BLEStream(0...).presence(
+    /// Newcomers without a pause, of which the first is followed and the others are a gap; who takes them is cancelled
+    /// at the eleventh.
+    static func newcomersWithoutPause() -> BLEStream<Presence<Int, Int>> {
+        BLEStream(0...).presence(
             by: { (number: Int) throws -> Int in
                 if number == 10 { withUnsafeCurrentTask { $0?.cancel() } }
                 // Otherwise it would go on for ever.
@@ -81,6 +82,11 @@ import Testing
             timeout: .seconds(60),
             limit: 1
         )
+    }
+
+    @Test(arguments: [false, true])
+    func `a source that never pauses and brings only newcomers can be left`(receives: Bool) async throws {
+        let newcomers = Self.newcomersWithoutPause()
         let task = Task {
             if receives { return try await newcomers.receive { _ in } }
             for try await _ in newcomers {}
