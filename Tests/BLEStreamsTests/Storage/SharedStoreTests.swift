@@ -37,6 +37,26 @@ import Testing
         BluetoothAddress(rawValue: 0xC000_0000_0000 + UInt64(number), kind: .random)
     }
 
+    /// A store that waits for the lock for a second, with what it warns of and the limit of each wait.
+    private func patientStore(
+        of child: StoreChild
+    ) -> (store: PeerStore, warnings: Recorder<BLEError>, limits: Recorder<Duration>) {
+        let (warnings, limits) = (Recorder<BLEError>(), Recorder<Duration>())
+        let store = PeerStore(folder: child.folder, patience: .seconds(1)) {
+            warnings.add($0)
+        } onLock: {
+            limits.add($0)
+        }
+        return (store, warnings, limits)
+    }
+
+    /// Waits until a store has tried what it was told, as a pairing does: a flush would also try all that is missing.
+    private func written(_ store: PeerStore) async {
+        await withCheckedContinuation { continuation in
+            store.whenWritten(on: RealTimeline()) { continuation.resume() }
+        }
+    }
+
     @Test func `a bond that could not be written is known however much else of its peer could not be since`() async {
         let store = PeerStore(folder: "/dev/null/blestreams") { _ in }
         let bond = Bond.planted(1, with: peer)
@@ -91,12 +111,10 @@ import Testing
             await store.flush()
             #expect(warnings.all.count == 1 && store.failure(of: peer) != nil, "\(warnings.all)")
             try child.freeDisk()
-            // Twice: a flush would try all that is missing, and the second waits for what the first has led to.
+            // Twice: the second waits for what the first has led to.
             for _ in 0..<2 {
                 store.remember(.planted(8, with: other))
-                await withCheckedContinuation { continuation in
-                    store.whenWritten(on: RealTimeline()) { continuation.resume() }
-                }
+                await written(store)
             }
             #expect(try child.number() == 1 && child.number(of: other) == 8)
             #expect(store.failure(of: peer) == nil)
@@ -120,10 +138,7 @@ import Testing
             meanwhile.add { store.remember(bond) }
             // What a link has learned, and nobody keeps.
             store.update(peer) { $0.services = ServicesRecord(databaseHash: Data(), services: []) }
-            // As a pairing waits for it: a flush would try what is missing.
-            await withCheckedContinuation { continuation in
-                store.whenWritten(on: RealTimeline()) { continuation.resume() }
-            }
+            await written(store)
             #expect(store.bonds(with: peer) == [bond] && store.bondFailure(of: peer) != nil)
             try child.freeDisk()
             await store.flush()
@@ -137,13 +152,7 @@ import Testing
             await child.remember(.planted(9, with: other))
             let lock = open("\(child.folder)/.lock", O_RDWR | O_CLOEXEC)
             try #require(flock(lock, LOCK_EX) == 0)
-            let warnings = Recorder<BLEError>()
-            let limits = Recorder<Duration>()
-            let store = PeerStore(folder: child.folder, patience: .seconds(1)) {
-                warnings.add($0)
-            } onLock: {
-                limits.add($0)
-            }
+            let (store, warnings, limits) = patientStore(of: child)
             store.remember(.planted(1, with: peer))
             await store.flush()
             let warning = try #require(warnings.all.first)
@@ -177,13 +186,7 @@ import Testing
             try FileManager.default.removeItem(atPath: lock)
             // As good as a file system that can only be read for a while, or a lack of descriptors.
             try FileManager.default.createDirectory(atPath: lock, withIntermediateDirectories: false)
-            let warnings = Recorder<BLEError>()
-            let limits = Recorder<Duration>()
-            let store = PeerStore(folder: child.folder, patience: .seconds(1)) {
-                warnings.add($0)
-            } onLock: {
-                limits.add($0)
-            }
+            let (store, warnings, limits) = patientStore(of: child)
             store.remember(.planted(1, with: peer))
             await store.flush()
             #expect(warnings.all.map(\.operation) == ["lock"] && store.failure(of: peer) != nil)
