@@ -75,25 +75,32 @@ import Testing
         }
     }
 
-    @Test func `one that was found under a changing address is searched for when its session is told to connect`()
-        async throws
-    {
+    /// Runs the body with a session that searches for a peripheral whose address changes, and that a single attempt in
+    /// vain would end.
+    private func searchForPrivate(
+        _ body: @escaping @Sendable (Bench, Session) async throws -> Void
+    ) async throws {
         try await Bench.run { bench in
             try await Central.open(.radio(bench.peripheralAdapter)).setPrivacy(true, interrupting: true)
             let central = try await Central.open(.radio(bench.centralAdapter), store: .inMemory())
             var plan = Session.Plan(finding: .service(BluetoothUUID(0xA000)))
-            // An attempt in vain would be its end.
             plan.reconnecting = nil
-            try await central.withSession(plan) { session in
-                for _ in 0..<2 {
-                    try await session.ready()
-                    #expect(session.peripheral?.address == bench.peripheralAdapter.addressOnAir)
-                    await session.disconnect()
-                    bench.peripheralAdapter.renewPrivateAddress()
-                    try session.connect()
-                }
+            try await central.withSession(plan) { session in try await body(bench, session) }
+        }
+    }
+
+    @Test func `one that was found under a changing address is searched for when its session is told to connect`()
+        async throws
+    {
+        try await searchForPrivate { bench, session in
+            for _ in 0..<2 {
                 try await session.ready()
+                #expect(session.peripheral?.address == bench.peripheralAdapter.addressOnAir)
+                await session.disconnect()
+                bench.peripheralAdapter.renewPrivateAddress()
+                try session.connect()
             }
+            try await session.ready()
         }
     }
 
@@ -150,27 +157,20 @@ import Testing
     @Test func `one whose bond is removed while its session is disconnected is searched for when that is to connect`()
         async throws
     {
-        try await Bench.run { bench in
-            try await Central.open(.radio(bench.peripheralAdapter)).setPrivacy(true, interrupting: true)
-            let central = try await Central.open(.radio(bench.centralAdapter), store: .inMemory())
-            var plan = Session.Plan(finding: .service(BluetoothUUID(0xA000)))
-            // An attempt in vain would be its end.
-            plan.reconnecting = nil
-            try await central.withSession(plan) { session in
-                try await session.withLink { try await $0.pair() }
-                await session.disconnect()
-                bench.peripheralAdapter.renewPrivateAddress()
-                try session.connect()
-                try await session.ready()
-                let known = try #require(session.peripheral)
-                #expect(known.address == bench.peripheralAdapter.address)
-                await session.disconnect()
-                try await known.unpair()
-                bench.peripheralAdapter.renewPrivateAddress()
-                try session.connect()
-                try await session.ready()
-                #expect(session.peripheral?.address == bench.peripheralAdapter.addressOnAir)
-            }
+        try await searchForPrivate { bench, session in
+            try await session.withLink { try await $0.pair() }
+            await session.disconnect()
+            bench.peripheralAdapter.renewPrivateAddress()
+            try session.connect()
+            try await session.ready()
+            let known = try #require(session.peripheral)
+            #expect(known.address == bench.peripheralAdapter.address)
+            await session.disconnect()
+            try await known.unpair()
+            bench.peripheralAdapter.renewPrivateAddress()
+            try session.connect()
+            try await session.ready()
+            #expect(session.peripheral?.address == bench.peripheralAdapter.addressOnAir)
         }
     }
 }
