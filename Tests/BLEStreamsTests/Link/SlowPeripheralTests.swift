@@ -12,12 +12,13 @@ import Testing
     )
     private static let limit = Duration.seconds(5)
 
-    /// Numbers are written, each within the limit, until one fails.
+    /// The numbers that were written, and the error that ended this, if any.
     private struct Outcome {
         var written: [[UInt8]] = []
         var error: BLEError?
     }
 
+    /// Writes numbers one after the other, each within the limit, until one fails.
     private func write(_ count: Int, over link: Link) async throws -> Outcome {
         var outcome = Outcome()
         do {

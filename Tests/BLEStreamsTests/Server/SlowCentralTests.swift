@@ -172,7 +172,7 @@ import Testing
         let (failed, adapters) = (Recorder<UInt32>(), Recorder<SimulatedAdapter>())
         let heard = try await meet(buffer: Self.large, slowAdapter: adapters) { server, bench, _, slow in
             for number in 0..<UInt32(400) {
-                // Nearly all of its queues are full.
+                // Its queues are nearly full by then.
                 if number == 300, let adapter = adapters.all.first {
                     bench.air.faults.add(.outOfRange(lasting: .seconds(26)), on: adapter)
                 }
