@@ -10,12 +10,11 @@ import Testing
     private static func database(at handle: UInt16) -> GATTDatabase { GATTDatabase(services: [.heartRate(at: handle)]) }
 
     /// A machine whose subscription was answered with Database Out Of Sync, and that reads the hash because of that.
-    private static func postponed(_ consumer: ValueConsumer) -> LinkMachine {
+    private static func postponed() -> LinkMachine {
         var machine = LinkMachine(maximumMTU: 517, servedClient: ServerClient(), remembered: nil)
         var output = LinkMachine.Output()
         machine.add(database(at: 1), of: [.heartRate])
-        let selector = CharacteristicSelector.uuid(BluetoothUUID.Characteristics.heartRateMeasurement, service: nil)
-        _ = machine.subscribe(selector, indications: false, pass: nil, consumer, &output)
+        machine.subscribeToHeartRate(&output)
         let write = machine.send(&output)
         #expect(write == [0x12, 4, 0, 1, 0])
         machine.receive([0x01, 0x12, 4, 0, 0x12], &output)
@@ -26,7 +25,7 @@ import Testing
 
     @Test(arguments: [1, 21] as [UInt16])
     func `it is made again where its characteristic is, once all services are known`(handle: UInt16) {
-        var machine = Self.postponed(ValueConsumer(object: "of 2A37", deliver: { _ in }, finish: { _ in }))
+        var machine = Self.postponed()
         var output = LinkMachine.Output()
         let known = DatabaseTracker.Known(database: Self.database(at: handle), news: .first)
         machine.take(known, &output)
@@ -41,7 +40,7 @@ import Testing
     }
 
     @Test func `it ends with the error when the services can't be discovered`() {
-        var machine = Self.postponed(ValueConsumer(object: "of 2A37", deliver: { _ in }, finish: { _ in }))
+        var machine = Self.postponed()
         var output = LinkMachine.Output()
         machine.failSubscriptions(.cancelled, &output)
         let notices = output.rest?.notices ?? []

@@ -7,13 +7,9 @@ import Testing
 /// Operations that wait for a more secure link while the peer's services change.
 @Suite struct RaisedOperationTests {
     private static let hashRequest: [UInt8] = [0x08, 0x01, 0x00, 0xFF, 0xFF, 0x2A, 0x2B]
-    private static let heartRate = CharacteristicSelector.uuid(
-        BluetoothUUID.Characteristics.heartRateMeasurement,
-        service: nil
-    )
 
     private static var reading: LinkMachine.Target {
-        .characteristic(heartRate, anyOf: []) { ReadValue(handle: $0.valueHandle) }
+        .characteristic(LinkMachine.heartRate, anyOf: []) { ReadValue(handle: $0.valueHandle) }
     }
 
     /// A machine that knows one chosen service.
@@ -117,8 +113,7 @@ import Testing
     @Test func `a subscription that was postponed before isn't made at the handle of before`() {
         var machine = Self.remembering()
         var output = LinkMachine.Output()
-        let consumer = ValueConsumer(object: "of 2A37", deliver: { _ in }, finish: { _ in })
-        _ = machine.subscribe(Self.heartRate, indications: false, pass: nil, consumer, &output)
+        machine.subscribeToHeartRate(&output)
         Self.refuse([0x12, 4, 0, 1, 0], with: [0x12, 0x12, 0x0F], &machine)
         machine.outOfSync(&output)
         machine.raised(machine.lastRaise, .done, &output)
@@ -132,11 +127,10 @@ import Testing
     @Test(arguments: [false, true])
     func `what waits for the demanded security isn't begun at the handle of before`(isSubscription: Bool) {
         var machine = Self.machine()
-        machine.demands[Self.heartRate] = .encrypted
+        machine.demands[LinkMachine.heartRate] = .encrypted
         var output = LinkMachine.Output()
         if isSubscription {
-            let consumer = ValueConsumer(object: "of 2A37", deliver: { _ in }, finish: { _ in })
-            _ = machine.subscribe(Self.heartRate, indications: false, pass: nil, consumer, &output)
+            machine.subscribeToHeartRate(&output)
         } else {
             _ = machine.begin(Self.reading, &output)
         }

@@ -84,8 +84,8 @@ import Testing
         // No value is early any more.
         machine.now = .seconds(20)
         machine.receive(Self.indication, &output)
-        let heartRate = CharacteristicSelector.uuid(BluetoothUUID.Characteristics.heartRateMeasurement, service: nil)
-        let read = LinkMachine.Target.characteristic(heartRate, anyOf: []) { ReadValue(handle: $0.valueHandle) }
+        let selector = LinkMachine.heartRate
+        let read = LinkMachine.Target.characteristic(selector, anyOf: []) { ReadValue(handle: $0.valueHandle) }
         _ = machine.begin(read, &output)
         let confirmation = machine.send(&output)
         let next = machine.send(&output)
