@@ -2,8 +2,6 @@ import BLEDevices
 import BLESimulator
 import BLEStreams
 import Foundation
-import MQTT
-import Spool
 import Synchronization
 import TestBroker
 import Testing
@@ -17,30 +15,32 @@ import Testing
         name: "Lock",
         subscriptions: [.init(characteristic: .Characteristics.humidity)]
     )
+    /// What is said of it when it is followed no more.
+    private static let unfollowed = #"{"peripheral":"lock","state":"not followed","ready":false}"#
+
+    /// It lacks what is subscribed to.
+    private static var sensor: LocalPeripheral {
+        LocalPeripheral(name: "Lock") {
+            LocalService(.environmentalSensing) { LocalCharacteristic(.temperature, [.read], value: 20) }
+        }
+    }
 
     /// The streams of values hear of it, too, and end all that follows the session. In each order of the jobs:
     @Test(arguments: UInt64(1)...20)
     func `says that a session has failed, whoever hears of that first`(_ seed: UInt64) async throws {
         let folder = try temporaryFolder("follower")
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        let spool = try Spool(SpoolSettings(folder: "\(folder)/spool"))
-        let (publisher, outbox) = (Publisher(spool, prefix: "p") { _ in }, Outbox(spool, prefix: "p") { _ in })
-        publisher.use(outbox)
-        outbox.connected()
+        let bench = try PublisherBench(in: folder)
         let sessions = Sessions()
         try await VirtualTime.run(seed: seed) { time in
             let air = SimulatedAir(time)
-            // It lacks what is subscribed to.
-            let sensor = LocalPeripheral(name: "Lock") {
-                LocalService(.environmentalSensing) { LocalCharacteristic(.temperature, [.read], value: 20) }
-            }
-            try await sensor.run(on: .radio(air.adapter())) { _ in
+            try await Self.sensor.run(on: .radio(air.adapter())) { _ in
                 let central = try await Central.open(.radio(air.adapter()))
                 try await central.withFleet { fleet in
                     let (end, stop) = AsyncStream<Void>.makeStream()
                     try await withThrowingTaskGroup(of: Void.self) { group in
                         group.addTask {
-                            await run(until: end) { await follower(publisher, sessions).run(central, fleet) }
+                            await run(until: end) { await follower(bench, sessions).run(central, fleet) }
                         }
                         while sessions["lock"]?.state.failure == nil { try await time.sleep(for: .milliseconds(10)) }
                         try await time.sleep(for: .milliseconds(10))
@@ -50,44 +50,32 @@ import Testing
                 }
             }
         }
-        var states: [String] = []
-        while let message = outbox.next()?.message {
-            if message.topic == "p/state/lock" { states.append(String(decoding: message.payload, as: UTF8.self)) }
-        }
+        let states = bench.said("p/state/lock")
         #expect(states.contains { $0.contains("failed: ") }, "\(states)")
     }
 
     @Test func `says last that it follows the peripheral no more`() async throws {
         let folder = try temporaryFolder("follower")
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        let spool = try Spool(SpoolSettings(folder: "\(folder)/spool"))
-        let (publisher, outbox) = (Publisher(spool, prefix: "p") { _ in }, Outbox(spool, prefix: "p") { _ in })
-        publisher.use(outbox)
-        outbox.connected()
+        let bench = try PublisherBench(in: folder)
         let sessions = Sessions()
         try await VirtualTime.run { time in
             let central = try await Central.open(.radio(SimulatedAir(time).adapter()))
             try await central.withFleet { fleet in
-                let following = Child { await follower(publisher, sessions).run(central, fleet) }
+                let following = Child { await follower(bench, sessions).run(central, fleet) }
                 try await withChildren([following]) { try await time.sleep(for: .seconds(1)) }
             }
         }
-        var states: [String] = []
-        while let message = outbox.next()?.message {
-            if message.topic == "p/state/lock" { states.append(String(decoding: message.payload, as: UTF8.self)) }
-        }
+        let states = bench.said("p/state/lock")
         #expect(states.count > 1)
-        #expect(states.last == #"{"peripheral":"lock","state":"not followed","ready":false}"#)
+        #expect(states.last == Self.unfollowed)
     }
 
     /// Gateways that share peripherals follow all devices of one name under one label.
     @Test func `says how the other device of its label is when one of them is followed no more`() async throws {
         let folder = try temporaryFolder("follower")
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        let spool = try Spool(SpoolSettings(folder: "\(folder)/spool"))
-        let (publisher, outbox) = (Publisher(spool, prefix: "p") { _ in }, Outbox(spool, prefix: "p") { _ in })
-        publisher.use(outbox)
-        outbox.connected()
+        let bench = try PublisherBench(in: folder)
         let hosts = try SparkplugDriver(
             .init(group: "plant", node: "hall", primaryHost: nil),
             beside: .init(folder: "\(folder)/spool", megabytes: 1),
@@ -97,28 +85,25 @@ import Testing
         try await VirtualTime.run { time in
             let air = SimulatedAir(time)
             let (near, far) = (air.adapter(), air.adapter())
-            let sensor = LocalPeripheral(name: "Lock") {
-                LocalService(.environmentalSensing) { LocalCharacteristic(.temperature, [.read], value: 20) }
-            }
-            try await sensor.run(on: .radio(far)) { _ in
+            try await Self.sensor.run(on: .radio(far)) { _ in
                 let central = try await Central.open(.radio(near))
                 try await central.withFleet { fleet in
                     let present = Child {
-                        await follower(publisher, sessions, Self.lock("\(far.address)"), hosts).run(central, fleet)
+                        await follower(bench, sessions, Self.lock("\(far.address)"), hosts).run(central, fleet)
                     }
                     let absent = Child {
-                        await follower(publisher, sessions, Self.lock("C4:F2:17:1A:1D:BB"), hosts).run(central, fleet)
+                        await follower(bench, sessions, Self.lock("C4:F2:17:1A:1D:BB"), hosts).run(central, fleet)
                     }
                     try await withChildren([present]) {
                         while sessions["lock"]?.state.isReady != true { try await time.sleep(for: .milliseconds(10)) }
                         try await withChildren([absent]) { try await time.sleep(for: .seconds(1)) }
-                        #expect(Self.lastState(outbox).contains(#""ready":true"#))
+                        #expect(bench.said("p/state/lock").last?.contains(#""ready":true"#) == true)
                         #expect(hosts.state.withLock { $0.devices["lock"]?.isOnline } == true)
                     }
                 }
             }
         }
-        #expect(Self.lastState(outbox) == #"{"peripheral":"lock","state":"not followed","ready":false}"#)
+        #expect(bench.said("p/state/lock").last == Self.unfollowed)
         #expect(hosts.state.withLock { $0.devices["lock"]?.isOnline } == false)
     }
 
@@ -126,24 +111,15 @@ import Testing
         Configuration.Peripheral(label: "lock", address: address)
     }
 
-    /// What was published last of the state since this was last asked.
-    private static func lastState(_ outbox: Outbox) -> String {
-        var last = ""
-        while let message = outbox.next()?.message {
-            if message.topic == "p/state/lock" { last = String(decoding: message.payload, as: UTF8.self) }
-        }
-        return last
-    }
-
     private func follower(
-        _ publisher: Publisher,
+        _ bench: PublisherBench,
         _ sessions: Sessions,
         _ other: Configuration.Peripheral? = nil,
         _ hosts: SparkplugDriver? = nil
     ) -> Follower {
         Follower(
             peripheral: other ?? peripheral,
-            publisher: publisher,
+            publisher: bench.publisher,
             sessions: sessions,
             troubles: Troubles { _ in },
             discovery: nil,

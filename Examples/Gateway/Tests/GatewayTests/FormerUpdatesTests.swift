@@ -1,6 +1,5 @@
 import Foundation
 import MQTT
-import Spool
 import TestBroker
 import Testing
 
@@ -14,27 +13,24 @@ import Testing
     ) throws {
         let folder = try temporaryFolder("former")
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        let spool = try Spool(SpoolSettings(folder: "\(folder)/spool"))
-        let (publisher, outbox) = (Publisher(spool, prefix: "p") { _ in }, Outbox(spool, prefix: "p") { _ in })
-        publisher.use(outbox)
+        let bench = try PublisherBench(in: folder)
         var configuration = Configuration(spool: .init(folder: "\(folder)/spool"))
         configuration.peripherals = [.init(label: "lock", name: "Lock")]
-        let updates = FormerUpdates(settings: Settings(configuration), publisher: publisher)
-        outbox.connected()
+        let updates = FormerUpdates(settings: Settings(configuration), publisher: bench.publisher)
         let text = #"{"image":"00","phase":"\#(phase)"}"#
         for label in ["lock", "other"] {
             let message = MQTTMessage("p/update/\(label)", Array(text.utf8), isRetained: true)
             #expect(updates.take(message))
         }
         var said: [String] = []
-        while let item = outbox.next() {
+        while let item = bench.outbox.next() {
             said.append(String(decoding: item.message.payload, as: UTF8.self))
-            outbox.acknowledged(item.token)
+            bench.outbox.acknowledged(item.token)
         }
         // One that has ended isn't said again.
         #expect(said == (phase == "upload" ? [#"{"image":"00","phase":"failed"}"#] : []))
-        for label in ["lock", "other"] { publisher.remove("update/\(label)") }
-        #expect(outbox.next()?.message == MQTTMessage("p/update/lock", [], isRetained: true))
-        #expect(outbox.next() == nil)
+        for label in ["lock", "other"] { bench.publisher.remove("update/\(label)") }
+        #expect(bench.outbox.next()?.message == MQTTMessage("p/update/lock", [], isRetained: true))
+        #expect(bench.outbox.next() == nil)
     }
 }

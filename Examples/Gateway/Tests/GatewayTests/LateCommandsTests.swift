@@ -1,6 +1,5 @@
 import Foundation
 import MQTT
-import Spool
 import TestBroker
 import Testing
 
@@ -11,10 +10,7 @@ import Testing
     @Test func `each is told that the gateway ends, and none waits for another`() async throws {
         let folder = try temporaryFolder("late")
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        let spool = try Spool(SpoolSettings(folder: "\(folder)/spool"))
-        let (publisher, outbox) = (Publisher(spool, prefix: "p") { _ in }, Outbox(spool, prefix: "p") { _ in })
-        publisher.use(outbox)
-        outbox.connected()
+        let bench = try PublisherBench(in: folder)
         var configuration = Configuration(spool: .init(folder: "\(folder)/spool"))
         configuration.permissions = [.init(peripheral: "lock", operations: ["connect"], characteristics: [])]
         let (messages, inbox) = AsyncStream<MQTTMessage>.makeStream()
@@ -25,11 +21,13 @@ import Testing
             inbox.yield(message)
         }
         inbox.finish()
-        let commands = Commands(settings: Settings(configuration), sessions: Sessions(), publisher: publisher)
+        let commands = Commands(settings: Settings(configuration), sessions: Sessions(), publisher: bench.publisher)
         commands.end()
         await commands.take(messages)
         var replies: [String] = []
-        while let message = outbox.next()?.message { replies.append(String(decoding: message.payload, as: UTF8.self)) }
+        while let message = bench.outbox.next()?.message {
+            replies.append(String(decoding: message.payload, as: UTF8.self))
+        }
         #expect(replies.count == 3 && replies.allSatisfy { $0.contains(#""code":"ended""#) }, "\(replies)")
     }
 }

@@ -2,7 +2,6 @@ import BLESimulator
 import BLEStreams
 import Foundation
 import MQTT
-import Spool
 import TestBroker
 import Testing
 
@@ -28,10 +27,7 @@ import Testing
     }
 
     private func check(_ settings: Settings, _ folder: String) async throws {
-        let spool = try Spool(SpoolSettings(folder: "\(folder)/spool"))
-        let (publisher, outbox) = (Publisher(spool, prefix: "p") { _ in }, Outbox(spool, prefix: "p") { _ in })
-        publisher.use(outbox)
-        outbox.connected()
+        let bench = try PublisherBench(in: folder)
         let hash = try TestImage.place(TestImage.octets(1, size: 2000), in: folder)
         let command = #"{"peripheral":"lock","op":"update","image":"\#(hash)"}"#
         try await VirtualTime.run { time in
@@ -43,16 +39,13 @@ import Testing
             let (messages, inbox) = AsyncStream<MQTTMessage>.makeStream()
             inbox.yield(MQTTMessage("p/command", Array(command.utf8)))
             inbox.finish()
-            let commands = Commands(settings: settings, sessions: sessions, publisher: publisher)
+            let commands = Commands(settings: settings, sessions: sessions, publisher: bench.publisher)
             await commands.take(messages)
             commands.end()
             await commands.run()
         }
-        var news: [[UInt8]] = []
-        while let item = outbox.next() {
-            if item.message.topic == "p/update/lock" { news.append(item.message.payload) }
-        }
-        #expect(news.count == 2 && news.last == [], "it failed, and was removed")
+        let news = bench.said("p/update/lock")
+        #expect(news.count == 2 && news.last == "", "it failed, and was removed")
     }
 
     /// One without the peripheral. It still permits the command, which was looked at before.

@@ -3,8 +3,6 @@ import BLESimulator
 import BLEStreams
 import Foundation
 import MQTT
-import Spool
-import Synchronization
 import TestBroker
 import Testing
 
@@ -15,13 +13,11 @@ import Testing
     @Test func `an update is refused while the peripheral is being updated under its other label`() async throws {
         let folder = try temporaryFolder("labels")
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        let spool = try Spool(SpoolSettings(folder: "\(folder)/spool"))
-        let (publisher, outbox) = (Publisher(spool, prefix: "p") { _ in }, Outbox(spool, prefix: "p") { _ in })
-        publisher.use(outbox)
-        outbox.connected()
+        let bench = try PublisherBench(in: folder)
         let sessions = Sessions()
         let (messages, inbox) = AsyncStream<MQTTMessage>.makeStream()
-        let commands = Commands(settings: Settings(configuration(folder)), sessions: sessions, publisher: publisher)
+        let settings = Settings(configuration(folder))
+        let commands = Commands(settings: settings, sessions: sessions, publisher: bench.publisher)
         let device = MCUmgrFirmwareReceiver(running: TestImage.octets(1, size: 2000))
         let hash = try TestImage.place(TestImage.octets(2, size: 150_000), in: folder)
         let replies = try await VirtualTime.run { time in
@@ -34,7 +30,6 @@ import Testing
                 let peripheral = LocalPeripheral(name: "Pump", advertising: [SharedWorld.service]) { device.service }
                 try await peripheral.run(on: .radio(far)) { server in try await device.run(on: server) }
             }
-            let seen = Said(outbox)
             let gateway = [Child { await commands.take(messages) }, Child { await commands.run() }]
             try await withChildren(gateway + [firmware]) {
                 let central = try await Central.open(.radio(near))
@@ -43,17 +38,17 @@ import Testing
                     for (label, plan) in zip(["a", "b"], plans) { sessions.add(label, fleet.add(plan), nil) }
                     while sessions["b"]?.peripheral == nil { try await time.sleep(for: .milliseconds(10)) }
                     inbox.yield(Self.update("a", hash))
-                    while !seen.has("p/update/a", "percent") { try await time.sleep(for: .milliseconds(10)) }
+                    while !bench.hasSaid("p/update/a", "percent") { try await time.sleep(for: .milliseconds(10)) }
                     inbox.yield(Self.update("b", hash))
-                    while !seen.has("replies/b", "") { try await time.sleep(for: .milliseconds(10)) }
-                    #expect(!seen.has("replies/a", ""), "the first one goes on")
-                    while !seen.has("replies/a", "") { try await time.sleep(for: .milliseconds(10)) }
+                    while !bench.hasSaid("replies/b", "") { try await time.sleep(for: .milliseconds(10)) }
+                    #expect(!bench.hasSaid("replies/a", ""), "the first one goes on")
+                    while !bench.hasSaid("replies/a", "") { try await time.sleep(for: .milliseconds(10)) }
                     // Now the other label may.
                     inbox.yield(Self.update("b", hash))
-                    while seen.count("replies/b") < 2 { try await time.sleep(for: .milliseconds(10)) }
+                    while bench.said("replies/b").count < 2 { try await time.sleep(for: .milliseconds(10)) }
                 }
             }
-            return (a: seen.all("replies/a"), b: seen.all("replies/b"))
+            return (a: bench.said("replies/a"), b: bench.said("replies/b"))
         }
         let ok = #"{"ok":true}"#
         #expect(replies.a == [ok])
@@ -81,25 +76,4 @@ import Testing
         configuration.images = folder
         return configuration
     }
-}
-
-/// What a gateway has said to the broker.
-private final class Said: Sendable {
-    private let outbox: Outbox
-    private let messages = Mutex<[MQTTMessage]>([])
-
-    init(_ outbox: Outbox) { self.outbox = outbox }
-
-    /// The payloads under a topic so far.
-    func all(_ topic: String) -> [String] {
-        messages.withLock { messages in
-            while let item = outbox.next() { messages.append(item.message) }
-            return messages.filter { $0.topic == topic }.map { String(decoding: $0.payload, as: UTF8.self) }
-        }
-    }
-
-    func count(_ topic: String) -> Int { all(topic).count }
-
-    /// Whether something under a topic contains a word.
-    func has(_ topic: String, _ word: String) -> Bool { all(topic).contains { word.isEmpty || $0.contains(word) } }
 }

@@ -1,6 +1,5 @@
 import Foundation
 import MQTT
-import Spool
 import TestBroker
 import Testing
 
@@ -13,10 +12,7 @@ import Testing
     {
         let folder = try temporaryFolder("unfollowed")
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        let spool = try Spool(SpoolSettings(folder: "\(folder)/spool"))
-        let (publisher, outbox) = (Publisher(spool, prefix: "p") { _ in }, Outbox(spool, prefix: "p") { _ in })
-        publisher.use(outbox)
-        outbox.connected()
+        let bench = try PublisherBench(in: folder)
         var configuration = Configuration(spool: .init(folder: "\(folder)/spool"))
         configuration.permissions = [.init(peripheral: "lock", operations: ["connect"], characteristics: [])]
         configuration.leases = isSharing ? Configuration.Sharing() : nil
@@ -25,11 +21,11 @@ import Testing
         message.responseTopic = "replies"
         inbox.yield(message)
         inbox.finish()
-        let commands = Commands(settings: Settings(configuration), sessions: Sessions(), publisher: publisher)
+        let commands = Commands(settings: Settings(configuration), sessions: Sessions(), publisher: bench.publisher)
         await commands.take(messages)
         commands.end()
         await commands.run()
-        let reply = String(decoding: outbox.next()?.message.payload ?? [], as: UTF8.self)
+        let reply = String(decoding: bench.outbox.next()?.message.payload ?? [], as: UTF8.self)
         let words =
             isSharing
             ? "Send the command to the gateway whose state/lock says that the peripheral is ready."
