@@ -30,6 +30,16 @@ struct SparkplugDriverTests {
         [SparkplugMetric("Temperature", .double(Double(number)), at: 100)]
     }
 
+    /// A driver that has handed out its certificates; its value follows, when the connection has room for it.
+    private func born(_ folder: String) throws -> SparkplugDriver {
+        let driver = try driver(folder)
+        driver.values(metric(1), from: "t", at: 100)
+        connect(driver)
+        #expect(driver.next()?.message.topic == "spBv1.0/plant/NBIRTH/hall")
+        #expect(driver.next()?.message.topic == "spBv1.0/plant/DBIRTH/hall/t")
+        return driver
+    }
+
     /// What the driver sends now, by type, device and metrics; a connection takes all of it.
     private func sent(_ driver: SparkplugDriver) throws -> [(type: String, payload: SparkplugPayload)] {
         var sent: [(String, SparkplugPayload)] = []
@@ -71,12 +81,7 @@ struct SparkplugDriverTests {
     @Test func `a value that was dropped on its way, and is sent, is not in the number of the dropped ones`() throws {
         let folder = try temporaryFolder("sparkplug")
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        let driver = try driver(folder)
-        driver.values(metric(1), from: "t", at: 100)
-        connect(driver)
-        #expect(driver.next()?.message.topic == "spBv1.0/plant/NBIRTH/hall")
-        // The value follows, when the connection has room for it.
-        #expect(driver.next()?.message.topic == "spBv1.0/plant/DBIRTH/hall/t")
+        let driver = try born(folder)
         for number in 0..<30_000 { driver.values(metric(number), from: "t", at: 100) }
         let sent = try sent(driver)
         let dropped = driver.spool.counts.dropped
@@ -126,11 +131,7 @@ struct SparkplugDriverTests {
     func interrupted() throws {
         let folder = try temporaryFolder("sparkplug")
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        let driver = try driver(folder)
-        driver.values(metric(1), from: "t", at: 100)
-        connect(driver)
-        #expect(driver.next()?.message.topic == "spBv1.0/plant/NBIRTH/hall")
-        #expect(driver.next()?.message.topic == "spBv1.0/plant/DBIRTH/hall/t")
+        let driver = try born(folder)
         driver.interrupted()
         #expect(driver.next()?.message == nil)
         connect(driver)
