@@ -8,9 +8,10 @@ struct Info: Command {
     static let parameters = ["ADDRESS"]
     static let options = [Option.fresh, Option.parameters, Option.deadline]
     static let notes = """
-        It reads every readable value. An answer may take three seconds, or with --timeout as long as is left of that.
-        When a request fails because the link is lost or an answer is missing, the output contains everything read until
-        then, and the exit status is 1; a refused value is shown in the tree.
+        It reads every readable value. Each answer may take three seconds, or with --timeout as long as is left of that
+        time. When a request fails because the link is lost or an answer is missing, the output contains everything read
+        until then, and the exit status is 1; a refused value is shown in the tree. In a shell, --parameters changes the
+        shell's link.
 
         With --json the tree can be passed to `ble serve --database`, which serves a copy of the device, and to `ble
         verify --database`, which compares a device with it.
