@@ -2,10 +2,10 @@ import Glibc
 
 /// The kind of a broker's addresses.
 ///
-/// libmosquitto waits for no answer while it connects, so it never comes to a name's second address: a broker that only
-/// listens at 127.0.0.1 isn't reached as `localhost` where that is also, and first, the address ::1; and none whose
-/// packets of IPv6 are lost on the way. Each attempt after a failed one is therefore of the other kind. Source:
-/// libmosquitto, `net__try_connect_tcp`.
+/// libmosquitto waits for no answer while it connects, so it never comes to a name's second address: where `localhost`
+/// has ::1 as its first address, it doesn't reach a broker that listens at 127.0.0.1 only; nor, by a name with addresses
+/// of both kinds, one whose IPv6 packets are lost on the way. Each attempt after a failed one is therefore of the other
+/// kind. Source: libmosquitto, `net__try_connect_tcp`.
 enum AddressKind: String {
     // The local address that only a socket of this kind can have: libmosquitto passes over the broker's others.
     case version4 = "0.0.0.0"

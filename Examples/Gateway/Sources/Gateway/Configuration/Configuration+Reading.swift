@@ -273,7 +273,7 @@ extension Configuration.Peripheral {
             guard let former = subscriptions[..<index].firstIndex(of: subscription) else { continue }
             throw ConfigurationError(
                 field: "\(list)[\(index)].uuid",
-                cause: "it is that of characteristics[\(former)], too, and each of its values would be published twice",
+                cause: "it repeats characteristics[\(former)], and each of its values would be published twice",
                 remedy: "Write each characteristic once."
             )
         }

@@ -109,7 +109,7 @@ struct ConfigurationFields: ~Copyable {
         for (index, text) in texts.enumerated() where texts[..<index].contains(text) {
             throw ConfigurationError(
                 field: name("\(field)[\(index)]"),
-                cause: "'\(text)' is there twice",
+                cause: "'\(text)' is given twice",
                 remedy: "Write it once."
             )
         }
