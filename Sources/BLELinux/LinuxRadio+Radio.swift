@@ -96,9 +96,9 @@ extension LinuxRadio {
                 }
             }
         }
-        return RadioActivity { [settling] in
+        return RadioActivity {
             ends.cancel()
-            attempt.cancel { settling.noteCancellation(of: peer) }
+            attempt.cancel()
         }
     }
 

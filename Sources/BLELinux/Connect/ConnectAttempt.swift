@@ -109,19 +109,15 @@ final class ConnectAttempt: Sendable {
     }
 
     /// Ends the attempt without a result. The kernel stops listening for the peer when the socket is closed.
-    ///
-    /// - Parameter willClear: called before that, if the kernel will have something to clean up.
-    func cancel(_ willClear: () -> Void) {
+    func cancel() {
         let (socket, registration, presence, result) = state.withLock { state in
             defer { state = State() }
             return (state.socket, state.registration, state.presence, state.result)
         }
         presence?.cancel()
         if let socket, let registration {
-            willClear()
-            stuck.gaveUp(peer)
+            giveBack()
             loop.unregister(registration, of: socket.descriptor)
-            forgotten.noteVainAttempt()
         }
         // Released outside the lock: what it holds may be deallocated with it.
         _ = result
@@ -224,7 +220,7 @@ final class ConnectAttempt: Sendable {
         if isWaiting { peers.interruptDiscovery() }
     }
 
-    /// The kernel was asked to connect, and the socket is about to be closed, without ``cancel(_:)`` having found it.
+    /// The kernel was asked to connect, and the socket is about to be closed before it has been told of a link.
     private func giveBack() {
         settling.noteCancellation(of: peer)
         stuck.gaveUp(peer)

@@ -59,7 +59,7 @@ import Testing
             environment: radio,
             prepare: {
                 radio.monitor.open()
-                return { pending.attempt.withLock { $0.take() }?.cancel {} }
+                return { pending.attempt.withLock { $0.take() }?.cancel() }
             },
             result: { _ in }
         )
