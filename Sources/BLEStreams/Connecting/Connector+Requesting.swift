@@ -8,7 +8,7 @@ extension Connector {
     /// that is never established is made again. A later link may be of callers who answer nothing.
     func requestLink(to address: BluetoothAddress, _ id: Int, _ number: Int, _ entry: Entry) {
         let core = entry.peripheral.core
-        let parameters = entry.ownParameters ?? core.preferences[entry.peripheral.address]
+        let parameters = entry.wanted(by: entry.first)
         let capability = entry.capability
         state.withLock { state in
             state.entries[number]?.parameters = parameters
@@ -46,16 +46,25 @@ extension Connector {
     }
 
     /// Requests a link anew that the radio is making, if it was told something else than what those who wait can answer
-    /// by now: nothing changes that on a link that is up, and what nobody answers must not be claimed.
+    /// by now, or want: nothing changes the one on a link that is up, and what nobody answers must not be claimed; and
+    /// not every radio can change the parameters of one.
     func announceAnew(_ number: Int) {
-        guard let entry = state.withLock({ $0.entries[number] }), case .connect? = entry.machine.step,
-            entry.capability != entry.announced, entry.weaklyBonded != nil
-        else { return }
+        guard let entry = state.withLock({ $0.entries[number] }), case .connect? = entry.machine.step else { return }
+        let isAnnounced = entry.capability == entry.announced || entry.weaklyBonded == nil
+        guard !isAnnounced || entry.wanted(by: entry.first) != entry.parameters else { return }
         change(number) { $0.requestAnew(&$1) }
     }
 }
 
 extension Connector.Entry {
+    /// The first of those who wait.
+    fileprivate var first: Connector.Asker? { askers.min { $0.key < $1.key }?.value }
+
+    /// The parameters of a link that this caller is the first to get; `nil`: the radio's default.
+    func wanted(by first: Connector.Asker?) -> ConnectionParameters? {
+        first?.parameters ?? peripheral.core.preferences[peripheral.address]
+    }
+
     /// What those who wait can answer now; `nil`: nothing. Of several, the first that can answer anything by itself
     /// counts, and then who is asked for all that have no answers of their own.
     fileprivate var capability: PairingCapability? {

@@ -15,7 +15,7 @@ extension Connector {
         if let alarm = output.alarm { set(alarm, number) }
         if let isLinked = output.ends { endHearing(number, isLinked) }
         if let state = output.tells {
-            if state == .connected { catchUp(entry) }
+            if state == .connected { catchUp(entry, errand.answers.first?.asker) }
             tell(state, of: entry)
         }
         answer(errand)
@@ -28,13 +28,14 @@ extension Connector {
         entry.peripheral.core.states.set(state, of: entry.peripheral.address) { link?.isDown ?? false }
     }
 
-    /// Changes a link for which the program has set other preferences since the radio was asked for it: nobody else
-    /// would.
-    private func catchUp(_ entry: Entry) {
-        guard entry.ownParameters == nil, let link = entry.link,
-            let preferred = entry.peripheral.core.preferences[entry.peripheral.address], preferred != entry.parameters
+    /// Changes a link for which the radio was asked with other parameters: the program has set other preferences since,
+    /// or who wanted them has left. Nobody else would.
+    ///
+    /// - Parameter first: the first of those who get the link.
+    private func catchUp(_ entry: Entry, _ first: Asker?) {
+        guard let link = entry.link, let wanted = entry.wanted(by: first), wanted != entry.parameters
         else { return }
-        link.change(to: preferred)
+        link.change(to: wanted)
     }
 
     /// Changes what remains to be undone for a peripheral.

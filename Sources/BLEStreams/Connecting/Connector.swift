@@ -24,8 +24,8 @@ final class Connector: Sendable {
         var persists = true
         /// Whether to wait for an adapter that can't be used.
         var patience = ConnectMachine.Patience.none
-        /// The parameters of the link, if this request makes it; `nil`: the preference for the peripheral, or the
-        /// central's.
+        /// The parameters of the link, if this request makes it, being the first of those that still wait; `nil`: the
+        /// preference for the peripheral, or the central's.
         var parameters: ConnectionParameters?
         /// The pairing answers if the link must be raised; `nil`: those of the peripheral, or the central.
         var pairing: PairingAnswers?
@@ -36,6 +36,8 @@ final class Connector: Sendable {
         let peripheral: Peripheral
         let timeout: Duration
         let begin: Duration
+        /// The parameters that it wants; `nil`: the preference for the peripheral, or the central's.
+        let parameters: ConnectionParameters?
         /// What its own pairing answers can do; `nil`: it has none, and those of the peripheral, or the central, count.
         let capability: PairingCapability?
         let answer: Answer
@@ -45,8 +47,6 @@ final class Connector: Sendable {
     struct Entry {
         /// The peripheral as the first caller named it.
         let peripheral: Peripheral
-        /// The parameters that the first caller wants; `nil`: the preference for the peripheral, or the central's.
-        let ownParameters: ConnectionParameters?
         var machine: ConnectMachine
         var askers: [ConnectMachine.Waiter.ID: Asker] = [:]
         /// The stored record of each address.
@@ -126,12 +126,16 @@ final class Connector: Sendable {
             peripheral: peripheral,
             timeout: wish.timeout,
             begin: timeline.now,
+            parameters: wish.parameters,
             capability: wish.pairing?.capability,
             answer: answer
         )
         let waiter = self.waiter(for: wish, since: asker.begin)
         let id = waiter.id
-        let fresh = self.entry(for: peripheral, wish)
+        let fresh = Entry(
+            peripheral: peripheral,
+            machine: ConnectMachine([peripheral.address] + peripheral.alternatives)
+        )
         let (shared, number): (Link?, Int) = state.withLock { state in
             if let number = self.number(of: peripheral.address, state), let link = state.entries[number]?.link,
                 state.entries[number]?.machine.isLinked == true
@@ -173,14 +177,6 @@ final class Connector: Sendable {
             deadline: begin + wish.timeout,
             persists: wish.persists,
             patience: wish.patience
-        )
-    }
-
-    private func entry(for peripheral: Peripheral, _ wish: Wish) -> Entry {
-        Entry(
-            peripheral: peripheral,
-            ownParameters: wish.parameters,
-            machine: ConnectMachine([peripheral.address] + peripheral.alternatives)
         )
     }
 

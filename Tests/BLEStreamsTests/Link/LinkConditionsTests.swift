@@ -69,6 +69,57 @@ import Testing
         }
     }
 
+    @Test func `a call that is cancelled as it connects leaves no parameters behind to those who wait with it`()
+        async throws
+    {
+        try await Bench.run { bench in
+            let (near, far) = (bench.centralAdapter, bench.peripheralAdapter)
+            let common = try await bench.peripheral.withLink { try await $0.conditions().interval }
+            #expect(common == .milliseconds(30))
+            let calls: [(parameters: ConnectionParameters?, interval: Duration?)] = [
+                (nil, common), (ConnectionParameters.lowPower, .milliseconds(125)),
+            ]
+            for (parameters, interval) in calls {
+                bench.air.setSignal(.outOfRange, between: near, and: far)
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    group.addTask { try await bench.peripheral.withLink(parameters: .fast) { _ in } }
+                    try await bench.time.sleep(for: .seconds(1))
+                    async let made = bench.peripheral.withLink(parameters: parameters) { link in
+                        try await link.conditions().interval
+                    }
+                    try await bench.time.sleep(for: .seconds(1))
+                    group.cancelAll()
+                    await #expect(throws: CancellationError.self) { try await group.waitForAll() }
+                    #expect(near.activity.connecting == [far.address])
+                    bench.air.setSignal(.dBm(-60), between: near, and: far)
+                    #expect(try await made == interval)
+                }
+            }
+        }
+    }
+
+    @Test func `a call that is cancelled while its link is prepared leaves the others a link with their parameters`()
+        async throws
+    {
+        try await Bench.run { bench in
+            // The negotiation of the MTU takes its five seconds.
+            bench.air.faults.add(.swallow(.opcode(0x02)))
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try await bench.peripheral.withLink(parameters: .fast) { _ in } }
+                try await bench.time.sleep(for: .seconds(1))
+                async let made = bench.peripheral.withLink(parameters: .lowPower) { link in
+                    try await bench.time.sleep(for: .seconds(1))
+                    return try await link.conditions().interval
+                }
+                try await bench.time.sleep(for: .seconds(1))
+                #expect(bench.centralAdapter.activity.links == [bench.peripheralAdapter.address])
+                group.cancelAll()
+                await #expect(throws: CancellationError.self) { try await group.waitForAll() }
+                #expect(try await made == .milliseconds(125))
+            }
+        }
+    }
+
     @Test func `a link lives through a silence that is shorter than its supervision timeout`() async throws {
         try await Bench.run { bench in
             let signal = bench
