@@ -6,13 +6,13 @@ import Synchronization
 final class KnownIdentities: Sendable {
     private struct State {
         var keys: [BluetoothAddress: SecretKey] = [:]
-        /// The keys of bonds that were removed meanwhile, the latest last: links that are up go by the identities until
-        /// they end, and whoever has named the peripheral by a private address must learn of that end.
+        /// The keys of bonds that were removed or replaced meanwhile, the latest last: links that are up go by the
+        /// identities until they end, and whoever has named the peripheral by a private address must learn of that end.
         var former: [(peer: BluetoothAddress, key: SecretKey)] = []
         /// The results of earlier queries: each address with its identity, or with itself.
         var found: [BluetoothAddress: BluetoothAddress] = [:]
 
-        /// The bonds with these peers are gone.
+        /// The bonds with these peers are gone, or have other keys.
         mutating func retire(_ removed: [BluetoothAddress: SecretKey]) {
             former.removeAll { removed[$0.peer] != nil }
             former += removed.map { (peer: $0.key, key: $0.value) }
@@ -32,7 +32,7 @@ final class KnownIdentities: Sendable {
         let keys = bonds.reduce(into: [:]) { keys, bond in keys[bond.peer] = bond.identityKey ?? keys[bond.peer] }
         state.withLock { state in
             guard keys != state.keys else { return }
-            state.retire(state.keys.filter { keys[$0.key] == nil })
+            state.retire(state.keys.filter { keys[$0.key] != $0.value })
             (state.keys, state.found) = (keys, [:])
         }
     }
@@ -41,8 +41,9 @@ final class KnownIdentities: Sendable {
     func add(_ bond: Bond) {
         guard let key = bond.identityKey else { return }
         state.withLock { state in
-            guard state.keys[bond.peer] != key else { return }
-            state.keys[bond.peer] = key
+            let former = state.keys.updateValue(key, forKey: bond.peer)
+            guard former != key else { return }
+            if let former { state.retire([bond.peer: former]) }
             state.found = [:]
         }
     }

@@ -122,6 +122,28 @@ import Testing
         #expect(isDown.isSet && board.isEmpty)
     }
 
+    @Test func `the end of a link is told under each address of its peripheral, also if its key is replaced before`()
+        throws
+    {
+        let peer = BluetoothAddress(rawValue: 0xC0_0000_0000_01, kind: .random)
+        let (first, second) = (Bond.planted(1, with: peer), Bond.planted(2, with: peer))
+        let alias = try #require(first.identityKey).privateAddress(1)
+        let replacements: [(KnownIdentities) -> Void] = [{ $0.add(second) }, { $0.renew([second]) }]
+        for replace in replacements {
+            let identities = KnownIdentities()
+            identities.add(first)
+            let board = ConnectionBoard(identities)
+            board.set(.connected, of: alias)
+            board.set(.disconnecting, of: peer)
+            let isDown = Flag()
+            board.whenDown(alias) { isDown.set() }
+            replace(identities)
+            #expect(identities.identity(of: alias) == alias)
+            board.set(.disconnected(nil), of: peer)
+            #expect(isDown.isSet && board.isEmpty)
+        }
+    }
+
     @Test func `of the keys that are forgotten only the latest tell of an end: programs pair and unpair for months`()
         throws
     {
