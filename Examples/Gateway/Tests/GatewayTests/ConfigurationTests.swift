@@ -213,6 +213,10 @@ struct ConfigurationTests {
             #expect(error.field == "peripherals[0].characteristics[2].uuid", "\(error)")
             #expect(error.cause.contains("characteristics[1]"), "\(error)")
         }
+        // The first one of the type may be that of the service.
+        let error = try #require(throws: ConfigurationError.self) { try read(#"{ "uuid": "2A19" }"#) }
+        #expect(error.field == "peripherals[0].characteristics[2].uuid", "\(error)")
+        #expect(error.cause.contains("characteristics[0]") && error.remedy.contains("service"), "\(error)")
         // It may be in several services.
         let other = try read(#"{ "uuid": "2A19", "service": "181A" }"#)
         #expect(other.peripherals[0].subscriptions.count == 3)

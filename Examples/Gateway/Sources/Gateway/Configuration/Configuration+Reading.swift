@@ -265,20 +265,6 @@ extension Configuration.Peripheral {
         }
     }
 
-    private static func checkOnce(
-        _ subscriptions: [Configuration.Subscription],
-        _ list: String
-    ) throws(ConfigurationError) {
-        for (index, subscription) in subscriptions.enumerated() {
-            guard let former = subscriptions[..<index].firstIndex(of: subscription) else { continue }
-            throw ConfigurationError(
-                field: "\(list)[\(index)].uuid",
-                cause: "it repeats characteristics[\(former)], and each of its values would be published twice",
-                remedy: "Write each characteristic once."
-            )
-        }
-    }
-
     /// A name for topics, made of one that may have any characters.
     private static func plain(_ text: String) -> String {
         let text = text.split(separator: "/").first ?? ""
