@@ -2,6 +2,8 @@ import BLEDevices
 import BLESimulator
 import BLEStreams
 import Foundation
+import Sparkplug
+import Spool
 import Synchronization
 import TestBroker
 import Testing
@@ -76,11 +78,7 @@ import Testing
         let folder = try temporaryFolder("follower")
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let bench = try PublisherBench(in: folder)
-        let hosts = try SparkplugDriver(
-            .init(group: "plant", node: "hall", primaryHost: nil),
-            beside: .init(folder: "\(folder)/spool", megabytes: 1),
-            report: { Issue.record("\($0)") }
-        )
+        let hosts = try Self.hosts(beside: folder)
         let sessions = Sessions()
         try await VirtualTime.run { time in
             let air = SimulatedAir(time)
@@ -105,6 +103,70 @@ import Testing
         }
         #expect(bench.said("p/state/lock").last == Self.unfollowed)
         #expect(hosts.state.withLock { $0.devices["lock"]?.isOnline } == false)
+    }
+
+    @Test func `tells values of one type apart that come from several services`() async throws {
+        let folder = try temporaryFolder("follower")
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let (bench, hosts) = (try PublisherBench(in: folder), try Self.hosts(beside: folder))
+        let services = [BluetoothUUID.environmentalSensing, BluetoothUUID(0xFFF0)]
+        try await followTank(services, bench, hosts)
+        for (number, service) in services.enumerated() {
+            let said = bench.said("p/value/tank/2A6E-\(service)")
+            #expect(said.count == 1)
+            let value = try #require(said.first)
+            #expect(value.contains(#""value":"0\#(number)00""#), "\(value)")
+            #expect(value.contains(#""characteristic":"2A6E","service":"\#(service)""#), "\(value)")
+        }
+        var names: Set<String> = []
+        while let record = try hosts.spool.next() {
+            guard case .values(_, let metrics)? = EdgeRecord(decoding: record.payload) else { continue }
+            names.formUnion(metrics.map(\.name))
+        }
+        #expect(names == ["Environmental Sensing/Temperature", "FFF0/Temperature"])
+    }
+
+    /// Follows a peripheral that sends a temperature from each of these services: 0 from the first one, and so on.
+    private func followTank(
+        _ services: [BluetoothUUID],
+        _ bench: PublisherBench,
+        _ hosts: SparkplugDriver
+    ) async throws {
+        let (uuid, sessions) = (BluetoothUUID.Characteristics.temperature, Sessions())
+        let tank = Configuration.Peripheral(
+            label: "tank",
+            name: "Tank",
+            subscriptions: services.map { .init(characteristic: uuid, service: $0) }
+        )
+        let sensor = LocalPeripheral(name: "Tank") {
+            LocalService(services[0]) { LocalCharacteristic(uuid, [.notify]) }
+            LocalService(services[1]) { LocalCharacteristic(uuid, [.notify]) }
+        }
+        try await VirtualTime.run { time in
+            let air = SimulatedAir(time)
+            try await sensor.run(on: .radio(air.adapter())) { server in
+                let central = try await Central.open(.radio(air.adapter()))
+                try await central.withFleet { fleet in
+                    let following = Child { await follower(bench, sessions, tank, hosts).run(central, fleet) }
+                    try await withChildren([following]) {
+                        while sessions["tank"]?.state.isReady != true { try await time.sleep(for: .milliseconds(10)) }
+                        for (number, service) in services.enumerated() {
+                            let octets: [UInt8] = [UInt8(number), 0]
+                            try await server.notify(octets, of: CharacteristicReference.uuid(uuid, in: service))
+                        }
+                        try await time.sleep(for: .seconds(1))
+                    }
+                }
+            }
+        }
+    }
+
+    private static func hosts(beside folder: String) throws -> SparkplugDriver {
+        try SparkplugDriver(
+            .init(group: "plant", node: "hall", primaryHost: nil),
+            beside: .init(folder: "\(folder)/spool", megabytes: 1),
+            report: { Issue.record("\($0)") }
+        )
     }
 
     private static func lock(_ address: String) -> Configuration.Peripheral {

@@ -22,7 +22,12 @@ struct HomeAssistantTests {
     }
 
     private func announce(_ uuid: BluetoothUUID, of label: String) {
-        discovery.announce(.number(20, unit: ""), of: uuid, from: label, on: "value/\(label)/\(uuid)")
+        announce(PublishedCharacteristic(uuid: uuid), of: label)
+    }
+
+    private func announce(_ characteristic: PublishedCharacteristic, of label: String) {
+        let topic = "value/\(label)/\(characteristic.topic)"
+        discovery.announce(.number(20, unit: ""), of: characteristic, from: label, on: topic)
     }
 
     /// What was published since, by topic.
@@ -52,12 +57,26 @@ struct HomeAssistantTests {
         announce(.Characteristics.humidity, of: "hall")
         announce(.Characteristics.temperature, of: "attic")
         #expect(published().count == 3)
-        discovery.keep([.Characteristics.humidity], of: "hall")
+        discovery.keep([PublishedCharacteristic(uuid: .Characteristics.humidity)], of: "hall")
         #expect(published() == ["ha/sensor/ble-hall/2A6E/config": ""])
         discovery.keep([], of: "hall")
         #expect(published() == ["ha/sensor/ble-hall/2A6F/config": ""])
         announce(.Characteristics.temperature, of: "hall")
         announce(.Characteristics.temperature, of: "attic")
         #expect(published().keys.sorted() == ["ha/sensor/ble-hall/2A6E/config"])
+    }
+
+    @Test("tells characteristics of one type apart that are in several services")
+    func services() {
+        let services = [BluetoothUUID.environmentalSensing, BluetoothUUID(0xFFF0)]
+        let both = services.map { PublishedCharacteristic(uuid: .Characteristics.temperature, service: $0) }
+        for characteristic in both { announce(characteristic, of: "tank") }
+        let told = published()
+        #expect(told.count == 2)
+        let first = told["ha/sensor/ble-tank/2A6E-181A/config"] ?? ""
+        #expect(first.contains(#""name":"Environmental Sensing Temperature""#), "\(first)")
+        #expect(first.contains(#""state_topic":"ble/value/tank/2A6E-181A""#), "\(first)")
+        discovery.keep([both[0]], of: "tank")
+        #expect(published() == ["ha/sensor/ble-tank/2A6E-FFF0/config": ""])
     }
 }

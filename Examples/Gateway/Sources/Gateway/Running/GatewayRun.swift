@@ -213,7 +213,7 @@ struct GatewayRun {
     /// Removes the states of a peripheral that is no longer followed, unless the configuration still has it.
     private func tidyUp(after label: String) {
         let peripheral = settings.current.peripherals.first { $0.label == label }
-        discovery?.keep(peripheral?.subscriptions.map(\.characteristic) ?? [], of: label)
+        discovery?.keep(peripheral?.characteristics ?? [], of: label)
         guard peripheral == nil else { return }
         for kind in ["state", "update"] { publisher.remove("\(kind)/\(label)") }
     }
@@ -226,10 +226,7 @@ struct GatewayRun {
         for peripheral in old.peripherals {
             let other = others.first { $0.label == peripheral.label }
             let isAnnounced = next.homeAssistantPrefix == old.homeAssistantPrefix
-            discovery?.keep(
-                isAnnounced ? other?.subscriptions.map(\.characteristic) ?? [] : [],
-                of: peripheral.label
-            )
+            discovery?.keep(isAnnounced ? other?.characteristics ?? [] : [], of: peripheral.label)
             guard other == nil else { continue }
             for kind in ["state", "update"] { publisher.remove("\(kind)/\(peripheral.label)") }
         }

@@ -151,39 +151,48 @@ struct Follower {
     }
 
     private func publish(_ subscription: Configuration.Subscription, of session: Session) async throws {
-        let uuid = subscription.characteristic
-        let key = CharacteristicReference.uuid(uuid, in: subscription.service)
+        let characteristic = peripheral.characteristic(of: subscription)
+        let key = CharacteristicReference.uuid(subscription.characteristic, in: subscription.service)
         var last: ReceptionTime?
         for try await item in session.notifications(of: key, buffer: .newest(Self.buffer)).withGaps() {
             switch item {
             case .value(let value):
-                publish(value, uuid, session)
+                publish(value, characteristic, session)
                 last = value.time
-            case .gap(let gap): publish(gap, uuid, session, after: last)
+            case .gap(let gap): publish(gap, characteristic, session, after: last)
             }
         }
     }
 
-    private func publish(_ value: CharacteristicValue, _ uuid: BluetoothUUID, _ session: Session) {
-        let decoded = Decoders.decode(value, of: uuid)
-        guard var members = about(uuid, session) else { return }
+    private func publish(
+        _ value: CharacteristicValue,
+        _ characteristic: PublishedCharacteristic,
+        _ session: Session
+    ) {
+        let decoded = Decoders.decode(value, of: characteristic.uuid)
+        guard var members = about(characteristic, session) else { return }
         members.append(("value", .hex(value)))
         if let decoded { members.append(("decoded", decoded.json)) }
         members += value.time.members
         if value.isIndication { members.append(("indication", .bool(true))) }
-        let topic = "value/\(peripheral.label)/\(uuid)"
+        let topic = "value/\(peripheral.label)/\(characteristic.topic)"
         publisher.publish(topic, .object(members))
-        if let decoded { discovery?.announce(decoded, of: uuid, from: peripheral.label, on: topic) }
-        sparkplug?.publish(value, decoded, of: uuid, from: peripheral.label)
+        if let decoded { discovery?.announce(decoded, of: characteristic, from: peripheral.label, on: topic) }
+        sparkplug?.publish(value, decoded, of: characteristic, from: peripheral.label)
     }
 
-    private func publish(_ gap: StreamGap, _ uuid: BluetoothUUID, _ session: Session, after last: ReceptionTime?) {
-        guard var members = about(uuid, session) else { return }
+    private func publish(
+        _ gap: StreamGap,
+        _ characteristic: PublishedCharacteristic,
+        _ session: Session,
+        after last: ReceptionTime?
+    ) {
+        guard var members = about(characteristic, session) else { return }
         members.append(("dropped", .number(gap.dropped)))
         members.append(("seconds", .plain(gap.duration.seconds)))
         if let reason = gap.reason { members.append(("reason", .string("\(reason)"))) }
         if let last { members.append(("after", .plain(last.sinceEpoch.seconds))) }
-        publisher.publish("gap/\(peripheral.label)/\(uuid)", .object(members))
+        publisher.publish("gap/\(peripheral.label)/\(characteristic.topic)", .object(members))
     }
 
     private func publish(_ change: Session.Transition) {
@@ -199,11 +208,12 @@ struct Follower {
     }
 
     /// What each message says about its peripheral; `nil`: the gateway doesn't hold it any more.
-    private func about(_ uuid: BluetoothUUID, _ session: Session) -> [(String, JSONText)]? {
+    private func about(_ characteristic: PublishedCharacteristic, _ session: Session) -> [(String, JSONText)]? {
         guard let epoch = lease == nil ? [] : lease?.members else { return nil }
         var members: [(String, JSONText)] = [("peripheral", .string(peripheral.label))]
         if let address = session.peripheral?.address { members.append(("address", .string("\(address)"))) }
-        members.append(("characteristic", .string("\(uuid)")))
+        members.append(("characteristic", .string("\(characteristic.uuid)")))
+        if let service = characteristic.service { members.append(("service", .string("\(service)"))) }
         return members + epoch
     }
 }

@@ -10,7 +10,7 @@ final class HomeAssistant: Sendable {
 
     private struct State {
         /// The paths to the numbers that are announced, by the peripheral's label and the characteristic.
-        var announced: [String: [BluetoothUUID: Set<[String]>]] = [:]
+        var announced: [String: [PublishedCharacteristic: Set<[String]>]] = [:]
         var count = 0
         var isFull = false
     }
@@ -25,20 +25,25 @@ final class HomeAssistant: Sendable {
     }
 
     /// Announces the numbers of a value, each once.
-    func announce(_ value: DecodedValue, of uuid: BluetoothUUID, from label: String, on topic: String) {
-        for number in value.numbers where isNew(number.path, uuid, label) {
-            announce(number.path, number.unit, uuid, label, topic)
+    func announce(
+        _ value: DecodedValue,
+        of characteristic: PublishedCharacteristic,
+        from label: String,
+        on topic: String
+    ) {
+        for number in value.numbers where isNew(number.path, characteristic, label) {
+            announce(number.path, number.unit, characteristic, label, topic)
         }
     }
 
-    private func isNew(_ path: [String], _ uuid: BluetoothUUID, _ label: String) -> Bool {
+    private func isNew(_ path: [String], _ characteristic: PublishedCharacteristic, _ label: String) -> Bool {
         let (isNew, isTooMuch) = state.withLock { state in
-            guard state.announced[label]?[uuid]?.contains(path) != true else { return (false, false) }
+            guard state.announced[label]?[characteristic]?.contains(path) != true else { return (false, false) }
             guard state.count < Self.limit else {
                 defer { state.isFull = true }
                 return (false, !state.isFull)
             }
-            state.announced[label, default: [:]][uuid, default: []].insert(path)
+            state.announced[label, default: [:]][characteristic, default: []].insert(path)
             state.count += 1
             return (true, false)
         }
@@ -52,25 +57,29 @@ final class HomeAssistant: Sendable {
     }
 
     /// Takes back what was announced of other characteristics of a peripheral than these; with none, all of it.
-    func keep(_ uuids: [BluetoothUUID], of label: String) {
+    func keep(_ characteristics: [PublishedCharacteristic], of label: String) {
         let gone = state.withLock { state in
-            let gone = state.announced[label, default: [:]].filter { !uuids.contains($0.key) }
-            for (uuid, paths) in gone {
-                state.announced[label]?[uuid] = nil
+            let gone = state.announced[label, default: [:]].filter { !characteristics.contains($0.key) }
+            for (characteristic, paths) in gone {
+                state.announced[label]?[characteristic] = nil
                 state.count -= paths.count
             }
             if state.announced[label]?.isEmpty == true { state.announced[label] = nil }
             return gone
         }
-        for (uuid, paths) in gone {
-            for path in paths { publisher.remove(absolute: place(of: names(path, uuid, label))) }
+        for (characteristic, paths) in gone {
+            for path in paths { publisher.remove(absolute: place(of: names(path, characteristic, label))) }
         }
     }
 
-    private func names(_ path: [String], _ uuid: BluetoothUUID, _ label: String) -> (device: String, object: String) {
+    private func names(
+        _ path: [String],
+        _ characteristic: PublishedCharacteristic,
+        _ label: String
+    ) -> (device: String, object: String) {
         (
             Self.identifier("\(publisher.prefix)-\(label)"),
-            Self.identifier(([uuid.description] + path).joined(separator: "-"))
+            Self.identifier(([characteristic.topic] + path).joined(separator: "-"))
         )
     }
 
@@ -78,16 +87,23 @@ final class HomeAssistant: Sendable {
         "\(prefix)/sensor/\(names.device)/\(names.object)/config"
     }
 
-    private func announce(_ path: [String], _ unit: String, _ uuid: BluetoothUUID, _ label: String, _ topic: String) {
-        let (device, object) = names(path, uuid, label)
-        let name = (path.isEmpty ? [Self.name(of: uuid)] : path).joined(separator: " ")
+    private func announce(
+        _ path: [String],
+        _ unit: String,
+        _ characteristic: PublishedCharacteristic,
+        _ label: String,
+        _ topic: String
+    ) {
+        let (device, object) = names(path, characteristic, label)
+        var words = characteristic.words
+        if !path.isEmpty { words = Array(words.dropLast()) + path }
         let config = JSONText.object(
-            ("name", .string(name)),
+            ("name", .string(words.joined(separator: " "))),
             ("unique_id", .string("\(device)-\(object)")),
             ("state_topic", .string("\(publisher.prefix)/\(topic)")),
             ("value_template", .string("{{ \((["value_json", "decoded"] + path).joined(separator: ".")) }}")),
             ("unit_of_measurement", unit.isEmpty ? nil : .string(unit)),
-            ("device_class", Self.deviceClass(of: uuid).map { .string($0) }),
+            ("device_class", Self.deviceClass(of: characteristic.uuid).map { .string($0) }),
             ("state_class", "measurement"),
             ("availability_topic", .string("\(publisher.prefix)/status")),
             ("device", .object(("identifiers", .array([.string(device)])), ("name", .string(label))))
@@ -104,8 +120,6 @@ final class HomeAssistant: Sendable {
             return character.isLetter || character.isNumber ? String(character) : "-"
         }.joined()
     }
-
-    private static func name(of uuid: BluetoothUUID) -> String { uuid.name ?? "\(uuid)" }
 
     private static func deviceClass(of uuid: BluetoothUUID) -> String? {
         let classes: [BluetoothUUID: String] = [

@@ -11,8 +11,14 @@ extension SparkplugDriver {
     }
 
     /// Publishes a value: a metric for each number, word and truth of what it means, or its octets if that isn't known.
-    func publish(_ value: CharacteristicValue, _ decoded: DecodedValue?, of uuid: BluetoothUUID, from label: String) {
-        let (name, time) = (uuid.name ?? "\(uuid)", UInt64(max(0, value.time.sinceEpoch.seconds * 1000)))
+    func publish(
+        _ value: CharacteristicValue,
+        _ decoded: DecodedValue?,
+        of characteristic: PublishedCharacteristic,
+        from label: String
+    ) {
+        let name = characteristic.words.joined(separator: "/")
+        let time = UInt64(max(0, value.time.sinceEpoch.seconds * 1000))
         let leaves = decoded?.leaves(name) ?? [(name, .bytes(Array(value)), "")]
         values(leaves.map { SparkplugMetric($0.name, $0.value, at: time, unit: $0.unit) }, from: label, at: time)
     }
