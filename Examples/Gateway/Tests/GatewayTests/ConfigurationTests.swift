@@ -222,6 +222,23 @@ struct ConfigurationTests {
         #expect(other.peripherals[0].subscriptions.count == 3)
     }
 
+    @Test("says which labels Home Assistant can't tell apart, where it is told of them")
+    func labelsAlike() throws {
+        func cautions(_ more: String) throws(ConfigurationError) -> [ConfigurationError] {
+            try self.read(
+                """
+                { "spool": { "folder": "/x" }, \(more) "peripherals": [
+                  { "name": "a", "label": "hall 1" }, { "name": "b", "label": "hall1" }, { "name": "c", "label": "hall_1" }
+                ] }
+                """
+            ).cautions
+        }
+        #expect(try cautions("").isEmpty)
+        let told = try cautions(#""homeAssistant": {},"#)
+        #expect(told.map(\.field) == ["peripherals[2].label"])
+        #expect(told.first?.cause.contains("'hall_1' from 'hall 1'") == true, "\(told)")
+    }
+
     @Test("never traps on damaged text")
     func damaged() {
         let text = Array(#"{ "spool": { "folder": "/x", "megabytes": 7 }, "peripherals": [{ "name": "a" }] }"#.utf8)

@@ -88,7 +88,6 @@ extension Configuration {
             try Broker(&fields, &cautions)
         }
         if let broker { self.broker = broker }
-        self.cautions = cautions
         prefix = try fields.topic("prefix") ?? prefix
         // Two uses of one adapter would interfere with each other.
         adapters = try fields.differentStrings("adapters", #"Write a list of names: [ "hci0" ]."#)
@@ -121,6 +120,7 @@ extension Configuration {
         try checkLabels()
         try checkShared()
         try checkImages()
+        self.cautions = cautions + cautionsOfAlikeLabels()
     }
 
     private func checkImages() throws(ConfigurationError) {

@@ -112,8 +112,8 @@ final class HomeAssistant: Sendable {
     }
 
     /// A text in the letters that Home Assistant permits. Others are written as their numbers: labels that differ in
-    /// nothing else stay different.
-    private static func identifier(_ text: String) -> String {
+    /// nothing else stay different. Those in ASCII that it doesn't permit are all the same.
+    static func identifier(_ text: String) -> String {
         text.unicodeScalars.map { scalar in
             guard scalar.isASCII else { return "_" + String(scalar.value, radix: 16) }
             let character = Character(scalar)
