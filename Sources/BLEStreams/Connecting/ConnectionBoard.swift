@@ -13,18 +13,15 @@ final class ConnectionBoard: Sendable {
         var watchers = Observers<Mailbox<Peripheral.ConnectionState>>()
         var waitingForDown: [@Sendable () -> Void] = []
 
-        var isIdle: Bool {
-            if case .disconnected = state { watchers.isEmpty } else { false }
-        }
+        var isDown: Bool { if case .disconnected = state { true } else { false } }
+        var isIdle: Bool { isDown && watchers.isEmpty }
     }
 
     private struct State {
         var entries: [UInt64: Entry] = [:]
         var waitingForQuiet: [@Sendable () -> Void] = []
 
-        var isQuiet: Bool {
-            entries.values.allSatisfy { if case .disconnected = $0.state { true } else { false } }
-        }
+        var isQuiet: Bool { entries.values.allSatisfy(\.isDown) }
     }
 
     private let identities: KnownIdentities
@@ -40,8 +37,12 @@ final class ConnectionBoard: Sendable {
         state.withLock { current(address, $0) }
     }
 
+    /// Entries that were made apart, before a bond has revealed that they are of one peripheral, may differ: the one with
+    /// the link counts.
     private func current(_ address: BluetoothAddress, _ state: State) -> Peripheral.ConnectionState {
-        keys(of: address, state).first.flatMap { state.entries[$0]?.state } ?? .disconnected(nil)
+        let entries = keys(of: address, state).compactMap { state.entries[$0] }
+        let known = entries.first { !$0.isDown } ?? state.entries[address.rawValue] ?? entries.first
+        return known?.state ?? .disconnected(nil)
     }
 
     /// The entries of a peripheral, whichever of its addresses they were made for.
@@ -84,6 +85,24 @@ final class ConnectionBoard: Sendable {
         }
         news.make()
         for action in waiting { action() }
+    }
+
+    /// A bond has revealed the identity behind private addresses: a link that was made by one of them is told now to
+    /// those who watch the peripheral under another address of its own, with the transitions that they have missed.
+    func revealed(_ identity: BluetoothAddress) {
+        state.withLock { state in
+            let keys = keys(of: identity, state)
+            let linked = keys.first { state.entries[$0]?.isDown == false }
+            guard let now = linked.flatMap({ state.entries[$0]?.state }) else { return }
+            let missed = now.sinceDisconnected
+            for key in keys where state.entries[key]?.isDown == true {
+                state.entries[key]?.state = now
+                let watchers = state.entries[key]?.watchers.all ?? []
+                if watchers.isEmpty { continue }
+                news.add { for watcher in watchers { for one in missed { watcher.send(one) } } }
+            }
+        }
+        news.make()
     }
 
     /// Calls the closure once no link to the peripheral is being closed; immediately if none is.

@@ -26,3 +26,15 @@ extension Peripheral.ConnectionState: CustomStringConvertible {
         }
     }
 }
+
+extension Peripheral.ConnectionState {
+    /// The states that lead here from no connection, this one included.
+    var sinceDisconnected: [Peripheral.ConnectionState] {
+        switch self {
+        case .disconnected: []
+        case .connecting: [.connecting]
+        case .connected: [.connecting, .connected]
+        case .disconnecting: [.connecting, .connected, .disconnecting]
+        }
+    }
+}

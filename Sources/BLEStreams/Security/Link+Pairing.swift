@@ -121,7 +121,10 @@ extension CentralCore {
     }
 
     func remember(_ bond: Bond) {
-        if mayReveal(bond) { identities.add(bond) }
+        if mayReveal(bond) {
+            identities.add(bond)
+            states.revealed(bond.peer)
+        }
         store.remember(bond)
     }
 

@@ -87,6 +87,24 @@ import Testing
         }
     }
 
+    @Test func `whoever watches it by its identity learns of the link on which it pairs, before that or after`()
+        async throws
+    {
+        try await Self.run(isPaired: false) { bench, found, known in
+            async let seen = known.connectionStates.take(until: bench.time.after(.seconds(30))).collect()
+            try await bench.time.sleep(for: .seconds(1))
+            try await found.withLink { link in
+                try await link.pair()
+                bench.peripheralAdapter.renewPrivateAddress()
+                for name in [found, known, bench.central.peripheral(bench.peripheralAdapter.addressOnAir)] {
+                    #expect(try await name.connectionStates.first() == .connected, "\(name)")
+                }
+            }
+            let closed = Peripheral.ConnectionState.disconnected(DisconnectReason(.closedLocally))
+            #expect(try await seen == [.disconnected(nil), .connecting, .connected, .disconnecting, closed])
+        }
+    }
+
     @Test(arguments: [true, false])
     func `it has one link, which all share, whichever address they know it by`(isPaired: Bool) async throws {
         try await Self.run(isPaired: isPaired) { bench, found, known in
