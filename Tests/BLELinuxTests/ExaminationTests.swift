@@ -241,12 +241,15 @@ import Testing
     // MARK: - Capabilities
 
     @Test(arguments: [
-        ("0::/user.slice/user-1000.slice/session-3.scope", [], ["sudo setcap 'cap_net_admin+ep' /opt/gateway"]),
+        ("0::/user.slice/session-3.scope", [], ["sudo setcap 'cap_net_admin,cap_net_raw+ep' /opt/gateway"]),
         (
             "0::/system.slice/gateway.service", [],
             ["systemctl edit gateway.service", "AmbientCapabilities=CAP_NET_ADMIN", "restart gateway.service"]
         ),
-        ("0::/", ["/.dockerenv"], ["--cap-add=NET_ADMIN", "setcap 'cap_net_admin+ep' /opt/gateway"]),
+        (
+            "0::/", ["/.dockerenv"],
+            ["--cap-add=NET_ADMIN --cap-add=NET_RAW", "setcap 'cap_net_admin,cap_net_raw+ep' /opt/gateway"]
+        ),
     ])
     func `a missing capability, with the remedy for where the program runs`(
         _ group: String,
@@ -279,8 +282,25 @@ import Testing
             Self.setCapabilities(1 << 13, &state)
         }
         let finding = try only(try await examine(nil))
-        #expect(finding.remedy.hasPrefix("Run \"sudo setcap 'cap_net_admin+ep' \(word)\" "))
+        #expect(finding.remedy.hasPrefix("Run \"sudo setcap 'cap_net_admin,cap_net_raw+ep' \(word)\" "))
         #expect(!finding.object.contains("(deleted)"))
+    }
+
+    /// As `setcap` does: the capabilities of each command replace those of the one before.
+    @Test(arguments: [0, 1 << 12, 1 << 13] as [UInt64], ["0::/user.slice/session-3.scope", "0::/"])
+    func `commands that grant what is missing take nothing away`(_ held: UInt64, _ group: String) async throws {
+        kernel.with { state in
+            Self.setCapabilities(held, &state)
+            state.files["/proc/self/cgroup"] = Array("\(group)\n".utf8)
+            if group == "0::/" { state.files["/.dockerenv"] = [] }
+        }
+        for finding in try await examine(nil).findings {
+            let command = finding.remedy.firstMatch(of: /setcap '([^']+)\+ep'/)
+            let names = try #require(command).1.split(separator: ",")
+            let bits = names.reduce(UInt64(0)) { $0 | ($1 == "cap_net_admin" ? 0x1000 : 0x2000) }
+            kernel.with { Self.setCapabilities(bits, &$0) }
+        }
+        #expect(try await examine(nil).findings.isEmpty)
     }
 
     @Test func `capabilities within a user namespace are none, and CAP_NET_RAW is only a limitation`() async throws {

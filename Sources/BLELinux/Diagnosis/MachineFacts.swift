@@ -79,15 +79,16 @@ extension MachineFacts {
             (.networkAdministration, .obstacle, "scanning, serving, pairing and switching adapters fail"),
             (.rawNetwork, .limitation, "the times of a link stay unknown"),
         ]
-        return uses.compactMap { capability, severity, consequence in
-            guard rights.has(capability) == false else { return nil }
+        let missing = uses.filter { rights.has($0.0) == false }
+        return missing.enumerated().map { index, use in
+            let (capability, severity, consequence) = use
             let cause = "the program lacks the capability \(capability.rawValue.uppercased()), so \(consequence)"
             return Diagnosis.Finding(
                 .missingCapability,
                 severity,
                 rights.program.description,
                 cause: cause,
-                remedy: rights.remedy(for: capability)
+                remedy: rights.remedy(for: capability, behind: missing.prefix(index).map(\.0))
             )
         }
     }

@@ -75,25 +75,31 @@ struct ProcessRights: Hashable, Sendable {
     }
 
     /// How to give the program a capability where it runs.
-    func remedy(for capability: Capability) -> String {
+    ///
+    /// - Parameter others: those that the same text says to give it before this one.
+    func remedy(for capability: Capability, behind others: [Capability] = []) -> String {
         let name = capability.rawValue
+        // `setcap` replaces what the file has, and so takes away whatever it doesn't name.
+        let all = Capability.allCases.filter { $0 == capability || others.contains($0) || has($0) == true }
+        let names = all.map(\.rawValue).joined(separator: ",")
         switch surroundings {
         case .shell:
             if isInUserNamespace { return "Run it outside the user namespace (unshare, bwrap, rootless podman)." }
             let start =
                 gainsNone
                 ? "Start it without no_new_privs (NoNewPrivileges= of a user's unit, setpriv, bwrap), and run" : "Run"
-            return "\(start) \"sudo setcap '\(name)+ep' \(program.word)\" after each build, or run it as root."
+            return "\(start) \"sudo setcap '\(names)+ep' \(program.word)\" after each build, or run it as root."
         case .service(let unit):
             return "Run \"sudo systemctl edit \(unit)\", add \"AmbientCapabilities=\(name.uppercased())\" below "
                 + "[Service] (and to CapabilityBoundingSet=, if it is set), then \"sudo systemctl restart \(unit)\"."
         case .container:
-            let option = "--cap-add=\(name.uppercased().dropFirst(4))"
+            // A file may have no capability that the container hasn't: the program would not start.
+            let options = all.map { "--cap-add=\($0.rawValue.uppercased().dropFirst(4))" }.joined(separator: " ")
             let start =
-                "Start the container with \(option), by a Docker or podman that runs as root; in it, run the "
+                "Start the container with \(options), by a Docker or podman that runs as root; in it, run the "
                 + "program as root"
             if gainsNone { return "\(start)." }
-            return "\(start), or give it the capability in the image: \"setcap '\(name)+ep' \(program.word)\"."
+            return "\(start), or give it the capability in the image: \"setcap '\(names)+ep' \(program.word)\"."
         }
     }
 }

@@ -1,7 +1,7 @@
 internal import BLEProtocol
 
 /// The capabilities that the kernel requires of a program that does more than connect.
-enum Capability: String {
+enum Capability: String, CaseIterable {
     /// For the management socket: scanning, advertising, dropping links.
     case networkAdministration = "cap_net_admin"
     /// For raw HCI packets: the other way to scan.

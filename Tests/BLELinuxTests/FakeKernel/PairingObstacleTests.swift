@@ -22,7 +22,7 @@ import Testing
         #expect((obstacle == nil) == mayPair)
         if let obstacle {
             #expect(obstacle.code == .permissionDenied && obstacle.cause.contains("CAP_NET_ADMIN"))
-            #expect(obstacle.remedy.contains("sudo setcap 'cap_net_admin+ep' /opt/gateway"))
+            #expect(obstacle.remedy.contains("sudo setcap 'cap_net_admin,cap_net_raw+ep' /opt/gateway"))
         }
     }
 
