@@ -87,8 +87,8 @@ def test_setcap_hides_libraries_that_lie_beside_a_program(somebody, tmp_path):
         subprocess.run(["umount", toolchain], check=True)
 
 
-def test_the_service_has_what_it_needs(somebody, bumble, tmp_path):
-    """With the unit's own words: its capabilities, its user without a name, its folder."""
+def service(tmp_path: Path) -> tuple[Path, dict]:
+    """The unit's own words: its folder, and how it runs, with its capabilities, and its user without a name."""
     unit = UNIT.read_text()
     given = re.search(r"^AmbientCapabilities=(.*)$", unit, re.M)[1].split()
     assert f"CapabilityBoundingSet={' '.join(given)}" in unit and "StateDirectoryMode=0700" in unit
@@ -99,16 +99,39 @@ def test_the_service_has_what_it_needs(somebody, bumble, tmp_path):
     for parent in tmp_path.parents:
         parent.chmod(parent.stat().st_mode | 0o011)
     tmp_path.chmod(0o711)
-    program = installed(PROGRAM, tmp_path / "bin")
-    service = ["setpriv", "--reuid=61234", "--regid=61234", "--clear-groups", f"--inh-caps={capabilities}"]
-    service += [f"--ambient-caps={capabilities}", "--bounding-set", f"-all,{capabilities}", "--no-new-privs"]
+    words = ["setpriv", "--reuid=61234", "--regid=61234", "--clear-groups", f"--inh-caps={capabilities}"]
+    words += [f"--ambient-caps={capabilities}", "--bounding-set", f"-all,{capabilities}", "--no-new-privs"]
     environment = ["-u", "HOME", "-u", "XDG_STATE_HOME", f"STATE_DIRECTORY={state}"]
-    run = somebody(program, "pair", names.NEAR, prefix=service, environment=environment)
+    return state, {"prefix": words, "environment": environment}
+
+
+def test_the_service_has_what_it_needs(somebody, bumble, tmp_path):
+    state, unit = service(tmp_path)
+    program = installed(PROGRAM, tmp_path / "bin")
+    run = somebody(program, "pair", names.NEAR, **unit)
     bumble.peer.command("forget")
     bumble.management.unpair(bumble.index, names.NEAR)
     assert run.status == 0, run
     kept = [path.name for path in (state / "blestreams").iterdir() if path.suffix == ".json"]
     assert len(kept) == 1, kept
+
+
+def test_the_capabilities_of_a_file_replace_those_of_the_service(somebody, tmp_path):
+    """And so the service's program has none of its own."""
+    _, unit = service(tmp_path)
+    program = installed(PROGRAM, tmp_path / "bin")
+
+    def missing() -> list[str]:
+        run = somebody(program, "doctor", "--json", **unit)
+        assert run.records[0]["system"], run
+        return [record["cause"] for record in run.records if record.get("finding") == "missingCapability"]
+
+    assert missing() == []
+    subprocess.run(["setcap", "cap_net_admin+ep", program], check=True)
+    (cause,) = missing()
+    assert "CAP_NET_RAW" in cause, cause
+    subprocess.run(["setcap", "-r", program], check=True)
+    assert missing() == []
 
 
 def test_a_small_root_file_system_is_enough(somebody, tmp_path):
