@@ -31,6 +31,22 @@ import Testing
         }
     }
 
+    @Test func `a file that a link leads to is written, and the link stays`() async throws {
+        try await withFolder { folder in
+            let (file, link) = (folder.appending(path: "message"), folder.appending(path: "latest"))
+            try Data("old".utf8).write(to: file)
+            try FileManager.default.createSymbolicLink(atPath: link.path, withDestinationPath: "message")
+            let whole = try await CommandRun.run("transfer", Demo.transfer, Demo.message, "--output", link.path)
+            #expect(whole.status == 0 && whole.complaint.contains("octets are in \(link.path)"), "\(whole.complaint)")
+            #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link.path) == "message")
+            #expect(try String(contentsOf: file, encoding: .utf8) == Demo.text)
+            let torn = try await CommandRun.run("transfer", Demo.trouble, Demo.torn, "--output", link.path)
+            #expect(torn.status == 1, "\(torn.complaint)")
+            let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+            #expect(names.sorted() == ["latest", "message", "message.partial"])
+        }
+    }
+
     @Test func `another end mark ends the message elsewhere`() async throws {
         let run = try await CommandRun.run("transfer", Demo.values, Demo.counting, "--eom", "\u{3}", "--json")
         #expect(run.status == 0)

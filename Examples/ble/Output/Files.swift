@@ -60,9 +60,10 @@ func readOctets(from descriptor: Int32, _ limit: Int, _ failure: (Int32) -> BLEE
 ///
 /// Until then, the message is in a file of its own in the same folder. Anything but a regular file is written directly.
 struct MessageFile {
-    /// Where the message will be.
+    /// Where the message will be, as it was named.
     let path: String
-    private let unfinished: String?
+    /// The regular file there, and where the message is until then.
+    private let places: (file: String, unfinished: String)?
 
     /// Checks that the file can be written.
     init(_ path: String) throws {
@@ -70,20 +71,30 @@ struct MessageFile {
         var facts = stat()
         if stat(path, &facts) == 0, facts.st_mode & S_IFMT != S_IFREG {
             guard facts.st_mode & S_IFMT != S_IFDIR else { throw BLEError.file("write", path, EISDIR) }
-            unfinished = nil
+            places = nil
         } else {
-            let unfinished = "\(path).\(getpid()).unfinished"
-            try Self.write([], to: unfinished, ofUser: path)
-            self.unfinished = unfinished
+            places = Self.target(of: path).map { (file: $0, unfinished: "\($0).\(getpid()).unfinished") }
         }
+        if let places { try Self.write([], to: places.unfinished, ofUser: path) }
+    }
+
+    /// The file that a path leads to: a link, as /dev/stdout is one, stays, and its file is replaced.
+    ///
+    /// - Returns: `nil` for a link that leads to no file with a name.
+    private static func target(of path: String) -> String? {
+        var facts = stat()
+        guard lstat(path, &facts) == 0, facts.st_mode & S_IFMT == S_IFLNK else { return path }
+        guard let whole = realpath(path, nil) else { return nil }
+        defer { free(whole) }
+        return String(cString: whole)
     }
 
     /// Moves the whole message there.
     func commit(_ message: [UInt8]) throws {
-        guard let unfinished else { return try Self.write(message, to: path, ofUser: path) }
+        guard let (file, unfinished) = places else { return try Self.write(message, to: path, ofUser: path) }
         do {
             try Self.write(message, to: unfinished, ofUser: path)
-            guard rename(unfinished, path) == 0 else { throw BLEError.file("write", path, errno) }
+            guard rename(unfinished, file) == 0 else { throw BLEError.file("write", path, errno) }
         } catch {
             unlink(unfinished)
             throw error
@@ -93,9 +104,10 @@ struct MessageFile {
     /// Keeps a partial message beside the file; returns its path, or `nil` if there is nothing to keep, or if the file
     /// is a pipe or a device: nobody would look for a message beside one.
     func keepPartial(_ octets: [UInt8]) throws -> String? {
-        if let unfinished { unlink(unfinished) }
-        guard !octets.isEmpty, unfinished != nil else { return nil }
-        let kept = path + ".partial"
+        guard let (file, unfinished) = places else { return nil }
+        unlink(unfinished)
+        guard !octets.isEmpty else { return nil }
+        let kept = file + ".partial"
         try Self.write(octets, to: kept, ofUser: kept)
         return kept
     }
