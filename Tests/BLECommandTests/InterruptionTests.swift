@@ -210,4 +210,15 @@ import Testing
             #expect(try await run.end().status == 130)
         }
     }
+
+    @Test func `Ctrl-C ends the wait for whoever reads a message from a pipe`() async throws {
+        try await withFolder { folder in
+            let path = folder.appending(path: "message").path
+            try #require(mkfifo(path, 0o600) == 0)
+            let words = ["transfer", Demo.transfer, Demo.message, "--output", path]
+            let end = try await CommandRun(words, interruptedAt: "octets in").end()
+            let lost = "nobody has read the \(Demo.text.utf8.count) octets from \(path), and they are lost"
+            #expect(end.status == 130 && end.complaint.contains(lost), "\(end.complaint)")
+        }
+    }
 }

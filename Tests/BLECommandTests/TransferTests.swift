@@ -87,6 +87,20 @@ import Testing
         }
     }
 
+    @Test func `a message for a pipe waits for its reader`() async throws {
+        try await withFolder { folder in
+            let path = folder.appending(path: "message").path
+            try #require(mkfifo(path, 0o600) == 0)
+            let run = try CommandRun(["transfer", Demo.transfer, Demo.message, "--output", path])
+            #expect(await run.complaint(with: "octets in"))
+            let reading: Int32 = await withCheckedContinuation { continuation in
+                Thread.detachNewThread { continuation.resume(returning: open(path, O_RDONLY | O_CLOEXEC)) }
+            }
+            #expect(await LineReader(reading).rest().map { $0 + "\n" }.joined() == Demo.text)
+            #expect(try await run.end().status == 0)
+        }
+    }
+
     @Test func `a message that never ends is given up in time`() async throws {
         let run = try await CommandRun.run("transfer", Demo.trouble, Demo.mute, "--timeout", "1")
         #expect(run.status == 1 && run.complaint.contains("timed out") && !run.complaint.contains("--eom"))

@@ -77,7 +77,7 @@ struct Transfer: Command {
         chunks.complete(message.count)
         let time = RealTimeline().wallTime
         if let file {
-            try file.commit(message)
+            try commit(message, to: file, environment.log)
             environment.log.say("\(message.count) octets are in \(file.path)")
             let (size, time) = (JSON.number(message.count), JSON.string(time.isoText))
             try environment.output.print(.object(("output", .string(file.path)), ("size", size), ("time", time)))
@@ -96,6 +96,15 @@ struct Transfer: Command {
         }
         failure.remedy += " If the whole message has come, pass its end mark with --eom or --eom-at-end."
         return failure
+    }
+
+    private func commit(_ message: [UInt8], to file: MessageFile, _ log: Log) throws {
+        do {
+            try file.commit(message)
+        } catch is CancellationError {
+            log.say("nobody has read the \(message.count) octets from \(file.path), and they are lost")
+            throw CancellationError()
+        }
     }
 
     /// Keeps what has been received of an incomplete message.

@@ -89,9 +89,13 @@ struct MessageFile {
         return String(cString: whole)
     }
 
-    /// Moves the whole message there.
+    /// Moves the whole message there. A pipe is waited for until somebody reads it, or a signal interrupts the command.
+    ///
+    /// - Throws: a `BLEError` if it can't be written; `CancellationError` if a signal comes before it has been.
     func commit(_ message: [UInt8]) throws {
-        guard let (file, unfinished) = places else { return try Self.write(message, to: path, ofUser: path) }
+        guard let (file, unfinished) = places else {
+            return try Self.finish(try FileOpening.descriptor(for: path), with: message, ofUser: path)
+        }
         do {
             try Self.write(message, to: unfinished, ofUser: path)
             guard rename(unfinished, file) == 0 else { throw BLEError.file("write", path, errno) }
@@ -115,9 +119,16 @@ struct MessageFile {
     private static func write(_ octets: [UInt8], to path: String, ofUser name: String) throws {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o666)
         guard descriptor >= 0 else { throw BLEError.file("write", name, errno) }
+        try finish(descriptor, with: octets, ofUser: name)
+    }
+
+    /// Writes the octets, and closes the descriptor.
+    private static func finish(_ descriptor: Int32, with octets: [UInt8], ofUser name: String) throws {
         var failure = writeAll(octets, to: descriptor)
         if failure == 0, fsync(descriptor) != 0, errno != EINVAL, errno != EROFS { failure = errno }
         if close(descriptor) != 0, failure == 0 { failure = errno }
+        // Its reader was waited for in vain after a signal.
+        guard failure != ECANCELED else { throw CancellationError() }
         guard failure == 0 else { throw BLEError.file("write", name, failure) }
     }
 }

@@ -30,7 +30,7 @@ extension Output {
 }
 
 /// Ends a wait for another descriptor.
-private final class EndOfWait: Sendable {
+final class EndOfWait: Sendable {
     /// Can be read from the end on.
     let descriptor: Int32
     private let writing: Int32
