@@ -73,6 +73,12 @@ import Testing
         #expect(one.complaint.contains("`ble unpair \(Demo.values)` removes the bond"), "\(one.complaint)")
     }
 
+    @Test func `a bond that a line makes is told of once, with what removes it here`() async throws {
+        let run = try await shell("read \(Demo.encrypted) --text", arguments: ["--just-works"])
+        let told = run.errors.filter { $0.contains("removes the bond") }
+        #expect(told == ["ble: paired with \(Demo.values); `unpair` removes the bond"], "\(run.complaint)")
+    }
+
     @Test func `who answers a device is said once for all lines, unless one says otherwise`() async throws {
         let read = try await shell("read \(Demo.encrypted) --text", arguments: ["--just-works"])
         #expect(read.status == 0 && read.output == ["secret"], "\(read.complaint)")

@@ -31,9 +31,7 @@ extension CommandEnvironment {
                 }
                 let output = try await body(link)
                 // Not if the bond that encrypts the link is an old one, or if the shell has removed it again.
-                if security != nil, let bond = link.peripheral.bond, bond != former {
-                    log.say("paired with \(name.text); `ble unpair \(bond.peer)` removes the bond")
-                }
+                if security != nil, let bond = link.peripheral.bond, bond != former { tell(of: bond, with: name) }
                 return output
             }
         }

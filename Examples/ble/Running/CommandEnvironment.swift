@@ -40,6 +40,18 @@ struct CommandEnvironment: Sendable {
 
     private final class Peripherals: Sendable {
         let all = Mutex<[Peripheral]>([])
+        /// The bond that was told of last.
+        let toldBond = Mutex<Bond?>(nil)
+    }
+
+    /// Says that the command has paired: once, where a line of a shell and then the shell itself notice it.
+    func tell(of bond: Bond, with name: PeripheralName) {
+        let isNews = peripherals.toldBond.withLock { told -> Bool in
+            defer { told = bond }
+            return told != bond
+        }
+        guard isNews else { return }
+        log.say("paired with \(name.text); `\(isInShell ? "unpair" : "ble unpair \(bond.peer)")` removes the bond")
     }
 
     /// The peripheral with that name; nothing is sent yet. For a private address of a bonded peripheral, this is the
