@@ -15,8 +15,9 @@ struct Notify: Command {
         ] + ValueStyle.options + StreamLimits.options + SecurityOptions.options
     static let notes = """
         Without --timeout or --count it runs until Ctrl-C, or until a link is lost; --timeout includes the time to
-        connect. With --reconnect it waits for absent devices and adapters for as long as it runs, and reports where
-        values are missing; with -v it reports every step.
+        connect. With --reconnect it waits, for as long as it runs, for devices that are absent, and for an adapter that
+        is off or was unplugged, and reports where values are missing; with -v it reports every step. The adapter
+        must be there when it begins.
 
 
         """ + SecurityOptions.notes
