@@ -60,6 +60,17 @@ import Testing
         #expect(BLEError.inCommands(remedy, about: "hci0", isAtTerminal: false) == words)
     }
 
+    /// The remedies of a refused value, for each command that ends with that error.
+    @Test(arguments: ["read", "write", "notify", "transfer", "update"])
+    func `the options that a remedy names for a refused value are those of the command`(_ name: String) throws {
+        let command = try #require(ble.commands.first { $0.name == name })
+        for phrase in [LibraryPhrase.raiseOrPassAnswers, .passAnswersForLater, .passAnswers, .raise] {
+            let words = BLEError.inCommands(phrase.text, about: "hci0", isAtTerminal: false)
+            let options = words.matches(of: /--([a-z-]+)/).map { String($0.1) }
+            #expect(!options.isEmpty && Set(options).isSubset(of: command.options.map(\.name)), "\(words)")
+        }
+    }
+
     @Test func `a step of the adapter's recovery that failed is told in commands`() {
         let error = BLEError(
             .systemFailure,

@@ -1,5 +1,9 @@
+import BLESimulator
+import BLEStreams
 import Foundation
 import Testing
+
+@testable import ble
 
 @Suite(.timeLimit(.minutes(10))) struct TransferTests {
     @Test func `a message goes to standard output as it came`() async throws {
@@ -84,6 +88,35 @@ import Testing
             #expect(run.complaint.contains("the 2560 octets received are lost: \(path) is"), "\(run.complaint)")
             #expect(run.complaint.contains("--output with a regular file"), "\(run.complaint)")
             #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["message"])
+        }
+    }
+
+    @Test(arguments: [["--just-works"], ["--just-works", "--secure", "encrypted"]])
+    func `a message for paired centrals alone is received by who says how to pair`(_ options: [String]) async throws {
+        try await withFolder { folder in
+            let file = folder.appending(path: "message")
+            let nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC)
+            defer { close(nowhere) }
+            let output = Output(isJSON: true, to: nowhere)
+            let services = TransferProfile().services.map { $0.asking(for: .encrypted) }
+            try await VirtualTime.run { time in
+                let air = SimulatedAir(time)
+                let (adapter, device) = (air.adapter(), air.adapter())
+                let words = ["\(device.address)", Demo.message, "--output", file.path] + options
+                let transfer = try Transfer(Arguments(parsing: words, options: Transfer.options))
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    group.addTask {
+                        try await LocalPeripheral(name: "Teller") { services }.run(on: .radio(device)) { server in
+                            try await TransferProfile().live(server, ServeDiary(output))
+                        }
+                    }
+                    defer { group.cancelAll() }
+                    try await withEnvironment(on: .radio(adapter), printingTo: output) { environment in
+                        try await transfer.run(in: environment)
+                    }
+                }
+            }
+            #expect(try String(contentsOf: file, encoding: .utf8).hasPrefix("Line 1 of a message"))
         }
     }
 

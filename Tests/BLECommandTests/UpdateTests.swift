@@ -104,6 +104,19 @@ import Testing
         }
     }
 
+    @Test func `an update of a device that is to be paired with first pairs with it`() async throws {
+        try await withFolder { folder in
+            let file = folder.appending(path: "image.bin")
+            try Self.image(5000).write(to: file)
+            let words = ["update", Demo.update, file.path, "--secure", "authenticated"]
+            let run = try await CommandRun(words + ["--passkey", "123456"]).end()
+            #expect(run.status == 0, "\(run.complaint)")
+            #expect(run.errors.count { $0.contains("paired with \(Demo.update)") } == 1, "\(run.complaint)")
+            let unanswered = try await CommandRun(words).end()
+            #expect(unanswered.status == 1 && unanswered.complaint.contains("--passkey"), "\(unanswered.complaint)")
+        }
+    }
+
     @Test func `files and words that make no sense are refused, each with its reason`() async throws {
         try await withFolder { folder in
             let missing = try await CommandRun.run("update", Demo.update, folder.appending(path: "no").path)

@@ -7,19 +7,22 @@ struct Transfer: Command {
     static let name = "transfer"
     static let summary = "receive one message that a device sends in chunks, up to its end mark"
     static let parameters = ["ADDRESS", "CHARACTERISTIC"]
-    static let options = [
-        Option("eom", value: "MARK", help: "the message ends with the chunk MARK; default: EOM"),
-        Option("eom-at-end", value: "MARK", help: "the message ends where MARK ends a chunk, even after data"),
-        Option("output", value: "FILE", help: "write the message to a file, as a whole or not at all"),
-        Option.fresh,
-        Option.deadline,
-    ]
+    static let options =
+        [
+            Option("eom", value: "MARK", help: "the message ends with the chunk MARK; default: EOM"),
+            Option("eom-at-end", value: "MARK", help: "the message ends where MARK ends a chunk, even after data"),
+            Option("output", value: "FILE", help: "write the message to a file, as a whole or not at all"),
+            Option.fresh,
+            Option.deadline,
+        ] + SecurityOptions.options
     static let notes = """
         Without --output the message goes to standard output unchanged, with --json as an object. If it breaks off, the
         received part is kept in the same folder as FILE.partial; where FILE is a pipe or a device, it is lost. With
         --eom-at-end, a message ends too early if its data happens to end in MARK at the end of a chunk: use it only for
         devices that require it.
-        """
+
+
+        """ + SecurityOptions.notes
 
     /// A message without an end must not fill the memory.
     private static let largestMessage = 64 << 20
@@ -29,6 +32,7 @@ struct Transfer: Command {
     private let endMark: EndMark
     private let path: String?
     private let limit: Duration?
+    private let security: SecurityOptions
 
     init(_ arguments: Arguments) throws(UsageError) {
         let words = try arguments.parameters(Self.parameters)
@@ -37,6 +41,7 @@ struct Transfer: Command {
         endMark = try Self.endMark(arguments)
         path = arguments.last("output")
         limit = try arguments.seconds("timeout")
+        security = try SecurityOptions(arguments)
         if path == "" { throw UsageError("--output needs the name of a file") }
     }
 
@@ -57,7 +62,7 @@ struct Transfer: Command {
         let deadline = limit.map { Deadline(in: $0) }
         let message: [UInt8]
         do {
-            message = try await environment.withLink(to: peripheral, deadline) { link in
+            message = try await environment.withLink(to: peripheral, deadline, security: security) { link in
                 _ = try await environment.discover(link, deadline)
                 let values = link.notifications(of: characteristic)
                 let messages = values.onEach {

@@ -6,25 +6,29 @@ struct Update: Command {
     static let name = "update"
     static let summary = "update a device's firmware: MCUmgr (Zephyr), or the plain protocol of BLEStreams"
     static let parameters = ["ADDRESS", "FILE"]
-    static let options = [
-        Option("mode", value: "MODE", help: "MCUmgr: upload, test, confirm or testAndConfirm (default)"),
-        Option("window", value: "N", help: "MCUmgr: the number of requests under way; default: as the device says"),
-        Option("plain", help: "use the plain protocol, even if the device has MCUmgr"),
-        Option("model", value: "N", help: "the plain protocol: the model that the image is for"),
-        Option("revert", help: "MCUmgr: end the trial of FILE: the device returns to its previous image"),
-        Option.deadline,
-    ]
+    static let options =
+        [
+            Option("mode", value: "MODE", help: "MCUmgr: upload, test, confirm or testAndConfirm (default)"),
+            Option("window", value: "N", help: "MCUmgr: the number of requests under way; default: as the device says"),
+            Option("plain", help: "use the plain protocol, even if the device has MCUmgr"),
+            Option("model", value: "N", help: "the plain protocol: the model that the image is for"),
+            Option("revert", help: "MCUmgr: end the trial of FILE: the device returns to its previous image"),
+            Option.deadline,
+        ] + SecurityOptions.options
     static let notes = """
         When the link is lost, the upload continues where the device says. On a terminal a bar shows the progress. If
         standard output is a pipe or a file, or with --json, it has a line of JSON for each percent, and one for each
         other phase.
-        """
+
+
+        """ + SecurityOptions.notes
 
     private let peripheral: PeripheralName
     private let path: String
     private let method: FirmwareUpdateFlow.Method
     private let isRevert: Bool
     private let limit: Duration?
+    private let security: SecurityOptions
 
     init(_ arguments: Arguments) throws(UsageError) {
         let words = try arguments.parameters(Self.parameters)
@@ -32,6 +36,7 @@ struct Update: Command {
         path = words[1]
         if path.isEmpty { throw UsageError("FILE needs the name of a file") }
         limit = try arguments.seconds("timeout")
+        security = try SecurityOptions(arguments)
         var model: UInt16?
         if let text = arguments.last("model") {
             guard let number = UInt16(text) else {
@@ -84,13 +89,25 @@ struct Update: Command {
         in environment: CommandEnvironment,
         _ progress: UpdateProgress
     ) async throws -> Flow.Output {
-        let peripheral = try environment.peripheral(peripheral)
+        let name = self.peripheral
+        let peripheral = try environment.peripheral(name)
+        peripheral.allowPairing(environment.answers(security, about: name.text))
+        let former = peripheral.bond
         return try await environment.talkingAbout(peripheral) {
             try await peripheral.withQueue { queue in
-                let flows = queue.connecting(timeout: limit ?? .seconds(30))
-                return try await flows.run(flow, replacing: .activeFlow, deadline: limit) { progress.show($0) }
+                let flows = secured(queue.connecting(timeout: limit ?? .seconds(30)))
+                let output = try await flows.run(flow, replacing: .activeFlow, deadline: limit) { progress.show($0) }
+                if let bond = peripheral.bond, bond != former { environment.tell(of: bond, with: name) }
+                return output
             }
         }
+    }
+
+    /// The same queue, which first makes each link as secure as it must be.
+    private func secured(_ queue: CommandQueue) -> CommandQueue {
+        guard let level = security.level else { return queue }
+        let patience = max(limit ?? .zero, .seconds(60))
+        return queue.authorizing { link in try await link.secure(to: level, timeout: patience) }
     }
 
     private func tell(_ outcome: FirmwareRevertFlow.Outcome, _ progress: UpdateProgress, _ log: Log) throws {
