@@ -1,3 +1,4 @@
+import BLESimulator
 import BLEStreams
 import Foundation
 import Testing
@@ -41,6 +42,32 @@ import Testing
             #expect(try await CommandRun(common, simulated: false).end().status == 0)
             let again = try await CommandRun(common + ["--read", Demo.readOnly], simulated: false).end()
             #expect(again.output.first?.hasPrefix("\(Demo.values)  public  already paired, ") == true)
+        }
+    }
+
+    @Test func `what a value requires beyond its pairing is told in options of the command`() async throws {
+        let lock = LocalPeripheral(name: "Lock") {
+            LocalService(.demo(1)) {
+                LocalCharacteristic(.demo(2), [.read], value: .text("closed"), access: .authenticated)
+            }
+        }
+        let nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC)
+        defer { close(nowhere) }
+        let output = Output(isJSON: true, to: nowhere)
+        try await VirtualTime.run { time in
+            let air = SimulatedAir(time)
+            let (adapter, device) = (air.adapter(), air.adapter())
+            let words = ["\(device.address)", "--read", Demo.message, "--just-works"]
+            let pair = try Pair(Arguments(parsing: words, options: Pair.options))
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try await lock.run(on: device) }
+                defer { group.cancelAll() }
+                try await withEnvironment(on: .radio(adapter), printingTo: output) { environment in
+                    let error = await #expect(throws: BLEError.self) { try await pair.run(in: environment) }
+                    let remedy = BLEError.inCommands(error?.remedy ?? "", about: "", isAtTerminal: false)
+                    #expect(remedy == "Make the link authenticated: run this at a terminal, or with --passkey.")
+                }
+            }
         }
     }
 

@@ -62,7 +62,12 @@ struct Pair: Command {
 
     func run(in environment: CommandEnvironment) async throws {
         if let characteristic {
-            let outcome = try await pair(reading: characteristic, in: environment)
+            let outcome: PairingFlow.Outcome
+            do {
+                outcome = try await pair(reading: characteristic, in: environment)
+            } catch let error as BLEError {
+                throw error.withoutLevel
+            }
             try show(outcome.peripheral, outcome.security, outcome, in: environment)
         } else {
             let deadline = Deadline(in: limit ?? .seconds(60))
@@ -157,6 +162,16 @@ struct Pair: Command {
 }
 
 extension BLEError {
+    /// The same for a command without --secure: who answers decides how secure the link becomes.
+    fileprivate var withoutLevel: BLEError {
+        var error = self
+        error.remedy = remedy.replacing(
+            ", \(LibraryPhrase.raiseOrPassAnswers.text)",
+            with: ": run this at a terminal, or with --passkey"
+        )
+        return error
+    }
+
     /// No device with such a name was heard.
     fileprivate static func unheard(_ prefix: String, within limit: Duration) -> BLEError {
         var error = BLEError(
