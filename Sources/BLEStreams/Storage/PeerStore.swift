@@ -29,7 +29,7 @@ public final class PeerStore: Sendable {
 
     typealias Change = @Sendable (inout PeerRecord) -> Void
 
-    /// A warning that the program was given.
+    /// A problem beside the program's calls that it was told of.
     private struct Told: Hashable {
         let object: String
         let text: String
@@ -50,9 +50,8 @@ public final class PeerStore: Sendable {
         var strangers = RecencyTable<BluetoothAddress, Void>()
         /// Another program keeps the files locked; whoever has waited for it once doesn't wait again.
         var isLockedOut = false
-        /// The warnings since the last successful write; those of one peer's file, since that was written: a lasting
-        /// problem is reported once, not at each link.
-        var told: Set<Told> = []
+        /// The warnings about files.
+        var told = ToldProblems()
         /// How often each problem beside the program's calls has occurred.
         var counts: [Told: Int] = [:]
 
@@ -272,11 +271,7 @@ public final class PeerStore: Sendable {
     // MARK: - Files
 
     func tell(_ failure: BLEError) {
-        let isNews = state.withLock { state in
-            if state.told.count >= Self.mostTold { state.told = [] }
-            return state.told.insert(Told(object: failure.object, text: "\(failure)")).inserted
-        }
-        if isNews { warning(failure) }
+        if state.withLock({ $0.told.isNews(failure) }) { warning(failure) }
     }
 
     /// The record in a peer's file, empty if there is none; what there is to tell of the file, if anything; and whether
@@ -335,7 +330,7 @@ public final class PeerStore: Sendable {
             state.withLock { state in
                 state.isLockedOut = false
                 // That this file can be written says nothing of the others.
-                state.told = state.told.filter { folder.isFile($0.object, ofOtherThan: peer) }
+                state.told.wrote { folder.isFile($0, ofOtherThan: peer) }
             }
             if let notice = outcome.notice { tell(notice) }
             madeStrangers = outcome.madeStrangers

@@ -279,6 +279,28 @@ import Testing
         }
     }
 
+    @Test func `however many files can't be used, each link doesn't tell of them again`() async throws {
+        try await StoreChild.with { child in
+            await child.remember(.planted(9, with: other))
+            for number in 1...300 {
+                let path = "\(child.folder)/" + "\(device(number))".replacing(":", with: "-") + "-random.json"
+                try Data().write(to: URL(filePath: path))
+                // As in a copy that root has made.
+                try #require(chmod(path, 0o666) == 0)
+            }
+            let warnings = Recorder<BLEError>()
+            let store = PeerStore(folder: child.folder) { warnings.add($0) }
+            for number: UInt8 in 1...5 {
+                #expect(store.bonds().count == 1, "each link reads all")
+                store.remember(.planted(number, with: other))
+                await store.flush()
+            }
+            // The others have the same cause.
+            #expect(warnings.all.count == ToldProblems.most + 1)
+            #expect(Set(warnings.all.map(\.cause)) == ["other users may write to it"])
+        }
+    }
+
     @Test(
         .enabled(if: geteuid() == 0, "only root makes links of other users"),
         arguments: ["state", "state/blestreams"]
