@@ -292,10 +292,10 @@ public final class PeerStore: Sendable {
             var madeStrangers = false
             let failure = write(changes.map(\.change), peer, &madeStrangers)
             if let failure { tell(failure) }
+            let kept = failure.map { self.kept(of: changes, of: peer, after: $0) } ?? []
             let mustRest = state.withLock { state in
                 state.writes += 1
                 let rest = state.pending[peer]?.dropFirst(changes.count) ?? []
-                let kept = failure == nil ? [] : PendingChange.kept(of: changes)
                 state.pending[peer] = kept.isEmpty && rest.isEmpty ? nil : kept + rest
                 state.failures[peer] = kept.isEmpty ? nil : failure
                 // What came meanwhile is tried once, too: whoever has asked for it is told whether it is on disk.

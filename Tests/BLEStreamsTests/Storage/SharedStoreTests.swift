@@ -121,6 +121,28 @@ import Testing
         }
     }
 
+    @Test func `what would leave a file as it is needs no room, and is not remembered for later`() async throws {
+        try await StoreChild.with { child in
+            await child.remember(.planted(9, with: other))
+            try child.fillDisk()
+            let store = PeerStore(folder: child.folder) { _ in }
+            for number in 1...20 {
+                // As the update of a device of which nothing is known, the end of its session, and its unpairing.
+                store.forgetServices(of: device(number))
+                store.update(device(number), isLasting: true) { $0.sessions = [] }
+                store.forgetBonds(with: device(number))
+            }
+            store.forgetBonds(with: other)
+            store.remember(.planted(1, with: peer))
+            await store.flush()
+            #expect(Set(store.changedPeers) == [peer, other])
+            #expect((1...20).allSatisfy { store.bondFailure(of: device($0)) == nil })
+            try child.freeDisk()
+            await store.flush()
+            #expect(try child.number() == 1 && child.number(of: other) == nil)
+        }
+    }
+
     @Test func `a bond that is made while another change of its peer fails is tried, and known not to be written`()
         async throws
     {
