@@ -178,33 +178,29 @@ struct PeerFolder: Sendable {
 
     // MARK: - Writing
 
-    /// What a change has found and made.
-    struct Outcome {
-        /// A notice about the former file, if any.
-        var notice: BLEError?
-        /// Whether there is a file now that was not there before, and it is a stranger's.
-        var madeStrangers = false
-    }
-
     /// Changes a peer's record while nobody else changes files.
     ///
     /// - Parameters:
     ///   - isPatient: whether to wait for another program that changes files.
+    ///   - notice: gets a notice about the former file, if any, also if an error is thrown.
+    /// - Returns: whether there is a file now that was not there before, and it is a stranger's.
     func change(
         _ peer: BluetoothAddress,
         isPatient: Bool,
+        _ notice: inout BLEError?,
         _ change: (inout PeerRecord) -> Void
-    ) throws(BLEError) -> Outcome {
+    ) throws(BLEError) -> Bool {
         onAccess()
         let folder = try TrustedFolder.make(path)
         let limit = isPatient ? patience : .zero
         onLock(limit)
         guard let lock = try folder.lock(within: limit) else { throw folder.held(for: patience) }
-        let (before, notice) = try Self.read(peer, in: folder, lock)
-        var record = before
+        let former = try Self.read(peer, in: folder, lock)
+        notice = former.notice
+        var record = former.record
         record.apply(change)
         // Repeated requests, such as keeping a session at each link, must not wear out the disk.
-        guard record != before else { return Outcome(notice: notice) }
+        guard record != former.record else { return false }
         let name = Self.name(peer)
         if record.isEmpty {
             try folder.remove(name)
@@ -214,6 +210,6 @@ struct PeerFolder: Sendable {
             }
             try folder.replace(name, with: octets)
         }
-        return Outcome(notice: notice, madeStrangers: before.isEmpty && record.isStrangers)
+        return former.record.isEmpty && record.isStrangers
     }
 }

@@ -60,9 +60,10 @@ extension PeerStore {
         guard let folder else { return }
         do throws(BLEError) {
             for peer in try read(folder, telling: false).index.strangers(beyond: folder.strangers) {
+                var notice: BLEError?
+                defer { if let notice { tell(notice) } }
                 // Another program may have a bond or a session with it by now.
-                let outcome = try folder.change(peer, isPatient: false) { if $0.isStrangers { $0.services = nil } }
-                if let notice = outcome.notice { tell(notice) }
+                _ = try folder.change(peer, isPatient: false, &notice) { if $0.isStrangers { $0.services = nil } }
             }
         } catch {
             // The program is told of it when it needs a file.

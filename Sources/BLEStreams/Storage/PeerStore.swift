@@ -322,9 +322,12 @@ public final class PeerStore: Sendable {
 
     private func write(_ changes: [Change], _ peer: BluetoothAddress, _ madeStrangers: inout Bool) -> BLEError? {
         guard let folder else { return nil }
+        var notice: BLEError?
+        // Also where the change fails: a file that has been set aside is not found damaged again.
+        defer { if let notice { tell(notice) } }
         do throws(BLEError) {
             let isPatient = state.withLock { !$0.isLockedOut }
-            let outcome = try folder.change(peer, isPatient: isPatient) { record in
+            madeStrangers = try folder.change(peer, isPatient: isPatient, &notice) { record in
                 for change in changes { change(&record) }
             }
             state.withLock { state in
@@ -332,8 +335,6 @@ public final class PeerStore: Sendable {
                 // That this file can be written says nothing of the others.
                 state.told.wrote { folder.isFile($0, ofOtherThan: peer) }
             }
-            if let notice = outcome.notice { tell(notice) }
-            madeStrangers = outcome.madeStrangers
             return nil
         } catch {
             let isOfLock = error.operation == "lock"

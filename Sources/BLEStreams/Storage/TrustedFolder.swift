@@ -249,15 +249,24 @@ extension TrustedFolder {
     /// Moves a file out of the way, to a free name, which it returns. The folder must be locked.
     func setAside(_ name: String) throws(BLEError) -> String {
         var number = 1
-        // Linking never replaces another file; renaming would.
-        while linkat(descriptor, name, descriptor, "\(name).\(number)", 0) != 0 {
-            guard errno == EEXIST else { throw .store("set aside", "\(path)/\(name)", errno: errno) }
-            // A program that was killed between the two steps has already made the name.
-            if isSame(name, "\(name).\(number)") { break }
-            number += 1
-        }
-        try remove(name)
+        while try !move(name, to: "\(name).\(number)") { number += 1 }
+        // After a power failure it may have its former name, and is moved again.
+        try? Self.sync(descriptor, path)
         return "\(path)/\(name).\(number)"
+    }
+
+    /// Gives a file another name; returns `false` if another file has that.
+    private func move(_ name: String, to other: String) throws(BLEError) -> Bool {
+        // Linking never replaces another file; renaming would.
+        let number = linkat(descriptor, name, descriptor, other, 0) == 0 ? 0 : errno
+        switch number {
+        case 0: break
+        // A program that was killed between the two steps has already made the name.
+        case EEXIST: guard isSame(name, other) else { return false }
+        default: throw .store("set aside", "\(path)/\(name)", errno: number)
+        }
+        if unlinkat(descriptor, name, 0) == 0 || errno == ENOENT { return true }
+        throw .store("remove", "\(path)/\(name)", errno: errno)
     }
 
     private func isSame(_ name: String, _ other: String) -> Bool {

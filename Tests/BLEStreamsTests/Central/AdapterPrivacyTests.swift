@@ -136,7 +136,8 @@ import Testing
                 let rival = Data((1...16).map { UInt8($0) })
                 // It writes just before this program does.
                 let store = PeerStore(folder: folder, patience: .seconds(10), warning: PeerStore.printWarning) { _ in
-                    _ = try? PeerFolder(path: folder).change(adapter.address, isPatient: true) { record in
+                    var notice: BLEError?
+                    _ = try? PeerFolder(path: folder).change(adapter.address, isPatient: true, &notice) { record in
                         record.ownIdentityKey = rival
                     }
                 }

@@ -127,4 +127,30 @@ import Testing
             #expect(names.filter { $0.hasPrefix(name) } == ["\(name).1"])
         }
     }
+
+    @Test(
+        .enabled(if: StoreChild.canFollow, "this system lets nobody follow a child"),
+        arguments: [ENOSPC, EIO]
+    )
+    func `a damaged file is named when it is set aside, whichever system call fails then`(error: Int32) async throws {
+        try await StoreChild.with { child in
+            let path = "\(child.folder)/\(name)"
+            for call in 1... {
+                for place in [path, "\(path).1"] { try? FileManager.default.removeItem(atPath: place) }
+                await child.remember(.planted(1, with: peer))
+                try Data([1]).write(to: URL(filePath: path))
+                let end = try child.run(2, failing: call, with: error)
+                let note: Comment = "call \(call), number \(end.failedCall ?? -1), failed; it said: \(end.errors)"
+                #expect(end.hasEnded && end.status == 1, note)
+                // Unless that line itself could not be written.
+                let isTold = end.errors.contains("it was set aside as \(path).1") || end.errors.isEmpty
+                let isThere = (try? Data(contentsOf: URL(filePath: path))) == Data([1])
+                #expect(isTold || isThere, note)
+                guard end.failedCall == nil else { continue }
+                #expect(call > 8 && isTold && !isThere, note)
+                #expect(try child.number() == 2, note)
+                break
+            }
+        }
+    }
 }
