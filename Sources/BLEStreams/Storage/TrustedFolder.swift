@@ -263,6 +263,10 @@ extension TrustedFolder {
         case 0: break
         // A program that was killed between the two steps has already made the name.
         case EEXIST: guard isSame(name, other) else { return false }
+        // Without links, as on FAT, a name that is taken would have been the first obstacle.
+        case EPERM, EOPNOTSUPP, ENOSYS:
+            if renameat(descriptor, name, descriptor, other) == 0 { return true }
+            throw .store("set aside", "\(path)/\(name)", errno: errno)
         default: throw .store("set aside", "\(path)/\(name)", errno: number)
         }
         if unlinkat(descriptor, name, 0) == 0 || errno == ENOENT { return true }
