@@ -56,10 +56,13 @@ extension PeerStore {
     /// meets more devices than a folder should have files. On the queue that writes.
     ///
     /// Another program that holds the folder is not waited for: the next stranger is another occasion.
-    func forgetStrangers() {
+    ///
+    /// - Parameter latest: the stranger whose file was written just now.
+    func forgetStrangers(whenWriting latest: BluetoothAddress) {
         guard let folder else { return }
         do throws(BLEError) {
-            for peer in try read(folder, telling: false).index.strangers(beyond: folder.strangers) {
+            let found = try read(folder, telling: false).index
+            for peer in found.strangers(beyond: folder.strangers, whenWriting: latest) {
                 var notice: BLEError?
                 defer { if let notice { tell(notice) } }
                 // Another program may have a bond or a session with it by now.

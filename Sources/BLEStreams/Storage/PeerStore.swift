@@ -303,7 +303,7 @@ public final class PeerStore: Sendable {
                 state.scheduled.remove(peer)
                 return true
             }
-            if madeStrangers { forgetStrangers() }
+            if madeStrangers { forgetStrangers(whenWriting: peer) }
             // What is kept is tried again with the next change.
             if mustRest { return }
             guard failure == nil else { continue }

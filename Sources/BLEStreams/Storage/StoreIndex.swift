@@ -28,14 +28,22 @@ struct StoreIndex: Sendable {
         entries[peer] = Entry(stamp: stamp, bonds: record.bonds(with: peer), isStranger: record.isStrangers)
     }
 
+    /// By how much a file may be later than the one that this program has written last: others write, too.
+    private static let tolerance = 60_000_000_000
+
     /// The strangers whose files were written longest ago, if there are more than a number of them: enough to leave
     /// room for new ones, but not so many that removing them takes long.
-    func strangers(beyond limit: Int) -> [BluetoothAddress] {
+    ///
+    /// - Parameter latest: the stranger whose file was written just now. Files that are later than that were written
+    ///   before the clock was set back, and it isn't known how long ago: they count as the oldest.
+    func strangers(beyond limit: Int, whenWriting latest: BluetoothAddress) -> [BluetoothAddress] {
         let strangers = entries.filter(\.value.isStranger)
         guard strangers.count > limit else { return [] }
-        let oldest = strangers.sorted { one, other in
-            (one.value.stamp.written, one.key.rawValue) < (other.value.stamp.written, other.key.rawValue)
+        let now = entries[latest].map { $0.stamp.written &+ Self.tolerance } ?? .max
+        let age = { (peer: BluetoothAddress, entry: Entry) in
+            (entry.stamp.written > now ? 0 : 1, entry.stamp.written, peer.rawValue)
         }
+        let oldest = strangers.sorted { age($0.key, $0.value) < age($1.key, $1.value) }
         return oldest.prefix(min(strangers.count - limit + limit / 16, limit / 8)).map(\.key)
     }
 }

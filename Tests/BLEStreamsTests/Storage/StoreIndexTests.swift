@@ -139,6 +139,25 @@ import Testing
         }
     }
 
+    @Test func `it is not the new strangers that are forgotten when the clock was set back`() async throws {
+        try await withFolder { folder in
+            let store = PeerStore(folder: folder, strangers: 32) {}
+            for number in 1...32 { store.update(Self.peer(UInt64(number))) { $0.services = services } }
+            await store.flush()
+            // As by a clock that was years ahead.
+            let later = timeval(tv_sec: time(nil) + 10 * 365 * 86_400, tv_usec: 0)
+            for name in try FileManager.default.contentsOfDirectory(atPath: folder) where name.hasSuffix(".json") {
+                try #require(utimes("\(folder)/\(name)", [later, later]) == 0)
+            }
+            for number in 33...60 {
+                store.update(Self.peer(UInt64(number))) { $0.services = services }
+                await store.flush()
+            }
+            #expect(store.peers().count <= 32)
+            #expect(Set(store.peers()).isSuperset(of: (33...60).map { Self.peer($0) }))
+        }
+    }
+
     @Test func `a store in memory keeps no more strangers than a folder, and all bonds`() throws {
         let store = PeerStore.inMemory()
         store.remember(try bond(1))
