@@ -34,11 +34,15 @@ extension TrustedFolder {
         return lock
     }
 
-    /// Checks that no program keeps the folder locked for longer than that; makes nothing.
+    /// Checks that the folder can be locked, and that no program keeps it locked for longer than that; makes nothing.
     func examineLock(within limit: Duration) throws(BLEError) {
-        let file = openat(descriptor, Self.lockName, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
-        // Nobody has changed a file yet.
-        guard file >= 0 else { return }
+        // As whoever changes a file does, but for making it.
+        let file = openat(descriptor, Self.lockName, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+        guard file >= 0 else {
+            // Nobody has changed a file yet.
+            if errno == ENOENT { return }
+            throw .store("lock", lockPath, errno: errno)
+        }
         let lock = Lock(descriptor: file)
         guard try take(LOCK_SH, of: lock.descriptor, within: limit) else { throw held(for: limit) }
     }

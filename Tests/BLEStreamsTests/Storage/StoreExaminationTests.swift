@@ -83,4 +83,21 @@ import Testing
             #expect(await PeerStore(folder: path).examine() == nil)
         }
     }
+
+    @Test(arguments: [true, false])
+    func `a lock that can't be opened is named, since no file can be changed without it`(isLink: Bool) async throws {
+        try await withPath { path in
+            // As good as one of another user.
+            if isLink {
+                try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+                try #require(symlink("/etc/hostname", "\(path)/.lock") == 0)
+            } else {
+                try FileManager.default.createDirectory(atPath: "\(path)/.lock", withIntermediateDirectories: true)
+            }
+            chmod(path, 0o700)
+            let error = try #require(await PeerStore(folder: path).examine())
+            #expect(error.operation == "lock" && error.object == "\(path)/.lock" && !error.remedy.isEmpty)
+            #expect(error.systemError == (isLink ? ELOOP : EISDIR))
+        }
+    }
 }
