@@ -34,25 +34,30 @@ extension Central {
     ///   one of the peers can't be read: nothing is stored then.
     public func adopt(_ bonds: [Bond], replacing: Bool = false) async throws {
         let (store, timeline) = (core.store, core.timeline)
-        let (former, unread): ([Bond], BLEError?) = await withCheckedContinuation { continuation in
+        let (before, unread): ([[Bond]], BLEError?) = await withCheckedContinuation { continuation in
             store.perform(on: timeline) {
-                let others = bonds.flatMap { bond in
-                    store.bonds(with: bond.peer).filter { $0.adapter == bond.adapter && $0 != bond }
-                }
+                let before = bonds.map { bond in store.bonds(with: bond.peer).filter { $0.adapter == bond.adapter } }
                 // What can't be read can't be written either: the change would be left for later, and replace it then.
                 var unread: BLEError?
                 for bond in bonds where unread == nil {
                     unread = store.obstacle(to: bond.peer).map { .bondUnread($0, "adopt", "the \(bond)") }
                 }
-                continuation.resume(returning: (others, unread))
+                continuation.resume(returning: (before, unread))
             }
         }
         if let unread { throw unread }
+        let former = zip(before, bonds).flatMap { kept, bond in kept.filter { $0 != bond } }
         if let obstacle = former.first, !replacing { throw BLEError.wouldReplace(obstacle) }
         // A scan that is under way goes by their identities, too.
         for bond in bonds { core.remember(bond) }
         await store.flush(on: timeline)
-        for bond in bonds { if let failure = store.bondFailure(of: bond.peer) { throw failure } }
+        if let failure = bonds.lazy.compactMap({ store.bondFailure(of: $0.peer) }).first {
+            // Those that were written, and those that would be later.
+            for (bond, kept) in zip(bonds, before) { store.takeBack(bond, for: kept) }
+            await store.flush(on: timeline)
+            await withCheckedContinuation { continuation in core.renewIdentities { continuation.resume() } }
+            throw failure
+        }
         if !former.isEmpty { await putInPlace(of: former) }
     }
 

@@ -63,6 +63,15 @@ extension PeerStore {
         }
     }
 
+    /// Stores what there was before a bond was stored, of the same adapter.
+    func takeBack(_ bond: Bond, for former: [Bond]) {
+        let (adapter, former) = (bond.adapter.descriptionWithKind, former.map { BondRecord($0) })
+        update(bond.peer, isOfBond: true) { record in
+            let bonds = (record.bonds ?? []).filter { $0.adapter != adapter } + former
+            record.bonds = bonds.isEmpty ? nil : bonds
+        }
+    }
+
     /// Removes the bonds with a peer, of all adapters.
     package func forgetBonds(with peer: BluetoothAddress) {
         update(peer, isOfBond: true) { record in

@@ -154,6 +154,29 @@ import Testing
         }
     }
 
+    @Test func `of bonds of which one can't be written none is adopted, neither then nor later`() async throws {
+        try await StoreChild.with { child in
+            await child.remember(.planted(1, with: peer))
+            let changes = Recorder<Duration>()
+            let store = PeerStore(folder: child.folder, patience: .zero) { _ in
+            } onLock: { limit in
+                changes.add(limit)
+                if changes.all.count == 2 { try? child.fillDisk() }
+            }
+            try await VirtualTime.run { time in
+                let central = try await Central.open(.radio(SimulatedAir(time).adapter()), store: store)
+                let error = await #expect(throws: BLEError.self) {
+                    try await central.adopt([.planted(2, with: peer), .planted(2, with: other)], replacing: true)
+                }
+                #expect(error?.code == .systemFailure)
+                #expect(try central.bonds == [.planted(1, with: peer)])
+            }
+            try child.freeDisk()
+            await store.flush()
+            #expect(PeerStore(folder: child.folder).bonds() == [.planted(1, with: peer)])
+        }
+    }
+
     // MARK: - bluetoothd's
 
     /// The files of devices below the folder of one adapter, by their names.
