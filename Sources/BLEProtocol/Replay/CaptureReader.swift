@@ -45,16 +45,17 @@ package struct CaptureReader {
         guard let header = BTSnoopHeader(decoding: &reader) else { return nil }
         let known: [BTSnoopDatalink] = [.hci, .hciUART, .linuxMonitor]
         guard known.contains(header.datalink) else { return nil }
-        var capture = CaptureReader()
+        var (capture, clock) = (CaptureReader(), RecordedClock())
         while !reader.isAtEnd {
             guard let record = BTSnoopRecord(decoding: &reader) else {
                 // The file ends within a record.
                 capture.traffic.leftOut += 1
                 break
             }
-            if let packet = HCIPacket(record, header.datalink) { capture.take(packet) }
+            let time = clock.time(record.time)
+            if let packet = HCIPacket(record, header.datalink, at: time) { capture.take(packet) }
         }
-        // The clock may have been set back meanwhile.
+        // They may be out of order, or the clock may have been corrected meanwhile.
         capture.traffic.advertisements.sort { $0.time < $1.time }
         return capture.traffic
     }
@@ -225,8 +226,8 @@ private struct HCIPacket {
     let time: Duration
     let data: [UInt8]
 
-    init?(_ record: BTSnoopRecord, _ datalink: BTSnoopDatalink) {
-        time = record.time
+    init?(_ record: BTSnoopRecord, _ datalink: BTSnoopDatalink, at time: Duration) {
+        self.time = time
         let isReceived = record.flags & 1 != 0
         switch datalink {
         case .linuxMonitor:

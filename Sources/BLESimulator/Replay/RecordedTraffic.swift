@@ -17,7 +17,7 @@ internal import CLibrary
 ///
 /// It reads the files of `TrafficCapture` and `FlightRecorder`, of `btmon -w`, and of Android's "HCI snoop log". A link
 /// is included if the file contains its beginning. What is cut off or malformed is left out, and counted in
-/// ``leftOut``.
+/// ``leftOut``. Where the recording machine's clock was set back, or forward by more than a year, time goes on.
 public struct RecordedTraffic: Sendable {
     let traffic: CapturedTraffic
     let devices: [RecordedDevice]

@@ -61,4 +61,20 @@ import Testing
         let response = report([3, 9, 0x41, 0x42], isResponse: true)
         #expect(try heard([(0, padded), (0, response)]) == [[2, 1, 6, 3, 9, 0x41, 0x42]])
     }
+
+    @Test(arguments: [Duration.seconds(1_700_000_000), .seconds(-3600)])
+    func `time goes on where the clock of the recording machine was set`(difference: Duration) throws {
+        var file = BTSnoopHeader(datalink: .linuxMonitor).encoded
+        for number in 0..<4 {
+            var time = Duration.seconds(100_000 + 10 * number)
+            if number > 1 { time += difference }
+            let octets = report([UInt8(number)])
+            file += BTSnoopRecord(opcode: .event, index: 0, time: time, data: octets).encoded
+        }
+        let traffic = try #require(CaptureReader.traffic(in: file))
+        #expect(traffic.advertisements.map(\.data) == [[0], [1], [2], [3]])
+        let begin = try #require(traffic.begin)
+        let times = traffic.advertisements.map { $0.time - begin }
+        #expect(times == [.zero, .seconds(10), .seconds(10), .seconds(20)])
+    }
 }
