@@ -139,6 +139,9 @@ extension BTHome.Object {
         0x58: signed("temperature 0x58", 1, 20, "°C", times: 7), 0x59: signed("counter 0x59", 1),
         0x5A: signed("counter 0x5A", 2), 0x5B: signed("counter 0x5B", 4), 0x5C: signed("power 0x5C", 4, 100, "W"),
         0x5D: signed("current 0x5D", 2, 1000, "A"), 0x5E: unsigned("direction", 2, 100, "°"),
+        0x5F: unsigned("precipitation", 2, 10, "mm"), 0x60: unsigned("channel", 1),
+        0x61: unsigned("rotational speed", 2, 1, "rpm"), 0x62: signed("speed 0x62", 4, 1_000_000, "m/s"),
+        0x63: signed("acceleration 0x63", 4, 1_000_000, "m/s²"), 0x64: unsigned("light level", 1),
         0xF0: unsigned("device type", 2), 0xF1: unsigned("firmware", 4), 0xF2: unsigned("firmware 0xF2", 3),
     ]
 

@@ -24,8 +24,14 @@ import Testing
         ("5bea0234ea", -365_690_134), ("5c02fbffff", -12.78), ("5d02ea", -5.63), ("5e9f8c", 359.99), ("f00100", 1),
     ]
 
+    /// The examples of the format's own receiver, for the objects that came last.
+    private static let latest: [(String, Double)] = [
+        ("5f11d5", 5454.5), ("6001", 1), ("61ac0d", 3500), ("624099dfff", -2.123456), ("630057d0ff", -3.123456),
+        ("6402", 2),
+    ]
+
     @Test func `each object has the width and the factor of the format, in both directions`() throws {
-        for (octets, value) in Self.examples {
+        for (octets, value) in Self.examples + Self.latest {
             let data = "d2fc40" + octets
             let service = WireText.text([UInt8(data.count / 2 + 1), 0x16]) + data
             let reading = try #require(BTHome(advertisement(service)), "\(octets)")
@@ -35,6 +41,17 @@ import Testing
             let made = try BTHome.Measurement(measurement.object, value)
             #expect(try text(BTHome([made]).fields) == "020106" + service, "\(octets)")
         }
+    }
+
+    /// As Shelly's weather station and its remote control advertise.
+    @Test func `what stands behind rain and a channel is read`() throws {
+        let station = try #require(BTHome(advertisement("0f16d2fc40000145e6005e3f755f11d5")))
+        let names = ["packet id", "temperature 0x45", "direction", "precipitation"]
+        #expect(station.measurements.compactMap(\.object.name) == names)
+        #expect(station.measurements.map(\.value) == [1, 23, 300.15, 5454.5])
+        let remote = try #require(BTHome(advertisement("1016d2fc4400073c01036002f1000a0001")))
+        #expect(remote.measurements.compactMap(\.object.name) == ["packet id", "dimmer", "channel", "firmware"])
+        #expect(remote.measurements.map(\.value) == [7, 769, 2, 16_779_776])
     }
 
     @Test func `the format's first example is read and written`() throws {
