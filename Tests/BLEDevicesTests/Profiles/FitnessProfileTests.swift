@@ -20,6 +20,24 @@ import Testing
         try expectBothWays("00", .cyclingMeasurement, CyclingMeasurement())
     }
 
+    /// A sensor may count down (Cycling Speed and Cadence Service 1.0, 3.1.1.2).
+    @Test func `a bicycle that is rolled backwards has a speed below zero`() {
+        let before = CyclingMeasurement(
+            wheel: .init(count: 100, eventTime: 0xFE00),
+            crank: .init(count: 5, eventTime: 0x0400)
+        )
+        let back = CyclingMeasurement(
+            wheel: .init(count: 99, eventTime: 0x0200),
+            crank: .init(count: 3, eventTime: 0x0800)
+        )
+        #expect(back.speed(since: before, circumference: 2) == -2)
+        #expect(back.cadence(since: before) == -120)
+        // A power meter's wheel, whose time is finer.
+        let wheel = CyclingMeasurement.Revolutions(count: 0, eventTime: 4096)
+        let former = CyclingMeasurement.Revolutions(count: 3, eventTime: 0)
+        #expect(wheel.rate(since: former, countBits: 32, stepsPerSecond: 2048) == -1.5)
+    }
+
     @Test func `a power meter's value has all that its flags announce`() throws {
         var value = CyclingPowerMeasurement(power: -3)
         try expectBothWays("0000 FDFF", .cyclingPowerMeasurement, value)

@@ -12,7 +12,8 @@ public struct CyclingMeasurement: Hashable, Sendable {
         /// Creates a value from its parts.
         public init(count: Int, eventTime: UInt16) { (self.count, self.eventTime) = (count, eventTime) }
 
-        /// Revolutions per second since an earlier value; `nil` if none has been completed since.
+        /// Revolutions per second since an earlier value; `nil` if none has been completed since. Negative if the count
+        /// went back: the bicycle was rolled backwards, or the sensor has begun its count anew.
         ///
         /// - Parameters:
         ///   - earlier: a value of the same sensor, at most 64 s older (32 s with 2,048 steps): the time wraps then.
@@ -21,8 +22,11 @@ public struct CyclingMeasurement: Hashable, Sendable {
         public func rate(since earlier: Revolutions, countBits: Int, stepsPerSecond: Double = 1024) -> Double? {
             let steps = eventTime &- earlier.eventTime
             guard steps != 0 else { return nil }
-            let more = (count - earlier.count) & (1 << countBits - 1)
-            return Double(more) * stepsPerSecond / Double(steps)
+            let range = 1 << countBits
+            let more = (count - earlier.count) & (range - 1)
+            // Nothing turns so often before the time wraps: more than half of the range is back, not forth.
+            let turns = more > range / 2 ? more - range : more
+            return Double(turns) * stepsPerSecond / Double(steps)
         }
     }
 
@@ -34,13 +38,15 @@ public struct CyclingMeasurement: Hashable, Sendable {
     /// Creates a measurement from its values.
     public init(wheel: Revolutions? = nil, crank: Revolutions? = nil) { (self.wheel, self.crank) = (wheel, crank) }
 
-    /// Metres per second since an earlier value; `nil` if the wheel stood still.
+    /// Metres per second since an earlier value; `nil` if the wheel stood still. Negative if it turned backwards: see
+    /// ``CyclingMeasurement/Revolutions/rate(since:countBits:stepsPerSecond:)``.
     public func speed(since earlier: CyclingMeasurement, circumference metres: Double) -> Double? {
         guard let wheel, let before = earlier.wheel else { return nil }
         return wheel.rate(since: before, countBits: 32).map { $0 * metres }
     }
 
-    /// Revolutions of the crank per minute since an earlier value; `nil` if it stood still.
+    /// Revolutions of the crank per minute since an earlier value; `nil` if it stood still. Negative if its count went
+    /// back: see ``CyclingMeasurement/Revolutions/rate(since:countBits:stepsPerSecond:)``.
     public func cadence(since earlier: CyclingMeasurement) -> Double? {
         guard let crank, let before = earlier.crank else { return nil }
         return crank.rate(since: before, countBits: 16).map { $0 * 60 }
