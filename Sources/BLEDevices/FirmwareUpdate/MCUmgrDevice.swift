@@ -170,6 +170,9 @@ extension BLEError {
         if failure.isUnsupported {
             return "Ask the device's manufacturer how it is updated: its firmware lacks a command that this requires."
         }
+        if failure.isConfirmationDenied {
+            return "Use the mode testAndConfirm: the device confirms an image only while it runs."
+        }
         if failure.isHeldByUpload {
             return "Try again when the other upload is done; if nobody continues it, reset the device first."
         }

@@ -91,6 +91,11 @@ package struct MCUmgrFailure: Error, Hashable, Sendable {
     /// Whether the device rejects the image since it runs a newer one.
     package var isDowngrade: Bool { group == 1 && code == 27 }
 
+    /// Whether the device confirms no image but the one that runs.
+    ///
+    /// Source: Zephyr, `img_mgmt_state.c`, without `CONFIG_MCUMGR_GRP_IMG_ALLOW_CONFIRM_NON_ACTIVE_SLOT`.
+    package var isConfirmationDenied: Bool { group == 1 && code == 32 }
+
     private static let general = [
         1: "unknown error", 2: "out of memory", 3: "invalid value", 4: "timed out", 5: "no such entry",
         6: "not in this state", 7: "too long", 8: "not supported", 9: "corrupt", 10: "busy", 11: "access denied",

@@ -108,6 +108,56 @@ import Testing
         }
     }
 
+    /// Answers as a device that confirms no image but the one that runs.
+    private static func serveCareful(_ server: PeripheralServer, _ image: FirmwareImage) async throws {
+        var (count, isPending, isRunning, isConfirmed) = (0, false, false, false)
+        try await serve(server) { request in
+            switch (request.operation, request.command) {
+            case (.read, .imageState):
+                let stored: [CBORValue.Member] = [
+                    .init(.text("slot"), .integer(1)), .init(.text("hash"), .bytes(image.bootHash ?? [])),
+                    .init(.text("pending"), .bool(isPending)), .init(.text("active"), .bool(isRunning)),
+                    .init(.text("confirmed"), .bool(isConfirmed)),
+                ]
+                let listed: [CBORValue] = count == image.bytes.count ? [.map(stored)] : []
+                return .map(["images": .array(listed)])
+            case (.write, .imageState):
+                let isForGood = request.body["confirm"]?.bool ?? false
+                if isForGood, !isRunning { return .map(["err": .map(["group": .integer(1), "rc": .integer(32)])]) }
+                if isForGood { isConfirmed = true } else { isPending = true }
+                return .map([])
+            case (.write, .imageUpload):
+                if request.body["off"]?.integer == count { count += request.body["data"]?.bytes?.count ?? 0 }
+                return .map(["off": .integer(count)])
+            case (.write, .reset):
+                (isRunning, isPending) = (isPending, false)
+                return .map([])
+            default: return unsupported
+            }
+        }
+    }
+
+    @Test func `one that confirms only what runs is updated as its refusal advises`() async throws {
+        let image = try UpdateDevice.firmware(3000)
+        let device = LocalPeripheral(name: "Careful") { Self.service }
+        let serve: @Sendable (PeripheralServer, Bench) async throws -> Void = { server, _ in
+            try await Self.serveCareful(server, image)
+        }
+        let careless = FirmwareUpdateFlow(image, over: .mcumgr(FirmwareUpdateFlow.MCUmgrOptions(mode: .confirm)))
+        try await Bench.run(description: device, serve: serve) { bench in
+            try await bench.peripheral.withQueue { queue in
+                let queue = queue.connecting()
+                let error = await bleError { try await queue.run(careless) }
+                #expect(error?.code == .updateFailed && error?.cause.contains("confirmation is denied") == true)
+                #expect(error?.remedy.contains("testAndConfirm") == true && error?.remedy.contains("Reset") == false)
+                // What the remedy says.
+                try await queue.run(FirmwareUpdateFlow(image))
+                // It runs, and is confirmed.
+                try await queue.run(careless)
+            }
+        }
+    }
+
     /// As older versions of Zephyr with direct XIP: the newest image begins at the next reset, and stays.
     ///
     /// - Parameter listsThen: whether that image lists images, too.
