@@ -42,6 +42,9 @@ import Testing
             (0x2AD9, "800501", "response (to 5, outcome success)"), (0x2ADA, "08b400", "changed (set power 180)"),
             (0x2A64, "0a5a004000f0ff", "first angle 90, magnitudes (torques 2 -0.5), direction unknown"),
             (0x2A9E, "01000000", "supported timestamp, mass not specified, height not specified"),
+            (0x2A1C, "00feff7f00", "temperature above the range, unit celsius"),
+            (0x2A1C, "0002008000", "temperature below the range, unit celsius"),
+            (0x2A1C, "00ffff7f00", "temperature unknown, unit celsius"),
             (0x2A21, "3c00", "60 s"), (0x2A14, "02080203", "source satellites, accuracy (within 1 s), days 2, hours 3"),
         ] as [(UInt16, String, String)]
     ) func `a case with values is a field with its name`(

@@ -27,7 +27,7 @@ extension DecodedValue {
     var text: String {
         switch self {
         case .number(let number, let unit):
-            (number.isFinite ? number.plainText : "unknown") + (unit.isEmpty || !number.isFinite ? "" : " \(unit)")
+            number.plainText + (unit.isEmpty || !number.isFinite ? "" : " \(unit)")
         case .word(let word): word.isEmpty ? "none" : word.harmless
         case .bool(let truth): truth ? "yes" : "no"
         case .list(let values): values.map(\.text).joined(separator: " ")
@@ -58,8 +58,10 @@ extension JSON {
 }
 
 extension Double {
-    /// A number for people, rounded to a millionth: `72`, `21.5`.
+    /// A number for people, rounded to a millionth: `72`, `21.5`. A medical device says of a value beyond its range on
+    /// which side it is: that is known.
     var plainText: String {
+        if !isFinite { return isNaN ? "unknown" : self > 0 ? "above the range" : "below the range" }
         if let whole = Int(exactly: self) { return "\(whole)" }
         let rounded = (self * 1_000_000).rounded() / 1_000_000
         return Int(exactly: rounded).map { "\($0)" } ?? "\(rounded)"
