@@ -82,7 +82,8 @@ extension MCUmgrUpdate {
         _ upload: inout MCUmgrUpload,
         _ context: CommandContext
     ) throws -> Bool {
-        let failure = MCUmgrFailure(answer.body)
+        var failure = MCUmgrFailure(answer.body)
+        failure?.isOfLaterPart = upload.farthest > 0
         if let failure, !failure.isPassing { throw failure }
         do throws(MCUmgrUpload.Fault) {
             _ =

@@ -10,6 +10,8 @@ package struct MCUmgrFailure: Error, Hashable, Sendable {
     package var reason: String?
     /// Whether it answers a request that only asks.
     package var isOfReading = false
+    /// Whether it answers a part of an image behind the first one: the device has found a slot for it.
+    package var isOfLaterPart = false
 
     package init(group: Int? = nil, code: Int, reason: String? = nil) {
         self.group = group
@@ -37,8 +39,12 @@ package struct MCUmgrFailure: Error, Hashable, Sendable {
     package var isUnsupported: Bool { group == nil && (code == 8 || isOfReading && code == 5) }
 
     /// Whether a retry may succeed: the device is busy, timed out, or has the memory for an upload in use.
+    ///
+    /// A device whose buffers all hold requests has none for an answer, and says that it is out of memory. Some say the
+    /// same of a first part if no slot is free. Source: Zephyr, `smp_process_request_packet`.
     package var isPassing: Bool {
         switch group {
+        case nil where code == 2: isOfLaterPart && slotInUse == nil
         case nil, 0: code == 10 || code == 4
         case 1: code == 15 || code == 16
         default: false

@@ -29,6 +29,7 @@ import Testing
     }
 
     static let busy = CBORValue.map(["rc": .integer(10)])
+    static let outOfMemory = CBORValue.map(["rc": .integer(2)])
 
     /// What comes of an update of a device that is spoilt.
     func update(
@@ -56,7 +57,7 @@ import Testing
     }
 
     @Test(arguments: [
-        busy, .map(["err": .map(["group": .integer(1), "rc": .integer(16)])]), .map(["rc": .integer(4)]),
+        busy, .map(["err": .map(["group": .integer(1), "rc": .integer(16)])]), .map(["rc": .integer(4)]), outOfMemory,
     ])
     func `one busy in the middle of an upload, with the offset in the answers behind it, is got over`(
         answer: CBORValue
@@ -65,6 +66,13 @@ import Testing
         let outcome = try await update(device) { Self.refuseUploads($0, times: 1, skipping: 30, with: answer) }
         #expect(outcome.error == nil, "\(outcome.error as Any)")
         #expect(device.mcumgr.isConfirmed && device.mcumgr.restarts == 1)
+    }
+
+    @Test func `out of memory with the first part, which may be a lack of slots, is told at once`() async throws {
+        let device = UpdateDevice()
+        let outcome = try await update(device) { Self.refuseUploads($0, times: 1, skipping: 0, with: Self.outOfMemory) }
+        #expect(outcome.error?.code == .updateFailed && outcome.error?.cause.contains("out of memory (code 2)") == true)
+        #expect(device.mcumgr.restarts == 0 && outcome.time < .seconds(5))
     }
 
     @Test func `busy with the first part, and busy several times in a row, is got over after pauses`() async throws {
