@@ -6,7 +6,7 @@ extension CommandWork {
     /// Connects and authorizes as the queue requires; does nothing if a link is up.
     func connect(timeout: Duration) async throws {
         switch connection.source {
-        case .peripheral: try await findLink(timeout: timeout)
+        case .peripheral: try await alone(within: timeout) { try await findLink(timeout: $0) }
         case .link where isConnected: return
         case .link, .session: throw notOwn("connect")
         }
@@ -24,7 +24,8 @@ extension CommandWork {
     /// How long an attempt to connect takes if nothing else is said.
     private static let connecting = Duration.seconds(30)
 
-    /// Ensures that a link is up: makes one, or waits for the session's next one, and for the turn on it.
+    /// Ensures that a link is up: makes one, or waits for the session's next one, and for the turn on it. Only one part
+    /// of the command may do so at a time.
     ///
     /// - Parameters:
     ///   - timeout: how long to try; `nil`: as long as the session takes, or 30 s and then as long as another user has

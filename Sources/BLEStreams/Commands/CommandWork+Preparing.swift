@@ -1,4 +1,5 @@
 import BLEProtocol
+import BLERadio
 import Synchronization
 
 /// What each attempt of a command begins with, wherever the retry stands.
@@ -77,35 +78,69 @@ extension CommandWork {
     ///
     /// - Parameter waitsForSession: whether to wait for a session's link also if nothing asks for a link yet.
     func prepare(waitsForSession: Bool = true) async throws {
-        let (preparations, isAuthorizing) = state.withLock { ($0.preparations.map(\.preparation), $0.isAuthorizing) }
+        let preparations = state.withLock { $0.preparations.map(\.preparation) }
+        let waits = if waitsForSession, case .session = connection.source { true } else { false }
         // The exchange of an authorization may have attempts of its own, which must not authorize again.
-        guard !isAuthorizing else { return }
-        let wasConnected = isConnected
+        guard waits || !preparations.isEmpty, !isAuthorizing else { return }
         let timeouts = preparations.compactMap { if case .link(let timeout) = $0 { timeout } else { nil } }
-        if let timeout = timeouts.first {
-            try await findLink(timeout: timeout)
-        } else if waitsForSession, case .session = connection.source {
-            try await findLink(timeout: nil)
+        try await alone(within: timeouts.first) { timeout in
+            let wasConnected = isConnected
+            if waits || timeout != nil { try await findLink(timeout: timeout) }
+            // On a link that was found now that is done.
+            if wasConnected { try await authorize() }
         }
-        // On a link that was found now that is done.
-        if wasConnected { try await authorize() }
+    }
+
+    /// Whether the running task does what authorizes this command.
+    private var isAuthorizing: Bool { Self.authorizing.contains { $0 === self } }
+
+    /// Whether another part of the command finds a link or authorizes: until that is done, a link that is up isn't
+    /// ready.
+    var isBeingPrepared: Bool { state.withLock { $0.isPreparing } && !isAuthorizing }
+
+    /// Runs the closure while no other part of the command finds a link or authorizes. Of parts in child tasks that
+    /// lose their link together, one makes the next, which all have: a second one would wait for ever for its turn on
+    /// that.
+    ///
+    /// - Parameters:
+    ///   - limit: how long the wait for that and the closure may take together; `nil`: no limit.
+    ///   - body: gets what is left of the limit.
+    func alone(within limit: Duration?, _ body: (_ rest: Duration?) async throws -> Void) async throws {
+        // What authorizes has its command's turn.
+        if isAuthorizing { return try await body(limit) }
+        let turns = state.withLock { state in
+            let turns = state.turns ?? Turns()
+            state.turns = turns
+            return turns
+        }
+        let beginning = timeline.now
+        let leave = try await turns.enter(on: timeline, limit: limit.map { preparation(limitedTo: $0) })
+        defer { leave() }
+        state.withLock { $0.isPreparing = true }
+        defer { state.withLock { $0.isPreparing = false } }
+        try await body(limit.map { max(.zero, beginning + $0 - timeline.now) })
+    }
+
+    /// How long to wait for other parts of the command, and the error then: what they wait for is missing here, too.
+    private func preparation(limitedTo limit: Duration) -> (duration: Duration, error: @Sendable () -> any Error) {
+        let error: @Sendable () -> any Error = { [connection, object = "to \(peripheral)"] in
+            BLEError.timedOut("connect", object: object, after: limit, waitingFor: connection.delay ?? .preparation)
+        }
+        return (limit, error)
     }
 
     /// Runs the authorizations that are due on this link, or in this attempt; those that were done before one which has
     /// made another link run again.
     func authorize() async throws {
         let number = connection.number
-        let (first, attempt) = state.withLock { state in
-            let first = state.isAuthorizing ? nil : state.due(on: number, after: [:])
-            if first != nil { state.isAuthorizing = true }
-            return (first, state.attempt)
-        }
-        guard first != nil else { return }
-        defer { state.withLock { $0.isAuthorizing = false } }
+        let (first, attempt) = state.withLock { ($0.due(on: number, after: [:]), $0.attempt) }
+        guard first != nil, !isAuthorizing else { return }
         var due = first
         var runs: [ObjectIdentifier: Int] = [:]
         while let authorization = due {
-            try await authorization.run(in: self)
+            try await Self.$authorizing.withValue(Self.authorizing + [self]) {
+                try await authorization.run(in: self)
+            }
             runs[ObjectIdentifier(authorization), default: 0] += 1
             let (number, ran) = (connection.number, runs)
             due = state.withLock { state in
@@ -116,6 +151,14 @@ extension CommandWork {
             }
         }
     }
+}
+
+extension SessionPatience.Wait {
+    /// What a part of a command waits for while another one authorizes.
+    fileprivate static let preparation = SessionPatience.Wait(
+        cause: "another part of the command, which authorizes, did not end that",
+        remedy: "Let it end first, or allow more time."
+    )
 }
 
 extension CommandWork.State {

@@ -15,7 +15,10 @@ final class CommandWork: Sendable {
         var attempt = 0
         /// The attempt in which each authorization was last done.
         var authorized: [ObjectIdentifier: Int] = [:]
-        var isAuthorizing = false
+        /// The turns of the parts of the command, in child tasks, that prepare its link; made with the first one.
+        var turns: Turns?
+        /// Whether a part has its turn.
+        var isPreparing = false
         /// The number of requests for a link: an attempt that has made one gets another link next time.
         var requests = 0
         /// What happens to the link after the command; `nil`: what the commands before it want.
@@ -33,6 +36,10 @@ final class CommandWork: Sendable {
         /// The queue's authorizations are done on it.
         case ready
     }
+
+    /// The commands for which the running task does what authorizes: that is within their preparation. A task that it
+    /// has started, and that outlives it, has them too; none of them is taken for a later one.
+    @TaskLocal static var authorizing: [CommandWork] = []
 
     /// The name of the command.
     let name: String

@@ -49,13 +49,17 @@ extension CommandContext {
         // Counts even if a link is still up: a retry of the command may then expect another link.
         work.state.withLock { $0.requests += 1 }
         var failures = 0
-        while !isConnected {
+        while !isConnected || work.isBeingPrepared {
             try work.check()
-            scope.unsubscribe()
-            // If no other link may follow, the error says so.
-            if !hasNextLink { throw work.noLink }
+            if !isConnected {
+                scope.unsubscribe()
+                // If no other link may follow, the error says so.
+                if !hasNextLink { throw work.noLink }
+            }
             do {
-                try await work.findLink(timeout: nil, adapterWithin: limit, within: patience)
+                try await work.alone(within: nil) { _ in
+                    try await work.findLink(timeout: nil, adapterWithin: limit, within: patience)
+                }
             } catch let absence as CommandWork.AdapterStaysAway {
                 throw absence.error
             } catch {

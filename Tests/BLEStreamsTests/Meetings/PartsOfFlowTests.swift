@@ -3,7 +3,7 @@ import Testing
 
 @testable import BLEStreams
 
-/// Parts of one flow that wait for its events at the same time, each in a child task.
+/// Parts of one flow that wait for its events, or for its link, at the same time, each in a child task.
 @Suite(.timeLimit(.minutes(10))) struct PartsOfFlowTests {
     private struct Over: Error {}
 
@@ -24,6 +24,83 @@ import Testing
                 let numbers = try await queue.connecting().run(flow)
                 #expect(numbers.count == 2 && numbers[0] + 1 == numbers[1], "\(numbers)")
             }
+        }
+    }
+
+    @Test func `two that connect at once have one link`() async throws {
+        try await Bench.run { bench in
+            try await bench.peripheral.withQueue { queue in
+                let flow = CommandBlock<[UInt8]>("parts") { context in
+                    async let first: [UInt8] = context.resuming { Array(try await context.read(Bench.readable)) }
+                    async let second: [UInt8] = context.resuming { Array(try await context.read(Bench.readOnly)) }
+                    return try await first + second
+                }
+                let values = try await queue.run(flow, deadline: .seconds(60))
+                #expect(values == [1, 2, 3, 7] && bench.time.now < .seconds(10))
+            }
+            let links = bench.air.trace.filter { if case .connected = $0.event { true } else { false } }
+            #expect(links.count == 1)
+        }
+    }
+
+    /// How a part goes on behind a lost link.
+    private enum Persistence: CaseIterable {
+        case resuming, retrying
+
+        /// What a device tells on a link that is authorized.
+        func secret(in context: CommandContext) async throws -> [UInt8] {
+            let policy = RetryPolicy.constant(.milliseconds(100), attempts: 2)
+            switch self {
+            case .resuming:
+                return try await context.resuming(policy) { Array(try await context.read(Bench.dynamic)) }
+            case .retrying:
+                return Array(try await CommandBlock.read(Bench.dynamic).retry(policy).run(in: context))
+            }
+        }
+    }
+
+    @Test(arguments: [false, true], Persistence.allCases)
+    private func `two that lose their link at once go on, on the next one, once that is authorized`(
+        isInSession: Bool,
+        persistence: Persistence
+    ) async throws {
+        try await Bench.run(serve: DecoratorTests.guarded) { bench in
+            let flow = CommandBlock<[UInt8]>("parts") { context in
+                bench.air.faults.add(.dropLink(insteadOf: .readRequests))
+                async let first = persistence.secret(in: context)
+                async let second = persistence.secret(in: context)
+                return try await first + second
+            }
+            let run: @Sendable (CommandQueue) async throws -> Void = { plain in
+                let queue = plain.connecting().authorizing { link in
+                    try await bench.time.sleep(for: .seconds(2))
+                    try await link.write(DecoratorTests.key, to: Bench.dynamic)
+                }
+                let values = try await queue.run(flow, deadline: .seconds(60))
+                #expect(values == [42, 42] && bench.time.now < .seconds(10))
+            }
+            if isInSession {
+                try await bench.central.withSession(Session.Plan(bench.peripheral)) { try await run($0.queue) }
+            } else {
+                try await bench.peripheral.withQueue(run)
+            }
+            #expect(DecoratorTests.writes(bench) == 2)
+        }
+    }
+
+    @Test func `one that may not wait so long for another one's link is told what is missing`() async throws {
+        try await Bench.run { bench in
+            bench.air.faults.add(.outOfRange(lasting: .seconds(20)))
+            let flow = CommandBlock<Void>("parts") { context in
+                async let first: Void = context.connect(timeout: .seconds(60))
+                try await bench.time.sleep(for: .seconds(1))
+                let error = await bleError { try await context.connect(timeout: .seconds(5)) }
+                #expect(error?.code == .timedOut && error?.cause.contains("there was no link") == true)
+                #expect(bench.time.now < .seconds(7))
+                try await first
+                try await context.link.expect(Bench.readOnly, reads: [7])
+            }
+            try await bench.peripheral.withQueue { try await $0.run(flow) }
         }
     }
 
