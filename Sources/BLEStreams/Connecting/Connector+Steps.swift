@@ -91,7 +91,7 @@ extension Connector {
                 guard let link = state.withLock({ $0.entries[errand.number]?.link }) else { continue }
                 asker.answer(.success(Link(link, share: LinkShare(errand.number))))
             case .timedOut(let step, let failures):
-                asker.answer(.failure(timedOut(asker, in: step, failures: failures, errand.number)))
+                asker.answer(.failure(timedOut(asker, in: step, failures: failures, errand)))
             case .failed:
                 guard var error = errand.failure else { continue }
                 error.elapsed = timeline.now - asker.begin
@@ -114,7 +114,7 @@ extension Connector {
             switch outcome {
             case .linked: break
             case .timedOut(let step, let failures):
-                let error = timedOut(asker, in: step, failures: failures, errand.number)
+                let error = timedOut(asker, in: step, failures: failures, errand)
                 events.tell(.connectFailed(error, after: after), of: address)
             case .failed:
                 if let failure = errand.failure { events.tell(.connectFailed(failure, after: after), of: address) }
@@ -127,14 +127,17 @@ extension Connector {
         _ asker: Asker,
         in step: ConnectMachine.Step?,
         failures: Int,
-        _ number: Int
+        _ errand: Errand
     ) -> BLEError {
         let (peripheral, limit) = (asker.peripheral, asker.timeout)
         switch step {
         case .waitUntilDown?: return .formerLinkStays(peripheral, after: limit)
+        // What keeps them all from connecting is why those before it don't make room.
+        case .lineUp? where !errand.wasTried && peripheral.core.radio.connectObstacle == nil:
+            return .othersConnect(peripheral, after: limit)
         case .settle?:
             // Behind links that were never established, this one may not be either.
-            let link = state.withLock { $0.entries[number]?.link }
+            let link = state.withLock { $0.entries[errand.number]?.link }
             if failures == 0 || link?.bearer.hasReceived == true { return .linkNotReady(peripheral, after: limit) }
         default: break
         }

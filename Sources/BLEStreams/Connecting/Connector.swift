@@ -100,6 +100,8 @@ final class Connector: Sendable {
         /// The callers to answer; they are no longer in the table.
         let answers: [(asker: Asker, outcome: ConnectMachine.Output.Outcome)]
         let failure: BLEError?
+        /// Whether the radio was asked for the link.
+        let wasTried: Bool
     }
 
     /// The default number of peripherals to connect to side by side.
@@ -297,8 +299,9 @@ extension Connector.State {
         }
         if !output.isEmpty {
             entry.pending += 1
+            let (failure, tried) = (entry.failure, entry.machine.tries > 0)
             outbox.append(
-                Connector.Errand(number: number, output: output, answers: answers, failure: entry.failure)
+                Connector.Errand(number: number, output: output, answers: answers, failure: failure, wasTried: tried)
             )
         }
         entries[number] = entry

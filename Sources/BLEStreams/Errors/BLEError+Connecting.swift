@@ -45,6 +45,18 @@ extension BLEError {
         )
     }
 
+    /// The limit expired before the peripheral's turn on the radio: it was not asked for a link.
+    static func othersConnect(_ peripheral: Peripheral, after limit: Duration) -> BLEError {
+        notConnected(
+            to: peripheral,
+            after: limit,
+            cause: "no attempt was possible within \(limit): the adapter is connecting to \(Connector.width) other "
+                + "peripherals, which take turns with it",
+            remedy: "Connect to fewer at the same time, or allow more time: one that is absent keeps its turn for 5 "
+                + "seconds."
+        )
+    }
+
     private static func neverEstablished(
         _ peripheral: Peripheral,
         _ failures: Int,

@@ -70,6 +70,45 @@ import Testing
         }
     }
 
+    @Test func `a limit that passes before its turn on the radio names those that have theirs`() async throws {
+        try await Bench.run { bench in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for number in 0..<Connector.width {
+                    let address = BluetoothAddress(rawValue: 0xC0DE_0000_1000 + UInt64(number), kind: .random)
+                    let absent = bench.central.peripheral(address)
+                    group.addTask { try await absent.withLink(timeout: .seconds(60)) { _ in } }
+                }
+                try await bench.time.sleep(for: .seconds(1))
+                let error = await bleError { try await bench.peripheral.withLink(timeout: .seconds(3)) { _ in } }
+                #expect(error?.code == .timedOut && error?.operation == "connect" && error?.elapsed == .seconds(3))
+                #expect(error?.cause.contains("connecting to 16 other peripherals") == true, "\(error as Any)")
+                #expect(error?.remedy.contains("allow more time") == true)
+                try await bench.peripheral.withLink(timeout: .seconds(10)) { link in
+                    try await link.expect(Bench.readable, reads: [1, 2, 3])
+                }
+                group.cancelAll()
+            }
+        }
+    }
+
+    /// With one more than there are turns, each has to make room again and again.
+    @Test func `of absent ones that take turns with the radio, none that has had its turn names the others`()
+        async throws
+    {
+        try await Bench.run { bench in
+            let errors = await withTaskGroup(of: BLEError?.self) { group in
+                for number in 0...Connector.width {
+                    let address = BluetoothAddress(rawValue: 0xC0DE_0000_1000 + UInt64(number), kind: .random)
+                    let absent = bench.central.peripheral(address)
+                    group.addTask { await bleError { try await absent.withLink(timeout: .seconds(12)) { _ in } } }
+                }
+                return await group.reduce(into: [BLEError?]()) { $0.append($1) }
+            }
+            #expect(errors.count == Connector.width + 1)
+            for error in errors { #expect(error?.cause.contains("did not accept a connection") == true) }
+        }
+    }
+
     @Test func `a limit that passes while the previous link is closing names that link`() async throws {
         try await VirtualTime.run { time in
             // One that doesn't end when it is told to.
