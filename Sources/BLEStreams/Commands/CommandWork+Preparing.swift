@@ -83,11 +83,17 @@ extension CommandWork {
         // The exchange of an authorization may have attempts of its own, which must not authorize again.
         guard waits || !preparations.isEmpty, !isAuthorizing else { return }
         let timeouts = preparations.compactMap { if case .link(let timeout) = $0 { timeout } else { nil } }
-        try await alone(within: timeouts.first) { timeout in
-            let wasConnected = isConnected
-            if waits || timeout != nil { try await findLink(timeout: timeout) }
-            // On a link that was found now that is done.
-            if wasConnected { try await authorize() }
+        do {
+            try await alone(within: timeouts.first) { timeout in
+                let wasConnected = isConnected
+                if waits || timeout != nil { try await findLink(timeout: timeout) }
+                // On a link that was found now that is done.
+                if wasConnected { try await authorize() }
+            }
+        } catch {
+            // It was an attempt, of which one authorization may be done, and the next one has failed.
+            state.withLock { $0.attempt += 1 }
+            throw error
         }
     }
 

@@ -130,6 +130,25 @@ import Testing
         }
     }
 
+    @Test func `authorizing before each attempt begins with the first of two where the second one has failed`()
+        async throws
+    {
+        try await Bench.run { bench in
+            // Its link stays up.
+            try await bench.central.withSession(Session.Plan(bench.peripheral)) { session in
+                let runs = Recorder<String>()
+                let queue = session.queue
+                    .authorizing(.beforeEachCommand) { _ in runs.add("unlock") }
+                    .authorizing(.beforeEachCommand) { _ in
+                        runs.add("key")
+                        if runs.all.count == 2 { throw BLEError(.busy, operation: "key", cause: "not yet") }
+                    }
+                let value = try await queue.run(Self.read.retry())
+                #expect(Array(value) == [1, 2, 3] && runs.all == ["unlock", "key", "unlock", "key"])
+            }
+        }
+    }
+
     @Test func `an authorization that is tried again by itself doesn't authorize itself`() async throws {
         try await Bench.run(serve: DecoratorTests.guarded) { bench in
             try await bench.peripheral.withQueue { queue in
