@@ -6,7 +6,7 @@ extension CommandWork {
     /// Connects and authorizes as the queue requires; does nothing if a link is up.
     func connect(timeout: Duration) async throws {
         switch connection.source {
-        case .peripheral: try await alone(within: timeout) { try await findLink(timeout: $0) }
+        case .peripheral: try await alone(within: timeout) { try await findLink(within: $0) }
         case .link where isConnected: return
         case .link, .session: throw notOwn("connect")
         }
@@ -28,21 +28,21 @@ extension CommandWork {
     /// of the command may do so at a time.
     ///
     /// - Parameters:
-    ///   - timeout: how long to try; `nil`: as long as the session takes, or 30 s and then as long as another user has
+    ///   - limit: how long to try; `nil`: as long as the session takes, or 30 s and then as long as another user has
     ///     exclusive use of the link.
-    ///   - limit: how long to wait for an unusable adapter; `nil`: within the timeout.
-    ///   - patience: how long to try at most if there is no timeout; `nil`: without another limit.
-    /// - Throws: ``AdapterStaysAway``, if there is a limit and the adapter is why there is no link; the error itself if
-    ///   there is no limit, or another reason.
+    ///   - absence: how long to wait for an unusable adapter; `nil`: within the limit.
+    ///   - patience: how long to try at most if there is no limit; `nil`: without another one.
+    /// - Throws: ``AdapterStaysAway``, if it waits for the adapter that long and the adapter is why there is no link; the
+    ///   error itself if it doesn't, or if there is another reason.
     func findLink(
-        timeout: Duration?,
-        adapterWithin limit: Duration? = nil,
-        within patience: Duration? = nil
+        within limit: TurnLimit?,
+        adapterWithin absence: Duration? = nil,
+        patience: Duration? = nil
     ) async throws {
         state.withLock { $0.requests += 1 }
         if isConnected { return }
         end()
-        let isNew = try await obtainLink(timeout: timeout, adapterWithin: limit, within: patience)
+        let isNew = try await obtainLink(within: limit, adapterWithin: absence, patience: patience)
         tell(.connected)
         do {
             try await authorize()
@@ -60,25 +60,25 @@ extension CommandWork {
     ///
     /// - Returns: whether it is not the one that the queue had.
     private func obtainLink(
-        timeout: Duration?,
-        adapterWithin limit: Duration?,
-        within patience: Duration?
+        within limit: TurnLimit?,
+        adapterWithin absence: Duration?,
+        patience: Duration?
     ) async throws -> Bool {
         defer { connection.note(nil) }
         switch connection.source {
         case .session(let reference):
-            let hold = try await nextHold(of: reference.standing(), timeout ?? patience, adapterWithin: limit)
+            let limit = limit ?? patience.map { TurnLimit($0, on: peripheral, timeline) }
+            let hold = try await nextHold(of: reference.standing(), within: limit, adapterWithin: absence)
             connection.adopt(hold.link)
             take(hold)
         case .link, .peripheral:
-            let turn = timeout.map { TurnLimit($0, on: peripheral, timeline) }
-            if let hold = try await connection.hold(limit: turn?.rest) {
+            if let hold = try await connection.hold(limit: limit?.rest) {
                 take(hold)
                 return false
             }
             guard case .peripheral(let target) = connection.source else { throw noLink }
-            let time = timeout ?? patience.map { min($0, Self.connecting) } ?? Self.connecting
-            take(try await makeHeldLink(to: target, timeout: time, turn, adapterWithin: limit))
+            let time = patience.map { min($0, Self.connecting) } ?? Self.connecting
+            take(try await makeHeldLink(to: target, timeout: time, within: limit, adapterWithin: absence))
         }
         return true
     }
@@ -94,12 +94,12 @@ extension CommandWork {
     /// Waits for the session's next link.
     private func nextHold(
         of session: Session,
-        _ timeout: Duration?,
-        adapterWithin limit: Duration?
+        within limit: TurnLimit?,
+        adapterWithin absence: Duration?
     ) async throws -> LinkHold {
         do {
-            return try await session.hold(timeout: timeout) { connection.note($0) }
-        } catch let error as BLEError where limit != nil && session.board.hasFailedForAdapter {
+            return try await session.hold(within: limit) { connection.note($0) }
+        } catch let error as BLEError where absence != nil && session.board.hasFailedForAdapter {
             throw AdapterStaysAway(error: error)
         }
     }
@@ -115,21 +115,23 @@ extension CommandWork {
     ///
     /// - Parameters:
     ///   - timeout: how long each connection may take, without a limit for all of it.
-    ///   - turn: the limit for connecting and the turn together; `nil`: none for the turn.
+    ///   - limit: the limit for connecting and the turn together; `nil`: none for the turn.
     private func makeHeldLink(
         to peripheral: Peripheral,
         timeout: Duration,
-        _ turn: TurnLimit?,
-        adapterWithin limit: Duration?
+        within limit: TurnLimit?,
+        adapterWithin absence: Duration?
     ) async throws -> LinkHold {
         while true {
-            let time = turn?.rest.duration ?? timeout
+            // An error names the whole limit, as the program has given it.
+            var wish = Connector.Wish(timeout: limit?.rest.duration ?? timeout, limit: limit?.total)
+            wish.patience = absence.map { ConnectMachine.Patience.upTo($0) } ?? .withinLimit
             connection.note(.unlinked(peripheral))
-            let link = try await makeLink(to: peripheral, timeout: time, adapterWithin: limit)
+            let link = try await makeLink(to: peripheral, wish, waitsLonger: absence != nil)
             connection.note(.held)
             let beginning = timeline.now
             do {
-                let entry = try await link.acquire(limit: turn?.rest)
+                let entry = try await link.acquire(limit: limit?.rest)
                 connection.adopt(link)
                 return LinkHold(link: Link(link, pass: entry.id), entry: entry)
             } catch {
@@ -142,22 +144,20 @@ extension CommandWork {
     }
 
     /// Connects, and waits for the adapter if that is the cause of a failure.
+    ///
+    /// - Parameter waitsLonger: whether it has waited for the adapter beyond the limit for connecting.
     private func makeLink(
         to peripheral: Peripheral,
-        timeout: Duration,
-        adapterWithin limit: Duration?
+        _ wish: Connector.Wish,
+        waitsLonger: Bool
     ) async throws -> Link {
         for address in [peripheral.address] + peripheral.alternatives {
             if let refusal = peripheral.core.sessionLinks.refusal(address) { throw refusal }
         }
-        let patience = limit.map { ConnectMachine.Patience.upTo($0) } ?? .withinLimit
         let core = peripheral.core
         do {
-            return try await core.connector.connect(
-                to: peripheral,
-                Connector.Wish(timeout: timeout, patience: patience)
-            )
-        } catch let error as BLEError where limit != nil && core.isOfAdapter(error, connectingTo: peripheral.address) {
+            return try await core.connector.connect(to: peripheral, wish)
+        } catch let error as BLEError where waitsLonger && core.isOfAdapter(error, connectingTo: peripheral.address) {
             throw AdapterStaysAway(error: error)
         }
     }
@@ -221,9 +221,10 @@ extension CommandWork {
 }
 
 /// How long a command waits for a link and for its turn on it, together.
-private struct TurnLimit {
-    private let total: Duration
-    private let end: Duration
+struct TurnLimit {
+    /// How long in all, and until when.
+    let total: Duration
+    let end: Duration
     private let peripheral: Peripheral
     private let timeline: any Timeline
 

@@ -84,9 +84,9 @@ extension CommandWork {
         guard waits || !preparations.isEmpty, !isAuthorizing else { return }
         let timeouts = preparations.compactMap { if case .link(let timeout) = $0 { timeout } else { nil } }
         do {
-            try await alone(within: timeouts.first) { timeout in
+            try await alone(within: timeouts.first) { limit in
                 let wasConnected = isConnected
-                if waits || timeout != nil { try await findLink(timeout: timeout) }
+                if waits || limit != nil { try await findLink(within: limit) }
                 // On a link that was found now that is done.
                 if wasConnected { try await authorize() }
             }
@@ -109,9 +109,10 @@ extension CommandWork {
     /// that.
     ///
     /// - Parameters:
-    ///   - limit: how long the wait for that and the closure may take together; `nil`: no limit.
-    ///   - body: gets what is left of the limit.
-    func alone(within limit: Duration?, _ body: (_ rest: Duration?) async throws -> Void) async throws {
+    ///   - timeout: how long the wait for that and the closure may take together; `nil`: no limit.
+    ///   - body: gets this limit.
+    func alone(within timeout: Duration?, _ body: (TurnLimit?) async throws -> Void) async throws {
+        let limit = timeout.map { TurnLimit($0, on: peripheral, timeline) }
         // What authorizes has its command's turn.
         if isAuthorizing { return try await body(limit) }
         let turns = state.withLock { state in
@@ -119,20 +120,19 @@ extension CommandWork {
             state.turns = turns
             return turns
         }
-        let beginning = timeline.now
-        let leave = try await turns.enter(on: timeline, limit: limit.map { preparation(limitedTo: $0) })
+        let leave = try await turns.enter(on: timeline, limit: limit.map { preparation(within: $0) })
         defer { leave() }
         state.withLock { $0.isPreparing = true }
         defer { state.withLock { $0.isPreparing = false } }
-        try await body(limit.map { max(.zero, beginning + $0 - timeline.now) })
+        try await body(limit)
     }
 
     /// How long to wait for other parts of the command, and the error then: what they wait for is missing here, too.
-    private func preparation(limitedTo limit: Duration) -> (duration: Duration, error: @Sendable () -> any Error) {
-        let error: @Sendable () -> any Error = { [connection, object = "to \(peripheral)"] in
-            BLEError.timedOut("connect", object: object, after: limit, waitingFor: connection.delay ?? .preparation)
+    private func preparation(within limit: TurnLimit) -> (duration: Duration, error: @Sendable () -> any Error) {
+        let error: @Sendable () -> any Error = { [connection, object = "to \(peripheral)", total = limit.total] in
+            BLEError.timedOut("connect", object: object, after: total, waitingFor: connection.delay ?? .preparation)
         }
-        return (limit, error)
+        return (limit.rest.duration, error)
     }
 
     /// Runs the authorizations that are due on this link, or in this attempt; those that were done before one which has

@@ -129,7 +129,7 @@ extension Connector {
         failures: Int,
         _ errand: Errand
     ) -> BLEError {
-        let (peripheral, limit) = (asker.peripheral, asker.timeout)
+        let (peripheral, limit) = (asker.peripheral, asker.limit)
         switch step {
         case .waitUntilDown?: return .formerLinkStays(peripheral, after: limit)
         // What keeps them all from connecting is why those before it don't make room.

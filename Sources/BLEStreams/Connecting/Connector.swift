@@ -19,6 +19,8 @@ final class Connector: Sendable {
     struct Wish {
         /// How long to try.
         var timeout: Duration = .seconds(30)
+        /// The limit that an error names, of which the timeout is what is left; `nil`: the timeout.
+        var limit: Duration?
         /// Whether to retry, within the time limit, if the connection failed to be established; if not, the caller has
         /// its own rules for that.
         var persists = true
@@ -34,7 +36,8 @@ final class Connector: Sendable {
     /// A waiting caller.
     struct Asker {
         let peripheral: Peripheral
-        let timeout: Duration
+        /// As errors name it.
+        let limit: Duration
         let begin: Duration
         /// The parameters that it wants; `nil`: the preference for the peripheral, or the central's.
         let parameters: ConnectionParameters?
@@ -126,7 +129,7 @@ final class Connector: Sendable {
     func connect(to peripheral: Peripheral, _ wish: Wish, _ answer: @escaping Answer) -> @Sendable () -> Void {
         let asker = Asker(
             peripheral: peripheral,
-            timeout: wish.timeout,
+            limit: wish.limit ?? wish.timeout,
             begin: timeline.now,
             parameters: wish.parameters,
             capability: wish.pairing?.capability,

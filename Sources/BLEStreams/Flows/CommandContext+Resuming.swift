@@ -58,7 +58,7 @@ extension CommandContext {
             }
             do {
                 try await work.alone(within: nil) { _ in
-                    try await work.findLink(timeout: nil, adapterWithin: limit, within: patience)
+                    try await work.findLink(within: nil, adapterWithin: limit, patience: patience)
                 }
             } catch let absence as CommandWork.AdapterStaysAway {
                 throw absence.error

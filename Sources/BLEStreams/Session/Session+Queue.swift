@@ -30,13 +30,13 @@ extension Session {
     /// Acquires the session's link for one command, once the session is ready.
     ///
     /// - Parameters:
-    ///   - timeout: how long to wait until the session is ready and its link free; `nil`: without limit.
+    ///   - limit: how long to wait until the session is ready and its link free; `nil`: without limit.
     ///   - note: is told what it waits for, and each time that this is something else.
     func hold(
-        timeout: Duration?,
+        within limit: TurnLimit?,
         noting note: (CommandDelay) -> Void
     ) async throws -> LinkHold {
-        let patience = SessionPatience(timeout, self)
+        let patience = SessionPatience(limit?.total, until: limit?.end, self)
         while true {
             note(.unready(self))
             let link = try await readyLink(within: patience)

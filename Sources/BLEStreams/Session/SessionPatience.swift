@@ -18,12 +18,14 @@ struct SessionPatience: Sendable {
     private let total: Duration?
     private let end: Duration
 
-    /// - Parameter total: how long; `nil`: without limit.
-    init(_ total: Duration?, _ session: Session) {
+    /// - Parameters:
+    ///   - total: how long; `nil`: without limit.
+    ///   - end: until when; `nil`: that long from now on.
+    init(_ total: Duration?, until end: Duration? = nil, _ session: Session) {
         timeline = session.core.timeline
         object = "with \(session)"
         self.total = total
-        end = total.map { session.core.timeline.now + $0 } ?? .zero
+        self.end = end ?? total.map { session.core.timeline.now + $0 } ?? .zero
     }
 
     /// What is left for one wait, and the error when it is used up; `nil` if there is no limit.

@@ -91,6 +91,21 @@ import Testing
         }
     }
 
+    @Test(arguments: [Origin.other, .queue])
+    func `a limit is named as it was given, also if another user's link has taken a part of it`(
+        origin: Origin
+    ) async throws {
+        try await Self.beside(origin, holding: .seconds(3)) { bench, queue in
+            bench.air.faults.add(.dropLink(after: Duration.seconds(2)))
+            bench.air.faults.add(.ignoreConnections)
+            let before = bench.time.now
+            let error = await bleError { try await queue.connecting(timeout: .seconds(5)).run(Self.read) }
+            #expect(error?.code == .timedOut && error?.elapsed == .seconds(5))
+            #expect(error?.cause.contains("did not accept a connection within 5.0 seconds") == true, "\(error as Any)")
+            #expect(bench.time.now - before == .seconds(5))
+        }
+    }
+
     @Test(arguments: Origin.allCases) func `a time limit around connecting covers the wait`(
         origin: Origin
     ) async throws {
