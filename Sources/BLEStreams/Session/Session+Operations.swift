@@ -94,11 +94,11 @@ extension Session: CharacteristicAccess {
         let patience = SessionPatience(timeout, self)
         while true {
             try refuseToWait(for: begin.kind.words)
-            _ = try await readyLink(within: patience)
+            let link = try await readyLink(within: patience)
             let leave = try await turn(within: patience)
             defer { leave() }
-            // The link may have been lost while waiting for the turn.
-            guard let link, !link.isEnding, (try? handle(begin)) != nil else { continue }
+            // The link may have been lost while waiting for the turn, and the next one not be ready yet.
+            guard self.link === link, !link.isEnding, (try? handle(begin)) != nil else { continue }
             operatingTask.store(LaneHolds.task, ordering: .releasing)
             defer { operatingTask.store(0, ordering: .releasing) }
             do {

@@ -71,6 +71,41 @@ import Testing
         }
     }
 
+    @Test func `an operation whose turn comes while the next link is prepared waits until that is done`() async throws {
+        try await Bench.run { bench in
+            let prepared = Recorder<Duration>()
+            try await bench.central.withSession(
+                Session.Plan(bench.peripheral),
+                initialise: { _ in
+                    try await bench.time.sleep(for: .seconds(5))
+                    prepared.add(bench.time.now)
+                }
+            ) { session in
+                try await session.ready()
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    let pause = CommandBlock<Void>("pause") { _ in try await bench.time.sleep(for: .seconds(1)) }
+                    let command = session.queue.enqueue(pause)
+                    try await bench.time.sleep(for: .milliseconds(100))
+                    group.addTask {
+                        // It outlives its link, and keeps its turn.
+                        try await session.withLink(for: .write, timeout: nil) { _ in
+                            _ = bench.air.faults.add(.dropLink(after: Duration.zero))
+                            try await bench.time.sleep(for: .seconds(3))
+                        }
+                    }
+                    try await bench.time.sleep(for: .milliseconds(100))
+                    let links = try await session.withLink(for: .read, timeout: nil) { link in
+                        try await link.expect(Bench.readable, reads: [1, 2, 3])
+                        return prepared.all.count
+                    }
+                    #expect(links == 2 && session.state.isReady)
+                    try await command.value
+                    try await group.waitForAll()
+                }
+            }
+        }
+    }
+
     @Test func `a session whose link is being closed says so`() async throws {
         try await Bench.run { bench in
             let plan = Session.Plan(bench.peripheral).subscribing(to: Bench.notifying)
