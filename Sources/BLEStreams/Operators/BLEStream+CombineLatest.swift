@@ -57,7 +57,9 @@ extension BLEStream {
                     // One of them may never deliver anything, and the other never pause.
                     if Task.isCancelled { return .pending }
                 }
-                return try failure.error != nil || first.isOver && second.isOver ? end() : .pending
+                // After an error, too, the other one has an end: one that shares its source may yet be given what has
+                // come.
+                return try first.isOver && second.isOver ? end() : .pending
             }
         }
     }

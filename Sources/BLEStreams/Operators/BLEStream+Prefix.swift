@@ -89,14 +89,12 @@ extension BLEStream {
                 }
             }
             func pollBeforeFailure(_ failure: any Error) throws -> Polled<Element> {
-                switch try pollUpstream() {
-                case .element(let element): return .element(element)
-                case .gap(let gap): return .gap(gap)
-                case .pending, .end:
-                    guard var error = failure as? BLEError else { throw failure }
-                    error.handOut(upstream.unfinished(error.received == nil ? .all : .lost))
-                    throw error
-                }
+                let polled = try pollUpstream()
+                // Not before its end: one that shares its source may yet be given what has come.
+                guard case .end = polled else { return polled }
+                guard var error = failure as? BLEError else { throw failure }
+                error.handOut(upstream.unfinished(error.received == nil ? .all : .lost))
+                throw error
             }
             return Cursor(
                 poll: {

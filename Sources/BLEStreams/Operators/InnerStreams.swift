@@ -44,8 +44,8 @@ final class InnerStreams<Element: Sendable, Output: Sendable> {
             if let polled = pollInTurn() { return polled }
             if inner.isEmpty, isUpstreamOver { return try end() }
             // The upstream may have more, and an ended stream has made room for it. Otherwise all have returned
-            // `.pending`.
-            if !hasOpened, inner.count == count { return try failure.error == nil ? .pending : end() }
+            // `.pending`, also behind a failure: one that shares its source may yet be given what has come.
+            if !hasOpened, inner.count == count { return .pending }
             if Task.isCancelled { return .pending }
         }
     }

@@ -48,8 +48,10 @@ final class MergeCursor<Value: Sendable, Element: Sendable> {
         while true {
             for number in news.take() { ask(number) }
             guard let number = ready.popFirst() else {
+                // Streams that were stopped end, too: one that shares its source may yet be given what has come.
+                guard openCount == 0 else { return .pending }
                 if let failure = failure.thrown { throw failure }
-                return openCount == 0 ? .end : .pending
+                return .end
             }
             isReady[number] = false
             guard let upstream = upstreams[number] else { continue }

@@ -6,7 +6,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct ShareTests {
     /// A source that brings what its feeds are told; there is one for each iteration.
-    private static func fed<Element: Sendable>(_ feeds: Recorder<BLEStream<Element>.Feed>) -> BLEStream<Element> {
+    static func fed<Element: Sendable>(_ feeds: Recorder<BLEStream<Element>.Feed>) -> BLEStream<Element> {
         BLEStream<Element> { feed in
             feeds.add(feed)
             return {}
