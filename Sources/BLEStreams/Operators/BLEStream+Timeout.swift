@@ -41,8 +41,11 @@ extension BLEStream {
                     let polled = try upstream.poll()
                     switch polled {
                     case .element: limit.valueCame()
-                    case .pending: if limit.isOverWhenWaiting() { throw limit.error(upstream.unfinished(.all)) }
-                    case .gap, .end: break
+                    // If the task is cancelled, the upstream may have given up because of that, and have more for
+                    // another consumer of a shared stream.
+                    case .pending where limit.isOverWhenWaiting() && !Task.isCancelled:
+                        throw limit.error(upstream.unfinished(.all))
+                    case .pending, .gap, .end: break
                     }
                     return polled
                 },

@@ -62,6 +62,8 @@ final class HeldElement<Element: Sendable> {
                 alarm.ring(at: due, now: now)
                 return .pending
             }
+            // The upstream may have given up because of that, and have more for another consumer of a shared stream.
+            if Task.isCancelled { return .pending }
             held = nil
             return .element(element)
         case .end:

@@ -36,6 +36,8 @@ final class PresenceWatch<Key: Hashable & Sendable, Element: Sendable> {
         switch try upstream.poll() {
         case .element(let element): return came(try key(element), element)
         case .gap(let gap): return .gap(gap)
+        // It may have given up because of that, and have more for another consumer of a shared stream.
+        case .pending where Task.isCancelled: return .pending
         case .pending: return leave() ?? .pending
         case .end: return .end
         }
