@@ -37,6 +37,12 @@ import Testing
         #expect(played.closings == [1])
     }
 
+    @Test func `in no time comes what is there at once`() async throws {
+        let played = try await play { $0.source("(ab)c").prefix(for: .zero) }
+        #expect(played.output == "(ab|)")
+        #expect(played.closings == [1])
+    }
+
     @Test func `the time begins with each iteration`() async throws {
         let played = try await play(iterations: 2) { $0.source("a-b-c-d").prefix(for: .seconds(3)) }
         #expect(played.output == "a-b|")
