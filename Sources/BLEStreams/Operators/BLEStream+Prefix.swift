@@ -78,7 +78,7 @@ extension BLEStream {
                 signal = nil
             }
             func signalParts(_ scope: UnfinishedScope) -> UnfinishedParts {
-                if let failure { return UnfinishedParts((failure as? BLEError)?.allReceivedParts ?? []) }
+                if let failure { return UnfinishedParts(handedOutBy: failure) }
                 return partAtStop ?? signal?.unfinished(scope) ?? UnfinishedParts()
             }
             func pollUpstream() throws -> Polled<Element> {

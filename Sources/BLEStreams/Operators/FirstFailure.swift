@@ -8,7 +8,7 @@ struct FirstFailure {
 
     /// Adds an error; of a later one, only the parts that it hands out: nobody gets the error itself.
     mutating func add(_ next: any Error) {
-        guard error == nil else { return others.add(Self.handedOut(by: next)) }
+        guard error == nil else { return others.add(UnfinishedParts(handedOutBy: next)) }
         error = next
     }
 
@@ -24,12 +24,8 @@ struct FirstFailure {
 
     /// The parts, for an error that comes before this one is thrown.
     var parts: UnfinishedParts {
-        var parts = error.map { Self.handedOut(by: $0) } ?? UnfinishedParts()
+        var parts = UnfinishedParts(handedOutBy: error)
         parts.add(others)
         return parts
-    }
-
-    private static func handedOut(by error: any Error) -> UnfinishedParts {
-        UnfinishedParts((error as? BLEError)?.allReceivedParts ?? [])
     }
 }

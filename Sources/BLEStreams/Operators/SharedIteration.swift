@@ -184,7 +184,10 @@ final class SharedIteration<Element: Sendable>: Sendable {
     func unfinished(_ scope: UnfinishedScope, of mailbox: Mailbox<Element>) -> UnfinishedParts {
         let hasOthers = consumers.withLock { $0.all.contains { $0.mailbox !== mailbox } }
         if scope == .lost, hasOthers { return UnfinishedParts() }
-        let parts = upstream.withLockIfAvailable { $0.cursor?.unfinished(scope) ?? UnfinishedParts() }
+        let parts = upstream.withLockIfAvailable { upstream in
+            // One that several consumers had is closed with its error, which still waits for this one.
+            upstream.cursor?.unfinished(scope) ?? UnfinishedParts(handedOutBy: mailbox.failure)
+        }
         // Who wanted to poll meanwhile has found the upstream locked.
         if isWanted.load(ordering: .sequentiallyConsistent) { wakeAll() }
         return UnfinishedParts((parts?.all ?? []).shared(by: number))

@@ -81,6 +81,13 @@ extension Mailbox {
         }
     }
 
+    /// The error behind the values in the buffer; `nil` if there is none.
+    var failure: (any Error)? {
+        let end = state.withLock { $0.end }
+        if case .failed(let error)? = end { return error }
+        return nil
+    }
+
     /// The error that ends the stream, which tells of what was dropped behind it, too.
     @inline(never)
     func tell(_ error: any Error, of state: inout State) -> any Error {

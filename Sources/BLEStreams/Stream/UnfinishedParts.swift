@@ -23,6 +23,9 @@ struct UnfinishedParts: Sendable {
         self.init(octets.map { [subject.part($0)] } ?? [])
     }
 
+    /// Those that an error hands out, if it can have any.
+    init(handedOutBy error: (any Error)?) { self.init((error as? BLEError)?.allReceivedParts ?? []) }
+
     /// The octets, if only one stream has some.
     var only: [UInt8]? { all.count == 1 ? all[0].octets : nil }
 

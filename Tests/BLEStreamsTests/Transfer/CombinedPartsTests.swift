@@ -137,6 +137,24 @@ import Testing
         #expect(Set(error.receivedParts) == [Self.part("left", "b"), Self.part("right", "g")], "\(error)")
     }
 
+    @Test func `a time limit that passes before the error of a shared stream is thrown has the part of that`()
+        async throws
+    {
+        try await VirtualTime.run { time in
+            let stage = Stage(time)
+            let shared = Self.messages("left", of: stage.source("-[a;]b#")).share()
+            async let inTime = bleError { _ = try await shared.collect() }
+            // It is busy when the stream fails, and its limit has passed when it isn't any more.
+            let late = await bleError {
+                for try await _ in shared.timeout(.seconds(4), for: .wholeStream) { await stage.work(for: 6) }
+            }
+            let other = await inTime
+            #expect(other?.code == .disconnected && other?.received == Array("b".utf8))
+            #expect(late?.code == .timedOut && late?.received == Array("b".utf8))
+            #expect(late?.receivedParts == [Self.part("left", "b")])
+        }
+    }
+
     @Test func `the signal that ends a stream has a part of its own beside that of the stream`() async throws {
         let played = try await play { stage in
             Self.messages("left", of: stage.source("b----"))
