@@ -46,6 +46,7 @@ extension BLEStream {
                     return try buffer.poll()
                 },
                 unfinished: upstream.unfinished,
+                place: upstream.place,
                 stop: upstream.stop,
                 close: buffer.close
             )

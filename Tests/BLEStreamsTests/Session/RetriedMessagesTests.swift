@@ -12,6 +12,7 @@ extension SuccessiveMessagesTests {
         case sharedBefore
         case sharedAndMerged
         case buffered
+        case bufferedBefore
         case retriedAlready
         case behindOnEach
         case mergedBehindOnEach
@@ -25,11 +26,17 @@ extension SuccessiveMessagesTests {
             case .sharedBefore: return SuccessiveMessagesTests.lines(session).share().timeout(.seconds(5))
             case .sharedAndMerged: return lines.share().merge(with: BLEStream<String> { _ in {} })
             case .buffered: return lines.buffered(.unbounded)
+            case .bufferedBefore: return Self.behindBuffer(session)
             case .retriedAlready: return lines.retry(.immediate(attempts: 1))
             case .behindOnEach: return Self.behindOnEach(session)
             case .mergedBehindOnEach:
                 return Self.behindOnEach(session).merge(with: BLEStream<String> { _ in {} })
             }
+        }
+
+        private static func behindBuffer(_ session: Session) -> BLEStream<String> {
+            session.notifications(of: Bench.notifying).buffered(.unbounded).assembled(until: .delimiter("\n"))
+                .map(SuccessiveMessagesTests.text).timeout(.seconds(5))
         }
 
         private static func behindOnEach(_ session: Session) -> BLEStream<String> {
