@@ -48,7 +48,9 @@ extension Link {
         let subject = StreamSubject(operation: "security changes", object: object)
         return BLEStream(subject, timeline: timeline, buffer: .standard) { mailbox in
             let last = Mutex<LinkSecurity?>(nil)
-            let tell: @Sendable () -> Void = {
+            // One look at a time: of two on different threads, the earlier one might be told behind the later one.
+            let looks = Announcements()
+            let look: @Sendable () -> Void = {
                 let now = radioLink.security
                 let isNew = last.withLock { last in
                     defer { last = now }
@@ -56,13 +58,18 @@ extension Link {
                 }
                 if isNew { mailbox.send(now) }
             }
+            let tell: @Sendable () -> Void = {
+                looks.add(look)
+                looks.make()
+            }
             let leave = raiser.watch(tell)
             let activity = radioLink.observeSecurity(tell)
             tell()
             let forget = self.onEnd { [weak mailbox] reason in
                 let isOurs = reason.kind == .closedLocally
                 let error = BLEError.linkEnded(reason, operation: "security changes", object: object)
-                mailbox?.finish(throwing: isOurs ? nil : error)
+                looks.add { [weak mailbox] in mailbox?.finish(throwing: isOurs ? nil : error) }
+                looks.make()
             }
             return {
                 forget()

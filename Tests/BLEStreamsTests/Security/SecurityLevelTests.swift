@@ -80,6 +80,20 @@ import Testing
         }
     }
 
+    @Test func `a change while the present level is looked up comes behind it`() async throws {
+        let radio = OneLinkRadio()
+        let central = try await Central.open(.radio(radio))
+        try await central.peripheral(radio.link.peer).withLink { link in
+            var changes = link.securityChanges.makeAsyncIterator()
+            radio.link.whileLookedAt {
+                radio.link.protect(LinkSecurity(isEncrypted: true, isAuthenticated: false, keySize: 16))
+            }
+            let first = try await changes.next()
+            let second = try await changes.next()
+            #expect(first?.level == nil && second?.level == .encrypted)
+        }
+    }
+
     @Test func `a bond that is adopted while the link is up is used, and improved if it doesn't suffice`() async throws
     {
         try await SecurityOnDemandTests.withVault { bench in

@@ -14,17 +14,42 @@ final class AnsweringLink: ATTLink {
         var afterSubscription: [[UInt8]] = []
         var behindReading: [[UInt8]] = []
         var sent: [[UInt8]] = []
+        var security: LinkSecurity
+        var securityObserver: (@Sendable () -> Void)?
+        var whileLookedAt: (@Sendable () -> Void)?
     }
 
-    private let state = Mutex(State())
+    private let state: Mutex<State>
 
     let peer = BluetoothAddress(rawValue: 0xC4F2_171A_1DBB, kind: .random)
     let local: BluetoothAddress? = nil
     let maximumPDUSize = 672
     let isResumed = false
-    let security: LinkSecurity
 
-    init(security: LinkSecurity = .none) { self.security = security }
+    init(security: LinkSecurity = .none) { state = Mutex(State(security: security)) }
+
+    var security: LinkSecurity {
+        let (security, meanwhile) = state.withLock { ($0.security, $0.whileLookedAt.take()) }
+        meanwhile?()
+        return security
+    }
+
+    func observeSecurity(_ changed: @escaping @Sendable () -> Void) -> RadioActivity {
+        state.withLock { $0.securityObserver = changed }
+        return RadioActivity { [weak self] in _ = self?.state.withLock { $0.securityObserver.take() } }
+    }
+
+    /// Has another protection from now on, and says so.
+    func protect(_ security: LinkSecurity) {
+        let observer = state.withLock { state in
+            state.security = security
+            return state.securityObserver
+        }
+        observer?()
+    }
+
+    /// What happens the next time while somebody looks up its protection.
+    func whileLookedAt(_ action: @escaping @Sendable () -> Void) { state.withLock { $0.whileLookedAt = action } }
 
     /// What the library has sent.
     var sent: [[UInt8]] { state.withLock { $0.sent } }
