@@ -173,7 +173,8 @@ final class LinuxAdapter: Sendable {
                 place = Place(
                     number: here.number,
                     address: here.knownAddress ?? place.address,
-                    grip: grip,
+                    // Where it can't be held now, the former hold shows later that it was gone.
+                    grip: grip ?? place.grip,
                     removals: place.removals + (isAnew ? 1 : 0)
                 )
             }

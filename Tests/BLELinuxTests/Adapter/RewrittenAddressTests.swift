@@ -110,6 +110,19 @@ import Testing
         #expect(adapter.removals == 2 && adapter.info.name == "hci1")
     }
 
+    /// A program that has no descriptor left at the moment of a reset can't hold what has come back.
+    @Test func `one that was gone while nothing could be held is known to have been as soon as it can be`() throws {
+        kernel.plug(0, Self.written)
+        let adapter = try open()
+        kernel.unplug(0)
+        kernel.plug(0, Self.written)
+        kernel.refusesGrips()
+        #expect(adapter.info.state == .poweredOn)
+        kernel.refusesGrips(false)
+        #expect(adapter.removals == 1)
+        #expect(adapter.removals == 1 && kernel.grips == 1)
+    }
+
     @Test func `one that waits for its address says so, and is the same one once it has it`() throws {
         kernel.plug(0, Self.placeholder)
         let adapter = try open()

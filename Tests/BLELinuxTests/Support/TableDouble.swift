@@ -38,7 +38,7 @@ final class TableDouble: AdapterTable {
 
     var grips: Int { state.withLock { $0.grips } }
 
-    func refusesGrips() { state.withLock { $0.refusesGrips = true } }
+    func refusesGrips(_ refuses: Bool = true) { state.withLock { $0.refusesGrips = refuses } }
 
     func plug(_ number: UInt16, _ address: Int) {
         let address = BluetoothAddress(rawValue: UInt64(address), kind: .public)
