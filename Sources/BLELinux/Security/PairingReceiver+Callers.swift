@@ -75,10 +75,11 @@ extension PairingReceiver {
     func bluetoothdAsked(_ meaning: AgentQuestions.Meaning) {
         switch meaning {
         case .asked(let octets, _):
-            let central = state.withLock { state in
-                state.callers.first { $0.key.rawValue == octets || $0.value.keys.identity.rawValue == octets }?.key
+            let found = state.withLock { state in
+                state.callers.first { $0.key.rawValue == octets || $0.value.keys.identity.rawValue == octets }
             }
-            guard let central, let dialogue = dialogue(with: central, as: central) else {
+            // bluetoothd's question may be read before the kernel's, which is about the identity once that is told.
+            guard let (central, caller) = found, let dialogue = dialogue(with: central, as: caller.keys.identity) else {
                 state.withLock { $0.agent }?.answer(.refuse(.refused), aboutOctets: octets)
                 return
             }

@@ -8,11 +8,11 @@ import Testing
 
 /// A central pairs with this machine: what the kernel asks, and what it is answered; there is no bluetoothd.
 @Suite(.timeLimit(.minutes(10))) struct PairingReceiverTests {
-    private static let passkey: UInt32 = 624_813
-    private static let octets = (0..<4).map { UInt8(truncatingIfNeeded: passkey >> (8 * $0)) }
+    static let passkey: UInt32 = 624_813
+    static let octets = (0..<4).map { UInt8(truncatingIfNeeded: passkey >> (8 * $0)) }
 
     /// Who is asked, and what it says each time.
-    private final class Program: Sendable {
+    final class Program: Sendable {
         private let asked = Mutex<[PairingQuestion]>([])
         private let answers: [PairingQuestion.Answer]
 
@@ -31,7 +31,7 @@ import Testing
     }
 
     /// A kernel, and a program that receives pairings.
-    private final class Bench: Sendable {
+    final class Bench: Sendable {
         let kernel: KernelDouble
         let keys: KernelKeys
         let receiver: PairingReceiver
@@ -75,7 +75,7 @@ import Testing
         func nextCommand() async -> ManagementOpcode? { await kernel.next()?.opcode }
     }
 
-    private func begun(
+    func begun(
         _ capability: PairingCapability? = .keyboardDisplay,
         answers: [PairingQuestion.Answer] = []
     ) async throws -> Bench {
