@@ -32,9 +32,11 @@ struct AgentQuestions: Hashable, Sendable {
     let bluetoothd: String
 
     /// Answers a message from the bus, unless it is a question to the program.
-    func answer(to message: BusMessage) -> (reply: BusMessage?, meaning: Meaning) {
+    ///
+    /// - Parameter octets: those of the address that the device has, if it was looked up; `nil`: those in its path.
+    func answer(to message: BusMessage, about octets: UInt64? = nil) -> (reply: BusMessage?, meaning: Meaning) {
         guard message.kind == .call else { return (nil, .none) }
-        guard message.sender == bluetoothd, message.path == Self.path, message.interface == Self.interface else {
+        guard isFromBluetoothd(message) else {
             let text = "There is nothing here."
             return (message.refusal("org.freedesktop.DBus.Error.UnknownMethod", text), .none)
         }
@@ -42,11 +44,11 @@ struct AgentQuestions: Hashable, Sendable {
         case ("Release", _): return (message.done, .released)
         case ("Cancel", _): return (message.done, .withdrawn)
         case ("RequestAuthorization", "o"):
-            if let octets = peer(of: message) { return (nil, .asked(octets: octets, isConsent: true)) }
+            if let octets = peer(of: message, octets) { return (nil, .asked(octets: octets, isConsent: true)) }
         case ("RequestConfirmation", "ou"), ("RequestPasskey", "o"):
-            if let octets = peer(of: message) { return (nil, .asked(octets: octets, isConsent: false)) }
+            if let octets = peer(of: message, octets) { return (nil, .asked(octets: octets, isConsent: false)) }
         // The kernel has told this program the same passkey.
-        case ("DisplayPasskey", "ouq"): if peer(of: message) != nil { return (message.done, .none) }
+        case ("DisplayPasskey", "ouq"): if peer(of: message, octets) != nil { return (message.done, .none) }
         default: break
         }
         let others = peer.map { "only pairs with \($0)" } ?? "only pairs with centrals that connect to it"
@@ -65,10 +67,33 @@ struct AgentQuestions: Hashable, Sendable {
         }
     }
 
+    /// The path of the device that a message asks about, if its address has to be looked up there.
+    ///
+    /// bluetoothd keeps the path under which it came to know a device: after a pairing over a private address, that has
+    /// this address for as long as bluetoothd runs, and everybody else names the device by the identity that it has
+    /// told. Source: BlueZ, `src/device.c`, `device_update_addr`.
+    func pathToLookUp(in message: BusMessage) -> String? {
+        guard message.kind == .call, isFromBluetoothd(message), let member = message.member,
+            Self.questions.contains(member), case .objectPath(let path)? = message.arguments.first,
+            let octets = Bluetoothd.device(at: path, of: adapter), peer?.rawValue != octets,
+            BluetoothAddress(rawValue: octets, kind: .random).subkind == .resolvablePrivate
+        else { return nil }
+        return path
+    }
+
+    /// The questions that are about a device, and wait for an answer.
+    private static let questions: Set<String> = ["RequestAuthorization", "RequestConfirmation", "RequestPasskey"]
+
+    private func isFromBluetoothd(_ message: BusMessage) -> Bool {
+        message.sender == bluetoothd && message.path == Self.path && message.interface == Self.interface
+    }
+
     /// The octets of the address that a question is about; `nil` if this program isn't pairing with it.
-    private func peer(of message: BusMessage) -> UInt64? {
+    ///
+    /// - Parameter known: those that were looked up.
+    private func peer(of message: BusMessage, _ known: UInt64?) -> UInt64? {
         guard case .objectPath(let path)? = message.arguments.first,
-            let octets = Bluetoothd.device(at: path, of: adapter), peer == nil || peer?.rawValue == octets
+            let octets = known ?? Bluetoothd.device(at: path, of: adapter), peer == nil || peer?.rawValue == octets
         else { return nil }
         return octets
     }

@@ -126,6 +126,17 @@ enum Bluetoothd {
         )
     }
 
+    /// The call that reads the address that a device has now. Source: BlueZ, `doc/device-api.txt`, `Address`.
+    static func addressQuestion(at path: String) -> BusMessage {
+        .call(
+            "Get",
+            of: "org.freedesktop.DBus.Properties",
+            at: path,
+            in: BusMessage.bluetoothd,
+            [.string("org.bluez.Device1"), .string("Address")]
+        )
+    }
+
     /// The object path of a device, with its address as `C4_F2_17_1A_1D_BB`.
     static func path(of device: BluetoothAddress, on adapter: String) -> String {
         "\(path(of: adapter))/dev_\(String("\(device)".map { $0 == ":" ? "_" : $0 }))"

@@ -23,6 +23,8 @@ final class PairingAgent: Sendable {
         var questions: AgentQuestions?
         /// The questions of bluetoothd that await an answer, by the octets of the peers' addresses.
         var waiting: [UInt64: BusMessage] = [:]
+        /// How often bluetoothd has withdrawn its questions: one whose device is being looked up is over with that.
+        var withdrawals = 0
         var isOver = false
     }
 
@@ -146,14 +148,50 @@ final class PairingAgent: Sendable {
             asked(.released)
             return nil
         }
-        let (reply, meaning) = questions.answer(to: message)
+        guard let path = questions.pathToLookUp(in: message) else { return take(message, questions) }
+        lookUp(path, for: message)
+        return nil
+    }
+
+    /// - Parameter octets: those of the address of the device that a question is about, if they were looked up.
+    private func take(_ message: BusMessage, _ questions: AgentQuestions, about octets: UInt64? = nil) -> BusMessage? {
+        let (reply, meaning) = questions.answer(to: message, about: octets)
         switch meaning {
         case .asked(let octets, _): state.withLock { $0.waiting[octets] = message }
-        case .withdrawn, .released: state.withLock { $0.waiting = [:] }
+        case .withdrawn, .released:
+            state.withLock { state in
+                state.waiting = [:]
+                state.withdrawals += 1
+            }
         case .refused, .none: break
         }
         if meaning != .none { asked(meaning) }
         return reply
+    }
+
+    /// Takes a question once bluetoothd has told which address the device has. One that it doesn't know by now counts
+    /// by its path; who says nothing about it gets no answer, as one whose question came too late.
+    private func lookUp(_ path: String, for message: BusMessage) {
+        let (bus, withdrawals) = state.withLock { ($0.bus, $0.withdrawals) }
+        bus?.call(Bluetoothd.addressQuestion(at: path), deadline: Self.patience) { [weak self] answer in
+            var octets: UInt64?
+            switch answer {
+            case .success(let reply):
+                guard case .string(let text)? = reply.arguments.first else { break }
+                octets = BluetoothAddress.candidates(for: text).first?.rawValue
+            case .failure(.refused): break
+            case .failure: return
+            }
+            self?.lookedUp(octets, for: message, after: withdrawals)
+        }
+    }
+
+    private func lookedUp(_ octets: UInt64?, for message: BusMessage, after withdrawals: Int) {
+        let (bus, questions) = state.withLock { state in
+            (state.bus, state.withdrawals == withdrawals ? state.questions : nil)
+        }
+        guard let bus, let questions, let reply = take(message, questions, about: octets) else { return }
+        bus.send(reply)
     }
 
     private func finish(_ outcome: Outcome, _ result: @Sendable (Outcome) -> Void) {

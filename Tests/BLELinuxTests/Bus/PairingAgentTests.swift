@@ -132,6 +132,58 @@ import Testing
         #expect(await answer()?.errorName == "org.freedesktop.DBus.Error.UnknownMethod")
     }
 
+    /// The path of the device that it pairs with, for a bluetoothd that has got to know it by a private address.
+    private static let formerPath = "/org/bluez/hci1/dev_5A_11_22_33_44_55"
+
+    /// bluetoothd has asked about it, and is asked which address it has.
+    private func askedByFormerPath(_ member: String) async throws -> (question: UInt32, lookUp: UInt32) {
+        let question = bus.send(.question(member, from: Self.bluetoothd, Self.formerPath))
+        let lookUp = try await bus.next("Get")
+        #expect(lookUp.destination == "org.bluez" && lookUp.path == Self.formerPath)
+        #expect(lookUp.arguments == ["org.bluez.Device1", "Address"])
+        return (question, lookUp.serial)
+    }
+
+    @Test func `a device that bluetoothd got to know by a private address is known by the one that it has`()
+        async throws
+    {
+        try await begun()
+        let (question, lookUp) = try await askedByFormerPath("RequestPasskey")
+        bus.send(.reply(to: lookUp, property: "C4:F2:17:1A:1D:BB"))
+        var told = meanings.makeAsyncIterator()
+        #expect(await told.next() == .asked(octets: BluetoothAddress.example.rawValue, isConsent: false))
+        loop.enqueue { [agent] in agent.answer(.passkey(4711), about: .example) }
+        let reply = await answer()
+        #expect(reply?.type == 2 && reply?.replySerial == question && reply?.body == [0x67, 0x12, 0, 0])
+    }
+
+    @Test(arguments: ["5A:11:22:33:44:55", nil])
+    func `one that has that address, or none by now, is another peer`(_ address: String?) async throws {
+        try await begun()
+        let (question, lookUp) = try await askedByFormerPath("RequestAuthorization")
+        if let address {
+            bus.send(.reply(to: lookUp, property: address))
+        } else {
+            bus.send(.failure(of: lookUp, "org.freedesktop.DBus.Error.UnknownObject"))
+        }
+        let no = await answer()
+        #expect(no?.type == 3 && no?.replySerial == question && no?.errorName == "org.bluez.Error.Rejected")
+    }
+
+    @Test func `what bluetoothd has withdrawn before it says about whom it was is no question`() async throws {
+        try await begun()
+        let (_, lookUp) = try await askedByFormerPath("RequestPasskey")
+        var cancel = WireMessage.question("Cancel", from: Self.bluetoothd, Self.formerPath)
+        (cancel.signature, cancel.arguments) = ("", [])
+        let cancelled = bus.send(cancel)
+        #expect(await answer()?.replySerial == cancelled)
+        bus.send(.reply(to: lookUp, property: "C4:F2:17:1A:1D:BB"))
+        bus.send(.question("RequestAuthorization", from: Self.bluetoothd, Self.device))
+        var told = meanings.makeAsyncIterator()
+        #expect(await told.next() == .withdrawn)
+        #expect(await told.next() == .asked(octets: BluetoothAddress.example.rawValue, isConsent: true))
+    }
+
     @Test func `without bluetoothd there is nobody to register with`() async throws {
         let outcome = begin()
         bus.send(.reply(to: try await bus.next("Hello").serial, ":1.9"))

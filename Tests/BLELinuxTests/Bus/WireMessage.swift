@@ -30,6 +30,14 @@ struct WireMessage: Hashable {
         return message
     }
 
+    /// The answer to a question for a property that is a text.
+    static func reply(to serial: UInt32, property: String) -> WireMessage {
+        var message = WireMessage(type: 2, replySerial: serial, sender: "org.bluez", signature: "v")
+        message.body = [1, UInt8(ascii: "s"), 0]
+        append(property, to: &message.body)
+        return message
+    }
+
     static func failure(of serial: UInt32, _ name: String) -> WireMessage {
         WireMessage(
             type: 3,

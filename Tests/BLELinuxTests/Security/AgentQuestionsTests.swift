@@ -73,6 +73,26 @@ import Testing
         #expect(reply?.kind == .failure && reply?.errorName == "org.bluez.Error.Rejected" && reply?.replySerial == 42)
     }
 
+    @Test(arguments: [
+        ("RequestAuthorization", "5A_11_22_33_44_55", true), ("RequestPasskey", "7F_11_22_33_44_55", true),
+        ("RequestConfirmation", "C4_F2_17_1A_1D_BB", false), ("RequestPasskey", "00_11_22_33_44_55", false),
+        ("RequestPasskey", "D0_11_22_33_44_55", false), ("DisplayPasskey", "5A_11_22_33_44_55", false),
+    ])
+    func `a path with a private address says only what a device was called once`(
+        _ member: String,
+        _ address: String,
+        _ isFormer: Bool
+    ) {
+        let path = "/org/bluez/hci1/dev_\(address)"
+        var message = question(member, [.objectPath(path)], signature: "o")
+        #expect(questions.pathToLookUp(in: message) == (isFormer ? path : nil))
+        // Who pairs with anybody knows nobody's address before.
+        let ofAnybody = AgentQuestions(peer: nil, adapter: "hci1", bluetoothd: ":1.7")
+        #expect(ofAnybody.pathToLookUp(in: message) == (isFormer ? path : nil))
+        message.sender = ":1.8"
+        #expect(questions.pathToLookUp(in: message) == nil)
+    }
+
     @Test func `nobody but bluetoothd is an authority`() {
         var message = question("RequestAuthorization", [.objectPath(Self.device)], signature: "o")
         message.sender = ":1.8"
