@@ -12,6 +12,9 @@ final class PowerSwitch: Sendable {
     /// nothing.
     private static let patience = 120
     private static let pause = Duration.seconds(1)
+    /// How long the kernel may take to close the adapter: it waits for what it has begun with the controller, which
+    /// takes 20 s at most, while it connects.
+    private static let longestClosing = Duration.seconds(60)
 
     private let isOn: Bool
     /// Whether it is a part of a power break or a reset, and no wish of the program.
@@ -126,17 +129,41 @@ final class PowerSwitch: Sendable {
 
     /// Makes the kernel close the adapter without asking the controller: it refuses to switch an adapter off whose scan
     /// it can't end, be it that the controller is silent, or disallows that since it has no scan. It may take seconds,
-    /// so it is done on its own thread. Source: kernel, `net/bluetooth/hci_sync.c`, `hci_power_off_sync`.
+    /// so it is done on its own thread; where the driver is stuck, that never returns. Source: kernel,
+    /// `net/bluetooth/hci_sync.c`, `hci_power_off_sync`.
     private func close(otherwise failure: ManagementFailure) {
+        let name = "close \(adapter.name)"
+        if StuckCalls.contains(name) { return finish(.failure(failure)) }
+        let closed = EventSink<Bool> { [self] isClosed in finish(isClosed ? .success(()) : .failure(failure)) }
+        let limit = timeline.schedule(after: Self.longestClosing) { [loop] in
+            loop.enqueue {
+                if closed.isOpen { StuckCalls.insert(name) }
+                closed.finish(false)
+            }
+        }
+        timer.withLock { $0 = limit }
         let close: @Sendable () -> Void = { [self] in
             let isClosed = (try? adapter.close()) != nil
-            loop.enqueue { [self] in finish(isClosed ? .success(()) : .failure(failure)) }
+            loop.enqueue { [self] in
+                limit.cancel()
+                StuckCalls.remove(name)
+                if closed.isOpen { closed.finish(isClosed) } else if isClosed { putBack() }
+            }
         }
         do throws(SystemError) {
             try startThread(named: "ble-off", on: adapter.kernel, close)
         } catch {
-            finish(.failure(failure))
+            limit.cancel()
+            closed.finish(false)
         }
+    }
+
+    /// The kernel has closed it after all, when nobody waited for that any more: what was to be off for a moment is
+    /// switched on again, through another socket, so that the kernel tells this program of it.
+    private func putBack() {
+        guard insists, wish.contrary(to: true) == .none else { return }
+        let index = ManagementIndex(rawValue: adapter.presentNumber)
+        _ = adapter.kernel.sendApart(ManagementSetPowered(true).packet(index: index).encoded)
     }
 
     private func finish(_ outcome: Result<Void, ManagementFailure>) {

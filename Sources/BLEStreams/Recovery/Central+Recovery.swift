@@ -51,7 +51,8 @@ extension Central {
     /// It cures most controllers that receive nothing or don't answer; a ``RecoveryPlan`` does it automatically. Links
     /// end with ``DisconnectReason/Kind/adapterOff``, and other activities with ``BLEError/Code/adapterPoweredOff``. On
     /// Linux it requires `CAP_NET_ADMIN`, and takes up to about ten seconds if the controller doesn't answer; while
-    /// another program's command keeps the kernel busy, the adapter may stay off for two minutes more.
+    /// another program's command keeps the kernel busy, the adapter may stay off for two minutes more. Where the driver
+    /// is stuck, it fails after a minute or two.
     ///
     /// - Parameter seen: called with the adapter after each change of its name or state, on the radio's thread; must
     ///   not block.

@@ -183,6 +183,14 @@ extension FakeKernel {
             return error
         }
         if let error { return error }
+        let isStuck = with { state in
+            guard state.stuckThreads[name] != nil else { return false }
+            state.stuckThreads[name]?.append(body)
+            // It waits in the kernel.
+            state.threads -= 1
+            return true
+        }
+        if isStuck { return 0 }
         let box = Box(body)
         do throws(SystemError) {
             try BLELinux.startThread(named: name) { [self] in
@@ -194,6 +202,12 @@ extension FakeKernel {
             return -error.rawValue
         }
         return 0
+    }
+
+    /// The threads with a name return from the kernel.
+    func unstick(_ name: String) {
+        let bodies = with { $0.stuckThreads.removeValue(forKey: name) }
+        for body in bodies ?? [] { _ = startThread(named: name, body) }
     }
 
     /// Lets go of what a thread works on before the thread counts as ended.

@@ -52,6 +52,8 @@ struct FakeState {
 
     // Threads.
     var threads = 0
+    /// The names of those that don't return from the kernel, with what they do once they have.
+    var stuckThreads: [String: [@Sendable () -> Void]] = [:]
     /// Those that wait, by the sets that they wait at.
     var waiting: [Int32: DispatchSemaphore] = [:]
     var idle: [CheckedContinuation<Void, Never>] = []
