@@ -67,6 +67,18 @@ extension BLEError {
         return failure
     }
 
+    /// The system was told to reset it, and doesn't say that it has.
+    static func resetStuck(_ adapter: String, _ device: USBDevice?, after time: Duration) -> BLEError {
+        BLEError(
+            .timedOut,
+            operation: "reset",
+            object: adapter,
+            cause: "the kernel has not finished the reset of \(device?.node ?? "the USB device") within \(time): its "
+                + "driver is stuck",
+            remedy: "Unplug it and plug it in again; if that doesn't help, restart the machine."
+        )
+    }
+
     /// The adapter went away and did not come back.
     static func neverCameBack(_ adapter: String, after time: Duration) -> BLEError {
         BLEError(

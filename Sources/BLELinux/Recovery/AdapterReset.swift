@@ -35,6 +35,9 @@ final class AdapterReset: Sendable {
         var machine: AdapterResetMachine
         var device: USBDevice?
         var timers: [AdapterResetMachine.TimerID: RadioActivity] = [:]
+        /// The time that the system has for the reset, and whether it has carried it out, or refused it.
+        var limit: RadioActivity?
+        var hasReturned = false
         var adapter: RadioActivity?
         /// The note that it was on: held until it is on again, or its device has gone.
         var note: LeftoverNote?
@@ -98,6 +101,9 @@ final class AdapterReset: Sendable {
     }
 
     private func order(_ device: USBDevice) {
+        if StuckCalls.contains(device.node) { return perform { $0.orderIsOverdue() } }
+        let limit = radio.timeline.schedule(after: AdapterResetMachine.longestOrder) { [self] in isOverdue(device) }
+        state.withLock { $0.limit = limit }
         let order: @Sendable () -> Void = { [self, order = system.order] in
             do throws(SystemError) {
                 try order(device)
@@ -113,7 +119,22 @@ final class AdapterReset: Sendable {
         }
     }
 
+    /// Where a driver is stuck, the reset that waits for it never ends.
+    private func isOverdue(_ device: USBDevice) {
+        let isStuck = state.withLock { state in
+            if !state.hasReturned { StuckCalls.insert(device.node) }
+            return !state.hasReturned
+        }
+        if isStuck { perform { $0.orderIsOverdue() } }
+    }
+
     private func ordered(_ error: SystemError?) {
+        let limit = state.withLock { state in
+            state.hasReturned = true
+            if let device = state.device { StuckCalls.remove(device.node) }
+            return state.limit.take()
+        }
+        limit?.cancel()
         // The current state, not the earlier one.
         let now = radio.adapterInfo.state
         _ = state.withLock { $0.machine.adapterIs(now) }
@@ -148,7 +169,9 @@ final class AdapterReset: Sendable {
                 perform { $0.switched(on: failure == nil, isPassing: isPassing) }
             }
         }
-        if let end = output.end { finish(outcome(of: end)) }
+        guard let end = output.end else { return }
+        let isStuck = if case .stuck = end { true } else { false }
+        finish(outcome(of: end), isStuck: isStuck)
     }
 
     private func switchOn(_ done: @escaping @Sendable (BLEError?) -> Void) {
@@ -168,6 +191,7 @@ final class AdapterReset: Sendable {
         switch end {
         case .back: return .success(())
         case .refused(let error): return .failure(.resetRefused(name, device, error))
+        case .stuck(let time): return .failure(.resetStuck(name, device, after: time))
         case .gone(let time): return .failure(.neverCameBack(name, after: time))
         case .unusable:
             let now = radio.adapterInfo
@@ -178,7 +202,8 @@ final class AdapterReset: Sendable {
         }
     }
 
-    private func finish(_ outcome: Outcome) {
+    /// - Parameter isStuck: whether the system may still reset it: one that is on may be off then.
+    private func finish(_ outcome: Outcome, isStuck: Bool = false) {
         let over = state.withLock { state in
             let over = state
             (state.result, state.adapter, state.timers, state.note) = (nil, nil, [:], nil)
@@ -186,7 +211,8 @@ final class AdapterReset: Sendable {
         }
         // The next program may switch on an adapter that is still off, unless this one has switched it off meanwhile.
         if case .success = outcome { over.note?.forget() }
-        if radio.adapterInfo.state == .poweredOn || isOverruled() { over.note?.forget() }
+        if !isStuck, radio.adapterInfo.state == .poweredOn { over.note?.forget() }
+        if isOverruled() { over.note?.forget() }
         over.adapter?.cancel()
         for timer in over.timers.values { timer.cancel() }
         over.result?(outcome)

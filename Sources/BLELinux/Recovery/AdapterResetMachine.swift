@@ -8,7 +8,7 @@ internal import BLEProtocol
 ///   (ordered) ────────► (awaiting) ─────────────────► (switching) ─────► (over)
 ///       │                │      ▲                         │                ▲
 ///       │                │      └──── (pausing) ◄─────────┘ not yet        │
-///       └─ refused ──────┴─ too long ──────────────────────────────────────┘
+///       └ refused, stuck ┴─ too long ──────────────────────────────────────┘
 /// ```
 struct AdapterResetMachine {
     enum TimerID: Hashable {
@@ -28,6 +28,8 @@ struct AdapterResetMachine {
         case back
         /// The system refused the reset.
         case refused(SystemError)
+        /// The system has not finished the reset within this time.
+        case stuck(Duration)
         /// It went away and did not come back within this time.
         case gone(Duration)
         /// It is back, but can't be used or can't be switched on.
@@ -50,6 +52,9 @@ struct AdapterResetMachine {
         case over
     }
 
+    /// How long the system may take to carry out the reset: the driver ends what the kernel has begun with the
+    /// controller, which takes 20 s at most, while it connects.
+    static let longestOrder = Duration.seconds(60)
     /// A controller whose firmware is loaded again takes some seconds.
     static let patience = Duration.seconds(20)
     /// The kernel shows an adapter a moment before it accepts commands for it.
@@ -79,6 +84,12 @@ struct AdapterResetMachine {
         var output = look()
         if output.end == nil { output.timers.append(.start(.absence, Self.patience)) }
         return output
+    }
+
+    /// The system has had its time for the reset, unless it has carried it out.
+    mutating func orderIsOverdue() -> Output {
+        guard case .ordered = state else { return Output() }
+        return end(.stuck(Self.longestOrder))
     }
 
     /// Takes the adapter's new state.

@@ -75,6 +75,14 @@ import Testing
         #expect(machine.ordered(nil) == Output())
     }
 
+    @Test func `an order that the system never carries out is given up`() {
+        var machine = AdapterResetMachine(adapter: .poweredOn)
+        #expect(machine.orderIsOverdue() == Self.over(.stuck(.seconds(60))))
+        #expect(machine.ordered(nil) == Output())
+        machine = away()
+        #expect(machine.orderIsOverdue() == Output())
+    }
+
     @Test func `a device that comes out of it as another one goes away first`() {
         var machine = AdapterResetMachine(adapter: .poweredOn)
         #expect(machine.ordered(.noDevice) == Self.awaits)

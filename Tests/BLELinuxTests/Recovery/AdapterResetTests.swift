@@ -61,6 +61,23 @@ import Testing
 
     private static let dongle = USBDevice(bus: 1, number: 4, vendor: "0a12", product: "0001")
 
+    /// A driver for which each reset waits until it goes on.
+    private final class StuckDriver: Sendable {
+        private let resets = Mutex<[@Sendable () -> Void]>([])
+
+        var waiting: Int { resets.withLock { $0.count } }
+
+        func add(_ reset: @escaping @Sendable () -> Void) { resets.withLock { $0.append(reset) } }
+
+        func goOn() {
+            let all = resets.withLock { resets in
+                defer { resets = [] }
+                return resets
+            }
+            for reset in all { reset() }
+        }
+    }
+
     private let adapter = Adapter()
 
     /// Runs a reset whose order is carried out by the closure; what came of it, `nil` while it goes on.
@@ -68,13 +85,14 @@ import Testing
         find: @escaping @Sendable (String) throws(USBDevice.OtherBus) -> USBDevice = { _ in dongle },
         noting note: @escaping @Sendable () -> LeftoverNote? = { nil },
         unless isOverruled: @escaping @Sendable () -> Bool = { false },
+        through driver: StuckDriver? = nil,
         _ order: @escaping @Sendable (Adapter) throws(SystemError) -> Void
     ) -> @Sendable () -> Result<Void, BLEError>? {
         let outcome = Ending<Result<Void, BLEError>>()
         let system = AdapterReset.System(
             find: find,
             order: { [adapter] (_) throws(SystemError) in try order(adapter) },
-            runApart: { body in body() }
+            runApart: { body in if let driver { driver.add(body) } else { body() } }
         )
         AdapterReset(
             adapter,
@@ -133,6 +151,35 @@ import Testing
         adapter.hands.fire(.seconds(20))
         #expect(error(outcome())?.code == .adapterNotFound)
         #expect(leftovers.held(on: facts).isEmpty && leftovers.left(on: facts).isEmpty)
+    }
+
+    @Test func `one whose driver is stuck is given up, stays noted, and is not reset again before that has ended`()
+        throws
+    {
+        let plugged = try PluggedAdapter()
+        let (facts, leftovers) = (plugged.facts, plugged.leftovers)
+        func isLeft() -> Bool { leftovers.left(on: facts).contains { $0.thing.kind == .off } }
+        let note: @Sendable () -> LeftoverNote? = { leftovers.note(KernelThing(.off, 0, of: facts)) }
+        // No other test's.
+        let device = USBDevice(bus: 9, number: 9)
+        let find: @Sendable (String) throws(USBDevice.OtherBus) -> USBDevice = { (_) throws(USBDevice.OtherBus) in
+            device
+        }
+        let driver = StuckDriver()
+        let first = reset(find: find, noting: note, through: driver) { _ in }
+        #expect(first() == nil && adapter.hands.delays == [.seconds(60)])
+        adapter.hands.fire(.seconds(60))
+        let error = error(first())
+        #expect(error?.code == .timedOut && error?.cause.contains("/dev/bus/usb/009/009") == true)
+        #expect(error?.remedy.contains("restart the machine") == true && isLeft())
+        let second = reset(find: find, noting: note, through: driver) { _ in }
+        #expect(self.error(second())?.code == .timedOut && driver.waiting == 1 && isLeft())
+        driver.goOn()
+        let third = reset(find: find, noting: note, through: driver) { _ in }
+        #expect(third() == nil)
+        driver.goOn()
+        #expect(isGood(third()) && !isLeft())
+        #expect(!adapter.isWatched && adapter.hands.delays.isEmpty)
     }
 
     @Test func `one that is back when the order returns was away all the same`() {
