@@ -27,12 +27,31 @@ final class UnaskedPairings: Sendable {
         var linked: [BluetoothAddress: Int] = [:]
         /// The peers of the links that this machine has made.
         var peripherals: Set<BluetoothAddress> = []
+        /// The peers among these that have told an identity on their links, by that: the kernel names them so.
+        var renamed: [BluetoothAddress: BluetoothAddress] = [:]
         /// The limits of the questions that nobody has answered yet.
         var questions: [BluetoothAddress: RadioActivity] = [:]
         /// Who is told of bonds, by number.
         var watchers: [Int: Watcher] = [:]
         var lastWatcher = 0
         var observation: RadioActivity?
+
+        /// The address of the link with a peer that the kernel names.
+        func link(of peer: BluetoothAddress) -> BluetoothAddress { renamed[peer] ?? peer }
+
+        func isEngaged(_ peer: BluetoothAddress) -> Bool { engaged[peer] != nil || engaged[link(of: peer)] != nil }
+
+        /// Whether a peer has a link of this radio, which this machine has made.
+        func isOwnPeripheral(_ peer: BluetoothAddress) -> Bool {
+            linked[link(of: peer)] != nil && peripherals.contains(link(of: peer))
+        }
+
+        /// The link with a peer has ended, or its former one has, though that wasn't told.
+        mutating func forget(_ peer: BluetoothAddress) {
+            let link = link(of: peer)
+            peripherals.remove(link)
+            renamed = renamed.filter { $0.value != link }
+        }
     }
 
     /// How long another program may take for its answer; the Security Manager's limit began a moment before.
@@ -103,14 +122,14 @@ final class UnaskedPairings: Sendable {
             guard let peer = connected.address.lowEnergy else { return }
             let isPeripheral = hasMade(connected)
             state.withLock { state in
-                state.peripherals.remove(peer)
+                state.forget(peer)
                 if isPeripheral { state.peripherals.insert(peer) }
             }
         case .deviceDisconnected(let address, _):
             ended(address)
             guard let peer = address.lowEnergy else { return }
             let numbers = state.withLock { state in
-                state.peripherals.remove(peer)
+                state.forget(peer)
                 return state.watchers.filter { $0.value.keys.isOwn(peer) }.map(\.key)
             }
             // The second key will not come any more.
@@ -121,7 +140,9 @@ final class UnaskedPairings: Sendable {
         case .userConfirmationRequest(let request): asked(request.address)
         case .userPasskeyRequest(let address): asked(address)
         case .authenticationFailed(let address, _): ended(address)
-        case .newIdentityResolvingKey: gather(event)
+        case .newIdentityResolvingKey(let new):
+            if let identity = new.key.address.lowEnergy { rename(new.privateAddress, to: identity) }
+            gather(event)
         case .newLongTermKey(let new):
             ended(new.key.address)
             gather(event)
@@ -130,8 +151,7 @@ final class UnaskedPairings: Sendable {
     }
 
     private func asked(_ address: ManagementAddress) {
-        guard let peer = address.lowEnergy,
-            state.withLock({ $0.linked[peer] != nil && $0.peripherals.contains(peer) && $0.engaged[peer] == nil })
+        guard let peer = address.lowEnergy, state.withLock({ $0.isOwnPeripheral(peer) && !$0.isEngaged(peer) })
         else { return }
         let limit = timeline.schedule(after: Self.patience) { [weak self, loop] in
             loop.enqueue { [weak self] in self?.refuse(peer) }
@@ -143,6 +163,12 @@ final class UnaskedPairings: Sendable {
         former?.cancel()
     }
 
+    /// The kernel uses the peer's identity from now on.
+    private func rename(_ peer: BluetoothAddress, to identity: BluetoothAddress) {
+        guard peer != identity else { return }
+        state.withLock { if $0.peripherals.contains(peer) { $0.renamed[identity] = peer } }
+    }
+
     /// The pairing with a peer is over, in whatever way.
     private func ended(_ address: ManagementAddress) {
         guard let peer = address.lowEnergy else { return }
@@ -152,7 +178,7 @@ final class UnaskedPairings: Sendable {
 
     private func endedAll() {
         let questions = state.withLock { state in
-            state.peripherals = []
+            (state.peripherals, state.renamed) = ([], [:])
             defer { state.questions = [:] }
             return Array(state.questions.values)
         }
@@ -164,13 +190,14 @@ final class UnaskedPairings: Sendable {
         state.withLock { state in
             let linked = state.linked
             state.peripherals = state.peripherals.filter { linked[$0] != nil }
+            state.renamed = state.renamed.filter { linked[$0.value] != nil }
         }
     }
 
     /// A refusal of a confirmation ends a pairing whatever its question. Source: kernel, `smp_user_confirm_reply`.
     private func refuse(_ peer: BluetoothAddress) {
         let isUnanswered = state.withLock { state in
-            state.questions.removeValue(forKey: peer) != nil && state.engaged[peer] == nil
+            state.questions.removeValue(forKey: peer) != nil && !state.isEngaged(peer)
         }
         guard isUnanswered else { return }
         whenAlone { [management] in

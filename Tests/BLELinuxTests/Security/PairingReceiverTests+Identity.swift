@@ -14,11 +14,7 @@ extension PairingReceiverTests {
         let bench = try await begun(capability)
         let identity = ManagementAddress(Self.identity).octets
         try bench.connect()
-        var identityKey: [UInt8] = [1]
-        identityKey += ManagementAddress(.example).octets.prefix(6)
-        identityKey += identity
-        identityKey += Array(1...16)
-        try bench.kernel.tell(0x18, identityKey)
+        try bench.kernel.tellIdentity(Self.identity)
         var key: [UInt8] = [1]
         key += identity
         key += [kind, 0, 16]

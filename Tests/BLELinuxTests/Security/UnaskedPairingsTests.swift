@@ -53,6 +53,32 @@ import Testing
         #expect(try await kernel.answer()?.opcode == .userConfirmationNegativeReply)
     }
 
+    @Test func `one of a peripheral that has told its identity is refused by that, and ends with that`() async throws {
+        let identity = BluetoothAddress(rawValue: 0x00AA_0101_00C1, kind: .public)
+        let octets = ManagementAddress(identity).octets
+        try connect()
+        try kernel.tellIdentity(identity)
+        try kernel.tell(0x10, octets)
+        try await settle()
+        #expect(isWaiting)
+        kernel.timeline.fire(UnaskedPairings.patience)
+        let refusal = try await kernel.answer()
+        #expect(refusal == KernelDouble.Command(opcode: .userConfirmationNegativeReply, parameters: octets))
+        // A pairing of this program answers by itself, whichever of the two it names.
+        for own in [BluetoothAddress.example, identity] {
+            let end = unasked.engage(own)
+            try kernel.tell(0x10, octets)
+            try await settle()
+            #expect(!isWaiting)
+            end()
+        }
+        // The link ends under it, too: what is asked of another one is not this program's.
+        try kernel.tell(0x0C, octets + [1])
+        try kernel.tell(0x10, octets)
+        try await settle()
+        #expect(!isWaiting)
+    }
+
     /// Its end, by a failure, a key, or the end of the link.
     @Test(arguments: [(0x11, [5]), (0x0C, [1]), (0x0A, [])] as [(UInt8, [UInt8])])
     func `one that has ended is not refused`(_ event: UInt8, _ rest: [UInt8]) async throws {

@@ -53,6 +53,15 @@ extension KernelDouble {
         try tell(0x0A, writer.bytes + [kind, initiator, 16] + key)
     }
 
+    /// Tells that the peer has told its identity.
+    func tellIdentity(_ identity: BluetoothAddress) throws {
+        var writer = ByteWriter()
+        writer.uint8(1)
+        writer.deviceAddress(BluetoothAddress.example.rawValue)
+        writer.managementAddress(ManagementAddress(identity))
+        try tell(0x18, writer.bytes + Array(1...16))
+    }
+
     /// Answers a command that was taken before.
     func answer(to opcode: ManagementOpcode, _ status: ManagementStatus, with parameters: [UInt8] = []) throws {
         try tell(1, [UInt8(opcode.rawValue & 0xFF), UInt8(opcode.rawValue >> 8), status.rawValue] + parameters)
