@@ -192,9 +192,9 @@ int CBluetooth_list_handles(int socket, uint16_t adapter, uint16_t *handles, int
 }
 
 int CBluetooth_list_adapters(int socket, uint16_t *numbers, uint32_t *flags, int capacity) {
-    struct hci_dev_list_req *list = calloc(1, sizeof *list + HCI_MAX_DEV * sizeof *list->dev_req);
+    struct hci_dev_list_req *list = calloc(1, sizeof *list + (size_t)capacity * sizeof *list->dev_req);
     if (!list) return -1;
-    list->dev_num = HCI_MAX_DEV;
+    list->dev_num = (uint16_t)capacity;
     int result = ioctl(socket, HCIGETDEVLIST, list);
     if (result >= 0) {
         result = list->dev_num < capacity ? list->dev_num : capacity;

@@ -41,13 +41,17 @@ extension FileDescriptor {
     /// The adapters that the kernel knows, by number. The corresponding C function is `ioctl` with `HCIGETDEVLIST`.
     func adapters() throws(SystemError) -> [AdapterFacts] { try adaptersAsListed().sorted { $0.number < $1.number } }
 
+    /// More than any machine has. libbluetooth's own limit, 16, is none of the kernel's, which leaves out those that were
+    /// plugged in first.
+    private static let mostAdapters = 256
+
     /// The adapters in the kernel's own order, in which it looks up the adapter of a socket that is bound to an
     /// address. Source: kernel, `hci_get_dev_list` and `hci_get_route`.
     func adaptersAsListed() throws(SystemError) -> [AdapterFacts] {
-        var numbers = [UInt16](repeating: 0, count: Int(HCI_MAX_DEV))
-        var flags = [UInt32](repeating: 0, count: Int(HCI_MAX_DEV))
+        var numbers = [UInt16](repeating: 0, count: Self.mostAdapters)
+        var flags = [UInt32](repeating: 0, count: Self.mostAdapters)
         let count = try kernel.call {
-            CBluetooth_list_adapters(rawValue, &numbers, &flags, HCI_MAX_DEV)
+            CBluetooth_list_adapters(rawValue, &numbers, &flags, Int32(Self.mostAdapters))
         } orOf: {
             $0.listAdapters(rawValue, into: &numbers)
         }

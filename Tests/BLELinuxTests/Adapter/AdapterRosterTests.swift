@@ -50,6 +50,18 @@ import Testing
         watch.cancel()
     }
 
+    @Test func `a machine may have more adapters than libbluetooth lists`() throws {
+        let first = kernel.central
+        kernel.with { state in
+            for number in (first + 2)..<(first + 40) {
+                let address = BluetoothAddress(rawValue: 0x00AA_0200_0000 | UInt64(number), kind: .public)
+                state.adapters[number] = FakeAdapter(number: number, address: address)
+            }
+        }
+        let names = try LinuxRadio.adapters(of: kernel.kernel).map(\.name)
+        #expect(names == (first..<(first + 40)).map { kernel.name($0) })
+    }
+
     @Test func `an adapter that is seen while it starts for the first time has one radio`() async throws {
         let (first, second) = (kernel.central, kernel.peripheral)
         let address = try #require(kernel.with { $0.adapters[second]?.address })

@@ -9,8 +9,10 @@ extension FakeKernel {
             if let error = state.enter(.adapterList) { return (error, []) }
             return (nil, state.adapters.keys.sorted(by: >))
         }
-        for (place, number) in outcome.numbers.enumerated() { numbers[place] = number }
-        return outcome.error ?? Int32(outcome.numbers.count)
+        // The last ones have no room.
+        let told = outcome.numbers.prefix(numbers.count)
+        for (place, number) in told.enumerated() { numbers[place] = number }
+        return outcome.error ?? Int32(told.count)
     }
 
     func readAdapter(_ descriptor: Int32, _ facts: inout AdapterFacts) -> Int32 {
