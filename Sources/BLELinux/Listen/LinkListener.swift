@@ -30,7 +30,7 @@ final class LinkListener: Sendable {
         do throws(BLEError) {
             let facts = try radio.adapter.usable(for: "listen", object: radio.adapter.name)
             try claim(facts)
-            for address in Self.addresses(of: facts) { try listen(at: address) }
+            try listen(at: Self.address(of: facts))
         } catch {
             return fail(error)
         }
@@ -53,12 +53,11 @@ final class LinkListener: Sendable {
     }
 
     /// A connection is offered to the socket whose address has the kind of the adapter's own. A controller without a
-    /// public address uses a static random one, known only to the program that set it: then the sockets listen on any
-    /// adapter.
-    static func addresses(of facts: AdapterFacts) -> [L2CAPAddress] {
-        facts.hasNoPublicAddress
-            ? [L2CAPAddress(anyAdapter: .random), L2CAPAddress(anyAdapter: .public)]
-            : [L2CAPAddress(facts.address)]
+    /// public address uses a static random one, known only to the program that set it: then the socket listens on any
+    /// adapter that has one. On any with a public address, it would take the centrals of all others. Source: kernel,
+    /// `l2cap_global_fixed_chan`, `hci_copy_identity_address`.
+    static func address(of facts: AdapterFacts) -> L2CAPAddress {
+        facts.hasNoPublicAddress ? L2CAPAddress(anyAdapter: .random) : L2CAPAddress(facts.address)
     }
 
     private func claim(_ facts: AdapterFacts) throws(BLEError) {
@@ -202,7 +201,7 @@ extension LinkListener {
         }
         do throws(BLEError) {
             let facts = try radio.adapter.usable(for: "listen", object: radio.adapter.name)
-            for address in Self.addresses(of: facts) { try listen(at: address) }
+            try listen(at: Self.address(of: facts))
         } catch {
             // The old sockets are better than none; an adapter that goes away is reported elsewhere.
             for acceptor in former { keep(acceptor) }

@@ -102,11 +102,13 @@ extension FakeState {
         tellConnected(link)
     }
 
+    /// Without a public address, an adapter has a static random one. Source: kernel, `l2cap_global_fixed_chan`,
+    /// `hci_copy_identity_address`.
     private func newestListener(of adapter: FakeAdapter) -> Int32? {
-        objects.filter { _, object in
-            guard case .listening? = object.l2cap?.phase else { return false }
-            let own = object.l2cap?.adapter
-            return own == adapter.address || own?.rawValue == 0
+        let kind: BluetoothAddress.Kind = adapter.address.rawValue == 0 ? .random : .public
+        return objects.filter { _, object in
+            guard case .listening? = object.l2cap?.phase, let own = object.l2cap?.adapter else { return false }
+            return own.kind == kind && (own.rawValue == 0 || own.rawValue == adapter.address.rawValue)
         }.max { $0.value.serial < $1.value.serial }?.key
     }
 
