@@ -286,7 +286,7 @@ extension ManagementSocket {
             case .cancel(let id):
                 state.timers.removeValue(forKey: id)?.cancel()
             case .start(let id, let delay):
-                state.timers[id] = timeline.schedule(after: delay) { [weak self] in self?.timerFired(id) }
+                state.timers[id] = timeline.schedule(afterAwake: delay) { [weak self] in self?.timerFired(id) }
             }
         }
         for transmission in output.send {

@@ -55,7 +55,9 @@ final class SymptomWatch: Sendable {
             state.discoveries += 1
             return state.discoveries
         }
-        let timer = timeline.schedule(after: Self.longestDiscovery) { [weak self] in self?.discoveryGoesOn(number) }
+        let timer = timeline.schedule(afterAwake: Self.longestDiscovery) { [weak self] in
+            self?.discoveryGoesOn(number)
+        }
         state.withLock { $0.discovery = (number, timer) }
     }
 

@@ -73,6 +73,39 @@ import Testing
         #expect(await symptoms.next() == .scanWithoutEnd(.seconds(60)))
     }
 
+    @Test func `a discovery during which the machine was asleep is timed anew`() async throws {
+        let symptoms = Events<AdapterInfo.Symptom> { watch.observe($0) }
+        try await tell(discovering: true)
+        kernel.timeline.pass(.seconds(3600))
+        kernel.timeline.fire(.seconds(60))
+        await kernel.loop.turn()
+        await kernel.loop.turn()
+        #expect(symptoms.count == 0 && kernel.timeline.delays == [.seconds(60)])
+        kernel.timeline.pass(.seconds(60))
+        kernel.timeline.fire(.seconds(60))
+        #expect(await symptoms.next() == .scanWithoutEnd(.seconds(60)))
+    }
+
+    @Test func `a command during which the machine was asleep still gets its answer, and is no symptom`() async throws {
+        let symptoms = Events<AdapterInfo.Symptom> { watch.observe($0) }
+        let outcomes = Events<ManagementFailure?> { [kernel] tell in
+            kernel.management.submit(ManagementStopDiscovery()) { tell($0.failure) }
+            return RadioActivity {}
+        }
+        #expect(await kernel.next()?.opcode == .stopDiscovery)
+        kernel.timeline.pass(.seconds(3600))
+        kernel.timeline.fire(.seconds(30))
+        await kernel.loop.turn()
+        await kernel.loop.turn()
+        #expect(symptoms.count == 0 && outcomes.count == 0)
+        // The kernel is asleep no more, and still says nothing.
+        kernel.timeline.pass(.seconds(30))
+        kernel.timeline.fire(.seconds(30))
+        let late: ManagementFailure? = .timedOut(.stopDiscovery)
+        #expect(await outcomes.next() == late)
+        #expect(await symptoms.next() == .unanswered("Stop Discovery"))
+    }
+
     @Test func `a command without an answer of the controller is a symptom, and a refused one is none`() async throws {
         let symptoms = Events<AdapterInfo.Symptom> { watch.observe($0) }
         kernel.management.submit(ManagementStopDiscovery()) { _ in }

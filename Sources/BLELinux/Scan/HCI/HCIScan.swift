@@ -131,7 +131,7 @@ extension HCIScan {
             state.commands += 1
             return state.commands
         }
-        let timer = timeline.schedule(after: HCIScanMachine.answerDeadline) { [weak self, loop] in
+        let timer = timeline.schedule(afterAwake: HCIScanMachine.answerDeadline) { [weak self, loop] in
             loop.enqueueReceiving { [weak self] in self?.answerIsOverdue(number, $0) }
         }
         let former = state.withLock { state -> RadioActivity? in
