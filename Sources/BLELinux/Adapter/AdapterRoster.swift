@@ -41,6 +41,10 @@ public final class AdapterRoster: Sendable {
         let none = try LinuxAdapter(nil, socket: nil, refusal: nil, of: kernel)
         do throws(SystemError) {
             loop = try EventLoop(name: "ble-adapters", on: kernel)
+        } catch {
+            throw .system(error, call: "starting the event loop", operation: "open", object: object)
+        }
+        do throws(SystemError) {
             management = try ManagementSocket(adapter: none, loop: loop, timeline: timeline)
         } catch {
             throw .noBluetooth(error, operation: "open", object: object, on: kernel)

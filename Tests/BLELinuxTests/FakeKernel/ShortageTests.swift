@@ -241,4 +241,15 @@ import Testing
         #expect(areThere && names.all.count == 2)
         watch.cancel()
     }
+
+    @Test func `all adapters for which there is no thread are not said to lack a socket`() {
+        let run = FakeRun(kernel: FakeKernel { $0.fail(.threadStart, .fails(EAGAIN)) })
+        do {
+            _ = try AdapterRoster(mayBeMissing: false, on: run.kernel.kernel, timeline: run.timeline)
+            Issue.record("opened")
+        } catch {
+            #expect(error.code == .systemFailure && error.cause.contains("starting the event loop"))
+            #expect(error.remedy.contains("TasksMax") && !error.cause.contains("socket"))
+        }
+    }
 }
