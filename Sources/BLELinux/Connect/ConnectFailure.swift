@@ -97,6 +97,14 @@ struct ConnectFailure {
                 "\(adapter.name) has no free connection slot: its controller manages no more connections",
                 "Close another link, or join a second adapter: AdapterChoice.joined(_:)."
             )
+        // The controller's Connection Already Exists: the kernel has no such link, or it would have used that. With
+        // `CAP_NET_RAW`, ``ForgottenLinks`` ends it after two seconds.
+        case .already:
+            (
+                "the controller of \(adapter.name) still has a link to it that the kernel has forgotten",
+                "Try again in a few seconds; if it happens each time, switch the adapter off and on: "
+                    + "`Central.powerCycle()`."
+            )
         case .connectionReset:
             (
                 "it closed the connection immediately",

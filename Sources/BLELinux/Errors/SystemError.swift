@@ -28,6 +28,7 @@ package struct SystemError: Error, RawRepresentable, Hashable, Sendable {
     package static let hostDown = SystemError(rawValue: EHOSTDOWN)
     package static let hostUnreachable = SystemError(rawValue: EHOSTUNREACH)
     package static let inProgress = SystemError(rawValue: EINPROGRESS)
+    package static let already = SystemError(rawValue: EALREADY)
     package static let badExchange = SystemError(rawValue: EBADE)
     package static let notImplemented = SystemError(rawValue: ENOSYS)
     package static let invalidArgument = SystemError(rawValue: EINVAL)

@@ -25,4 +25,10 @@ import Testing
         let error = try busy()
         #expect(error.cause.contains("bluetoothd") && error.remedy.contains("bluetoothctl disconnect"))
     }
+
+    @Test func `a link that the controller alone has is named, with what ends it`() throws {
+        let error = ConnectFailure(adapter: try run.radio().adapter, peer: .example).error(later: .already)
+        #expect(error.code == .connectionFailed && error.systemError == SystemError.already.rawValue)
+        #expect(error.cause.contains("still has a link to it") && error.remedy.contains("Central.powerCycle()"))
+    }
 }
