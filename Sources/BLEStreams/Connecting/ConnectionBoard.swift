@@ -38,10 +38,11 @@ final class ConnectionBoard: Sendable {
     }
 
     /// Entries that were made apart, before a bond has revealed that they are of one peripheral, may differ: the one with
-    /// the link counts.
+    /// the link counts, then one with an attempt.
     private func current(_ address: BluetoothAddress, _ state: State) -> Peripheral.ConnectionState {
         let entries = keys(of: address, state).compactMap { state.entries[$0] }
-        let known = entries.first { !$0.isDown } ?? state.entries[address.rawValue] ?? entries.first
+        let furthest = entries.max { $0.state.sinceDisconnected.count < $1.state.sinceDisconnected.count }
+        let known = furthest?.isDown == false ? furthest : state.entries[address.rawValue] ?? furthest
         return known?.state ?? .disconnected(nil)
     }
 
@@ -88,16 +89,17 @@ final class ConnectionBoard: Sendable {
     }
 
     /// A bond has revealed the identity behind private addresses: a link that was made by one of them is told now to
-    /// those who watch the peripheral under another address of its own, with the transitions that they have missed.
+    /// those who watch the peripheral, or try to connect to it, under another address of its own, with the transitions
+    /// that they have missed.
     func revealed(_ identity: BluetoothAddress) {
         state.withLock { state in
-            let keys = keys(of: identity, state)
-            let linked = keys.first { state.entries[$0]?.isDown == false }
-            guard let now = linked.flatMap({ state.entries[$0]?.state }) else { return }
-            let missed = now.sinceDisconnected
-            for key in keys where state.entries[key]?.isDown == true {
+            let now = current(identity, state)
+            for key in keys(of: identity, state) {
+                guard let entry = state.entries[key] else { continue }
+                let missed = now.sinceDisconnected.dropFirst(entry.state.sinceDisconnected.count)
+                if missed.isEmpty { continue }
                 state.entries[key]?.state = now
-                let watchers = state.entries[key]?.watchers.all ?? []
+                let watchers = entry.watchers.all
                 if watchers.isEmpty { continue }
                 news.add { for watcher in watchers { for one in missed { watcher.send(one) } } }
             }

@@ -16,16 +16,29 @@ extension Connector {
         if let isLinked = output.ends { endHearing(number, isLinked) }
         if let state = output.tells {
             if state == .connected { catchUp(entry, errand.answers.first?.asker) }
-            tell(state, of: entry)
+            tell(state, of: entry, number)
         }
         answer(errand)
         if let begin = output.begins { self.begin(begin.step, begin.number, number, entry) }
     }
 
-    /// A link that has just settled may have ended meanwhile.
-    private func tell(_ state: Peripheral.ConnectionState, of entry: Entry) {
+    /// A link that has just settled may have ended meanwhile. An attempt beside a link doesn't change how the peripheral
+    /// is connected.
+    private func tell(_ state: Peripheral.ConnectionState, of entry: Entry, _ number: Int) {
         let link = state == .connected ? entry.link : nil
+        if link == nil, hasLink(to: entry.peripheral.address, besides: number) { return }
         entry.peripheral.core.states.set(state, of: entry.peripheral.address) { link?.isDown ?? false }
+    }
+
+    /// Whether a peripheral has a link that was made by another of its addresses, before a bond revealed whose that is.
+    private func hasLink(to address: BluetoothAddress, besides number: Int) -> Bool {
+        guard identities.mayHaveOthers(address) else { return false }
+        return state.withLock { state in
+            state.entries.contains { other, entry in
+                other != number && entry.link?.isDown == false
+                    && identities.areOfOne(entry.peripheral.address, address)
+            }
+        }
     }
 
     /// Changes a link for which the radio was asked with other parameters: the program has set other preferences since,
