@@ -46,8 +46,8 @@ extension Connector {
     }
 
     /// Requests a link anew that the radio is making, if it was told something else than what those who wait can answer
-    /// by now, or want: nothing changes the one on a link that is up, and what nobody answers must not be claimed; and
-    /// not every radio can change the parameters of one.
+    /// or want by now. Nothing changes what was claimed on a link that is up, and what nobody answers must not be
+    /// claimed; and not every radio can change the parameters of such a link.
     func announceAnew(_ number: Int) {
         guard let entry = state.withLock({ $0.entries[number] }), case .connect? = entry.machine.step else { return }
         let isAnnounced = entry.capability == entry.announced || entry.weaklyBonded == nil

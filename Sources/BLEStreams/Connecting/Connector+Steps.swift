@@ -42,7 +42,8 @@ extension Connector {
     }
 
     /// Changes a link for which the radio was asked with other parameters: the program has set other preferences since,
-    /// or who wanted them has left. Nobody else would.
+    /// or who wanted them has left. Nobody else would. What a radio's default is, it alone knows: a link can't be
+    /// changed to that.
     ///
     /// - Parameter first: the first of those who get the link.
     private func catchUp(_ entry: Entry, _ first: Asker?) {

@@ -82,14 +82,18 @@ import Testing
             for (parameters, interval) in calls {
                 bench.air.setSignal(.outOfRange, between: near, and: far)
                 try await withThrowingTaskGroup(of: Void.self) { group in
-                    group.addTask { try await bench.peripheral.withLink(parameters: .fast) { _ in } }
+                    group.addTask {
+                        await #expect(throws: CancellationError.self) {
+                            try await bench.peripheral.withLink(parameters: .fast) { _ in }
+                        }
+                    }
                     try await bench.time.sleep(for: .seconds(1))
                     async let made = bench.peripheral.withLink(parameters: parameters) { link in
                         try await link.conditions().interval
                     }
                     try await bench.time.sleep(for: .seconds(1))
                     group.cancelAll()
-                    await #expect(throws: CancellationError.self) { try await group.waitForAll() }
+                    try await group.waitForAll()
                     #expect(near.activity.connecting == [far.address])
                     bench.air.setSignal(.dBm(-60), between: near, and: far)
                     #expect(try await made == interval)
@@ -105,7 +109,11 @@ import Testing
             // The negotiation of the MTU takes its five seconds.
             bench.air.faults.add(.swallow(.opcode(0x02)))
             try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask { try await bench.peripheral.withLink(parameters: .fast) { _ in } }
+                group.addTask {
+                    await #expect(throws: CancellationError.self) {
+                        try await bench.peripheral.withLink(parameters: .fast) { _ in }
+                    }
+                }
                 try await bench.time.sleep(for: .seconds(1))
                 async let made = bench.peripheral.withLink(parameters: .lowPower) { link in
                     try await bench.time.sleep(for: .seconds(1))
@@ -114,7 +122,7 @@ import Testing
                 try await bench.time.sleep(for: .seconds(1))
                 #expect(bench.centralAdapter.activity.links == [bench.peripheralAdapter.address])
                 group.cancelAll()
-                await #expect(throws: CancellationError.self) { try await group.waitForAll() }
+                try await group.waitForAll()
                 #expect(try await made == .milliseconds(125))
             }
         }
