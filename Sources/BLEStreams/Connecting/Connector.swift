@@ -166,13 +166,16 @@ final class Connector: Sendable {
         return { self.leave(number, waiter: id) }
     }
 
-    /// The entry of a peripheral, whichever of its addresses it was made for.
+    /// The entry of a peripheral, whichever of its addresses it was made for: the one with the link, if a bond has
+    /// revealed that several are of one peripheral.
     func number(of address: BluetoothAddress, _ state: State) -> Int? {
-        if let number = state.current[address.rawValue] { return number }
-        guard identities.mayHaveOthers(address) else { return nil }
-        return state.current.values.first { number in
+        let own = state.current[address.rawValue]
+        if let own, state.entries[own]?.machine.isLinked == true { return own }
+        guard identities.mayHaveOthers(address) else { return own }
+        let all = state.current.values.filter { number in
             state.entries[number].map { identities.areOfOne($0.peripheral.address, address) } ?? false
         }
+        return all.first { state.entries[$0]?.machine.isLinked == true } ?? own ?? all.first
     }
 
     private func waiter(for wish: Wish, since begin: Duration) -> ConnectMachine.Waiter {

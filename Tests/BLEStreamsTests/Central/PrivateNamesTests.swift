@@ -13,7 +13,7 @@ import Testing
     private typealias Vault = SecurityOnDemandTests
 
     /// Runs the closure with a peripheral that hides, as a stranger's, and as the one that it proves to be.
-    private static func run(
+    static func run(
         isPaired: Bool = true,
         _ body: @escaping @Sendable (Bench, _ found: Peripheral, _ known: Peripheral) async throws -> Void
     ) async throws {

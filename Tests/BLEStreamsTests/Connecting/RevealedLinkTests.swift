@@ -10,10 +10,7 @@ import Testing
     private typealias State = Peripheral.ConnectionState
 
     @Test func `an attempt to connect by the identity doesn't tell its end as that of the link`() async throws {
-        try await Bench.run(description: SecurityOnDemandTests.vault) { bench in
-            try await Central.open(.radio(bench.peripheralAdapter)).setPrivacy(true, interrupting: true)
-            let found = bench.central.peripheral(bench.peripheralAdapter.addressOnAir)
-            let known = bench.peripheral
+        try await PrivateNamesTests.run(isPaired: false) { bench, found, known in
             async let foundStates = found.connectionStates.take(until: bench.time.after(.seconds(30))).collect()
             async let knownStates = known.connectionStates.take(until: bench.time.after(.seconds(30))).collect()
             try await bench.time.sleep(for: .seconds(1))
@@ -33,6 +30,23 @@ import Testing
             let states: [State] = [.disconnected(nil), .connecting, .connected, .disconnecting, closed]
             #expect(try await foundStates == states)
             #expect(try await knownStates == states)
+        }
+    }
+
+    @Test func `who comes then shares the link, whichever address is asked for`() async throws {
+        try await PrivateNamesTests.run(isPaired: false) { bench, found, known in
+            async let failure = bleError { try await known.withLink(timeout: .seconds(20)) { _ in } }
+            try await bench.time.sleep(for: .seconds(1))
+            try await found.withLink { link in
+                try await link.pair()
+                for name in [found, known] {
+                    try await name.withLink(timeout: .seconds(5)) { other in
+                        #expect(other.bearer === link.bearer, "\(name)")
+                    }
+                }
+                try await bench.time.sleep(for: .seconds(25))
+            }
+            #expect(await failure?.code == .timedOut)
         }
     }
 
