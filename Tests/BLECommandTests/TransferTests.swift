@@ -51,6 +51,25 @@ import Testing
         }
     }
 
+    @Test func `a link whose file is not there yet gets one, and one that leads astray is refused`() async throws {
+        try await withFolder { folder in
+            let (link, astray) = (folder.appending(path: "latest"), folder.appending(path: "astray"))
+            try FileManager.default.createSymbolicLink(atPath: link.path, withDestinationPath: "message")
+            try FileManager.default.createSymbolicLink(atPath: astray.path, withDestinationPath: "gone/message")
+            let torn = try await CommandRun.run("transfer", Demo.trouble, Demo.torn, "--output", link.path)
+            #expect(torn.status == 1, "\(torn.complaint)")
+            let kept = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+            #expect(kept.sorted() == ["astray", "latest", "message.partial"], "\(torn.complaint)")
+            let whole = try await CommandRun.run("transfer", Demo.transfer, Demo.message, "--output", link.path)
+            #expect(whole.status == 0, "\(whole.complaint)")
+            #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link.path) == "message")
+            #expect(try String(contentsOf: folder.appending(path: "message"), encoding: .utf8) == Demo.text)
+            let lost = try await CommandRun.run("transfer", Demo.transfer, Demo.message, "--output", astray.path)
+            #expect(lost.status == 1 && lost.complaint.contains(astray.path), "\(lost.complaint)")
+            #expect(!lost.complaint.contains("chunk 1"), "it was received, and is lost")
+        }
+    }
+
     @Test func `another end mark ends the message elsewhere`() async throws {
         let run = try await CommandRun.run("transfer", Demo.values, Demo.counting, "--eom", "\u{3}", "--json")
         #expect(run.status == 0)

@@ -73,20 +73,41 @@ struct MessageFile {
             guard facts.st_mode & S_IFMT != S_IFDIR else { throw BLEError.file("write", path, EISDIR) }
             places = nil
         } else {
-            places = Self.target(of: path).map { (file: $0, unfinished: "\($0).\(getpid()).unfinished") }
+            places = try Self.target(of: path).map { (file: $0, unfinished: "\($0).\(getpid()).unfinished") }
         }
         if let places { try Self.write([], to: places.unfinished, ofUser: path) }
     }
 
-    /// The file that a path leads to: a link, as /dev/stdout is one, stays, and its file is replaced.
+    /// The file that a path leads to: a link, as /dev/stdout is one, stays, and its file is replaced, or made.
     ///
-    /// - Returns: `nil` for a link that leads to no file with a name.
-    private static func target(of path: String) -> String? {
+    /// - Returns: `nil` for a link that leads to a file without a name, such as one that was removed.
+    private static func target(of path: String) throws -> String? {
         var facts = stat()
         guard lstat(path, &facts) == 0, facts.st_mode & S_IFMT == S_IFLNK else { return path }
-        guard let whole = realpath(path, nil) else { return nil }
-        defer { free(whole) }
-        return String(cString: whole)
+        if let whole = realpath(path, nil) {
+            defer { free(whole) }
+            return String(cString: whole)
+        }
+        let number = errno
+        if stat(path, &facts) == 0 { return nil }
+        // Links that lead in a circle have another number.
+        guard number == ENOENT, let next = destination(ofLink: path) else {
+            throw BLEError.file("write", path, number)
+        }
+        return try target(of: next)
+    }
+
+    /// Where a link leads, from where its path begins. The corresponding C function is `readlink`.
+    private static func destination(ofLink path: String) -> String? {
+        var octets = [UInt8](repeating: 0, count: 4096)
+        let count = octets.withUnsafeMutableBytes { buffer in
+            guard let start = buffer.bindMemory(to: CChar.self).baseAddress else { return -1 }
+            return readlink(path, start, buffer.count)
+        }
+        guard count > 0 else { return nil }
+        let name = String(decoding: octets.prefix(count), as: UTF8.self)
+        guard !name.hasPrefix("/"), let end = path.lastIndex(of: "/") else { return name }
+        return String(path[...end]) + name
     }
 
     /// Moves the whole message there. A pipe is waited for until somebody reads it, or a signal interrupts the command.
