@@ -14,6 +14,9 @@ struct ProcessRights: Hashable, Sendable {
 
     /// The bits of the effective capabilities; `nil` if the system doesn't show them.
     var effective: UInt64?
+    /// The bits of the inheritable capabilities, among which are those that a unit of systemd grants; `nil` if the
+    /// system doesn't show them.
+    var inheritable: UInt64?
     /// Whether they apply only to a part of the system that excludes Bluetooth.
     var isInUserNamespace: Bool
     /// Whether no program that it starts gets more rights than it has: the capabilities of files have no effect.
@@ -41,6 +44,7 @@ struct ProcessRights: Hashable, Sendable {
         var files = ProcessFiles(kernel: kernel)
         let status = files.text("/proc/self/status") ?? ""
         effective = Self.field("CapEff:", in: status).flatMap { UInt64($0, radix: 16) }
+        inheritable = Self.field("CapInh:", in: status).flatMap { UInt64($0, radix: 16) }
         gainsNone = Self.field("NoNewPrivs:", in: status) == "1"
         let map = files.firstLine("/proc/self/uid_map").split(separator: " ")
         isInUserNamespace = !map.isEmpty && map != ["0", "0", "4294967295"]
@@ -74,6 +78,15 @@ struct ProcessRights: Hashable, Sendable {
         return effective.map { $0 & 1 << capability.number != 0 }
     }
 
+    /// Whether the unit grants a capability that the program has lost to those of its file.
+    ///
+    /// A file that has any clears the ambient capabilities, with which systemd grants them, and keeps the inheritable
+    /// ones.
+    private func isReplaced(_ capability: Capability) -> Bool {
+        guard let effective, let inheritable else { return false }
+        return inheritable & ~effective & 1 << capability.number != 0
+    }
+
     /// How to give the program a capability where it runs.
     ///
     /// - Parameter others: those that the same text says to give it before this one.
@@ -89,6 +102,9 @@ struct ProcessRights: Hashable, Sendable {
                 gainsNone
                 ? "Start it without no_new_privs (NoNewPrivileges= of a user's unit, setpriv, bwrap), and run" : "Run"
             return "\(start) \"sudo setcap '\(names)+ep' \(program.word)\" after each build, or run it as root."
+        case .service(let unit) where isReplaced(capability):
+            return "Run \"sudo setcap -r \(program.word)\", then \"sudo systemctl restart \(unit)\": the unit grants "
+                + "it, but the capabilities that setcap has given the program's file replace those of the unit."
         case .service(let unit):
             return "Run \"sudo systemctl edit \(unit)\", add \"AmbientCapabilities=\(name.uppercased())\" below "
                 + "[Service] (and to CapabilityBoundingSet=, if it is set), then \"sudo systemctl restart \(unit)\"."

@@ -35,6 +35,16 @@ import Testing
         #expect(!error.remedy.contains("setcap"))
     }
 
+    @Test func `a service that lacks what its unit grants is told what has replaced it`() throws {
+        let unit = "0::/system.slice/gateway.service"
+        let replaced = try error("CapInh:\t0000000000003000\nCapEff:\t0000000000002000", in: unit)
+        let command = "\"sudo setcap -r /opt/gateway\", then \"sudo systemctl restart gateway.service\""
+        #expect(replaced.remedy.contains(command), "\(replaced.remedy)")
+        #expect(!replaced.remedy.contains("AmbientCapabilities"))
+        let lacking = try error("CapInh:\t0000000000002000\nCapEff:\t0000000000002000", in: unit)
+        #expect(lacking.remedy.contains("AmbientCapabilities=CAP_NET_ADMIN"), "\(lacking.remedy)")
+    }
+
     @Test func `a container gets a missing permission from what starts it`() throws {
         let error = try error("NoNewPrivs:\t0", in: "0::/", ["/.dockerenv"])
         #expect(error.remedy.contains("--cap-add=NET_ADMIN") && error.remedy.contains("setcap"))
