@@ -31,7 +31,8 @@ extension Central {
     ///   - replacing: whether they may replace bonds with other keys between the same peer and adapter.
     /// - Throws: ``BLEError/Code/securityFailed`` if one would replace a bond without permission;
     ///   ``BLEError/Code/systemFailure`` if they could not be written, or if a file that may have a former bond with
-    ///   one of the peers can't be read: nothing is stored then.
+    ///   one of the peers can't be read: nothing is stored then. A bond that was replaced by then, and that the disk
+    ///   has no room for, is put back like any bond that could not be written: see ``PeerStore``.
     public func adopt(_ bonds: [Bond], replacing: Bool = false) async throws {
         let (store, timeline) = (core.store, core.timeline)
         let (before, unread): ([[Bond]], BLEError?) = await withCheckedContinuation { continuation in

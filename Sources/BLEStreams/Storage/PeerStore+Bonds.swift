@@ -63,12 +63,14 @@ extension PeerStore {
         }
     }
 
-    /// Stores what there was before a bond was stored, of the same adapter.
+    /// Stores what there was before a bond was stored, of the same adapter; nothing where another bond has taken its
+    /// place meanwhile.
     func takeBack(_ bond: Bond, for former: [Bond]) {
-        let (adapter, former) = (bond.adapter.descriptionWithKind, former.map { BondRecord($0) })
+        let (stored, former) = (BondRecord(bond), former.map { BondRecord($0) })
         update(bond.peer, isOfBond: true) { record in
-            let bonds = (record.bonds ?? []).filter { $0.adapter != adapter } + former
-            record.bonds = bonds.isEmpty ? nil : bonds
+            guard let bonds = record.bonds, bonds.contains(stored) else { return }
+            let others = bonds.filter { $0 != stored } + former
+            record.bonds = others.isEmpty ? nil : others
         }
     }
 

@@ -154,14 +154,26 @@ import Testing
         }
     }
 
-    @Test func `of bonds of which one can't be written none is adopted, neither then nor later`() async throws {
+    @Test(arguments: [nil, 7] as [UInt8?])
+    func `of bonds of which one can't be written none is adopted, neither then nor later`(
+        madeMeanwhile number: UInt8?
+    ) async throws {
         try await StoreChild.with { child in
             await child.remember(.planted(1, with: peer))
+            let made = number.map { Bond.planted($0, with: peer) }
             let changes = Recorder<Duration>()
             let store = PeerStore(folder: child.folder, patience: .zero) { _ in
             } onLock: { limit in
                 changes.add(limit)
-                if changes.all.count == 2 { try? child.fillDisk() }
+                guard changes.all.count == 2 else { return }
+                if let made {
+                    // By another program, which pairs anew.
+                    var notice: BLEError?
+                    _ = try? PeerFolder(path: child.folder).change(made.peer, isPatient: true, &notice) { record in
+                        record.bonds = [BondRecord(made)]
+                    }
+                }
+                try? child.fillDisk()
             }
             try await VirtualTime.run { time in
                 let central = try await Central.open(.radio(SimulatedAir(time).adapter()), store: store)
@@ -169,11 +181,11 @@ import Testing
                     try await central.adopt([.planted(2, with: peer), .planted(2, with: other)], replacing: true)
                 }
                 #expect(error?.code == .systemFailure)
-                #expect(try central.bonds == [.planted(1, with: peer)])
+                #expect(try central.bonds == [made ?? .planted(1, with: peer)])
             }
             try child.freeDisk()
             await store.flush()
-            #expect(PeerStore(folder: child.folder).bonds() == [.planted(1, with: peer)])
+            #expect(PeerStore(folder: child.folder).bonds() == [made ?? .planted(1, with: peer)])
         }
     }
 
