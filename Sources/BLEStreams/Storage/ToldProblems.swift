@@ -21,6 +21,8 @@ struct ToldProblems: Sendable {
         let own = Problem(object: failure.object, text: "\(failure)")
         if told.contains(own) { return false }
         if told.count < Self.most { return told.insert(own).inserted }
+        // A notice: what has become of this file is told now or never.
+        if failure.operation == "examine" { return true }
         return told.insert(Problem(object: "", text: "\(failure.operation): \(failure.cause)")).inserted
     }
 

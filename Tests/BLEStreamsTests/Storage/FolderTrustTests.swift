@@ -81,6 +81,25 @@ import Testing
         }
     }
 
+    @Test func `of hundreds of files that others could read each is named, since none is named again`() async throws {
+        try await withStore { folder, store, warnings in
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+            var paths: Set<String> = []
+            for number in 1...UInt64(ToldProblems.most + 44) {
+                let peer = BluetoothAddress(rawValue: 0xC000_0000_0000 + number, kind: .random)
+                let path = "\(folder)/" + "\(peer)".replacing(":", with: "-") + "-random.json"
+                let record = PeerRecord(ownIdentityKey: Data(count: 16))
+                try #require(PeerFile(record, of: peer).octets).write(to: URL(filePath: path))
+                // As in a copy.
+                try #require(chmod(path, 0o644) == 0)
+                paths.insert(path)
+            }
+            for _ in 0..<2 { #expect(store.bonds().isEmpty) }
+            #expect(Set(warnings.all.map(\.object)) == paths && warnings.all.count == paths.count)
+            #expect(Set(warnings.all.map(\.cause)) == ["other users could read it until now"])
+        }
+    }
+
     @Test func `what a service's unit keeps from being written is mended in the unit`() {
         for error in [BLEError.noFolder("/state", errno: EROFS), .store("write", "/state/a", errno: EROFS)] {
             #expect(error.remedy.contains("StateDirectory=") && !error.remedy.contains("room"), "\(error)")
