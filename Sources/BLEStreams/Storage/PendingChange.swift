@@ -41,7 +41,9 @@ extension PeerStore {
     func kept(of changes: [PendingChange], of peer: BluetoothAddress, after failure: BLEError) -> [PendingChange] {
         let kept = PendingChange.kept(of: changes)
         // Without a number, it may be another program that is just changing the file.
-        guard !kept.isEmpty, failure.systemError != nil, let found = try? folder?.read(peer) else { return kept }
+        guard !kept.isEmpty, failure.systemError != nil, failure.operation != TrustedFolder.unsynced,
+            let found = try? folder?.read(peer)
+        else { return kept }
         if let notice = found.notice { tell(notice) }
         var record = found.record
         record.apply { record in for pending in kept { pending.change(&record) } }

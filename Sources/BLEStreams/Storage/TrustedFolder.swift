@@ -102,9 +102,13 @@ struct TrustedFolder: ~Copyable {
     private static func sync(_ descriptor: Int32, _ path: String) throws(BLEError) {
         // Some file systems have nothing to sync to a disk.
         guard fsync(descriptor) == 0 || [EINVAL, ENOTSUP, EROFS].contains(errno) else {
-            throw .store("write", path, errno: errno)
+            throw .store(unsynced, path, errno: errno)
         }
     }
+
+    /// The operation of the error of a folder that could not be synced: what was changed in it is in place, and may
+    /// not be on disk.
+    static let unsynced = "sync"
 }
 
 // MARK: - Files

@@ -94,6 +94,7 @@ struct InterruptedWriteTests {
     ) async throws {
         try await StoreChild.with { child in
             await child.remember(.planted(1, with: peer), .planted(9, with: other))
+            var unsynced = 0
             for call in 1... {
                 let end = try child.run(2, failing: call, with: error)
                 let note: Comment = "call \(call), number \(end.failedCall ?? -1), failed; it said: \(end.errors)"
@@ -101,15 +102,31 @@ struct InterruptedWriteTests {
                 let found = try child.number()
                 #expect(found == 2 || found == 1 && end.status == 1, note)
                 #expect(end.status == 0 || end.errors.contains(child.folder), note)
+                if found == 2, end.errors.contains("sync \(child.folder):") { unsynced += 1 }
                 #expect(try child.number(of: other) == 9, note)
                 try child.expectSecrecy(note)
                 await child.remember(.planted(1, with: peer))
                 #expect(try child.number() == 1, note)
                 try child.expectNoLitter(peer, other, note: note)
                 if end.failedCall == nil {
-                    #expect(call > 8)
+                    #expect(call > 8 && unsynced == 1)
                     break
                 }
+            }
+        }
+    }
+
+    @Test func `a bond whose file is in place, in a folder that could not be synced, counts as not written`()
+        async throws
+    {
+        try await StoreChild.with { child in
+            let bond = Bond.planted(2, with: peer)
+            await child.remember(bond)
+            let store = PeerStore(folder: child.folder)
+            let change = PendingChange(change: { $0.bonds = [BondRecord(bond)] }, worth: .bond)
+            for (operation, count) in [("write", 0), ("sync", 1)] {
+                let failure = BLEError.store(operation, child.folder, errno: EIO)
+                #expect(store.kept(of: [change], of: peer, after: failure).count == count, "\(failure)")
             }
         }
     }
