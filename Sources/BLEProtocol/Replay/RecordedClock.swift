@@ -5,8 +5,8 @@
 struct RecordedClock {
     /// More than this passes between two packets only if the clock is set. By less, it may be that nothing was heard.
     private static let longest = Duration.seconds(365 * 86_400)
-    /// A packet is no further back than this unless the clock is set: what is received has the kernel's time, however
-    /// late it is read.
+    /// A packet is no further back than this unless the clock is set. What is received has the kernel's time, and may
+    /// be read, and recorded, after what was sent later.
     private static let furthestBack = Duration.seconds(-60)
 
     private var last: Duration?
