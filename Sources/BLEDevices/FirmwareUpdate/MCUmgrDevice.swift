@@ -176,7 +176,10 @@ extension BLEError {
         if failure.isHeldByUpload {
             return "Try again when the other upload is done; if nobody continues it, reset the device first."
         }
-        if failure.isPassing { return "Try again when the device has finished its current operation." }
+        // Buffers that are still missing after many pauses have been lost.
+        if failure.isPassing, !failure.lacksBuffers {
+            return "Try again when the device has finished its current operation."
+        }
         return switch failure.slotInUse {
         case .none: "Reset the device, and try again."
         case .pending: "Reset the device so that it runs the pending image, or erase that image; then try again."

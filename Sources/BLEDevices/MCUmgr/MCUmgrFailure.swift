@@ -38,18 +38,21 @@ package struct MCUmgrFailure: Error, Hashable, Sendable {
     /// know. Source: Mynewt, `newtmgr.c`.
     package var isUnsupported: Bool { group == nil && (code == 8 || isOfReading && code == 5) }
 
-    /// Whether a retry may succeed: the device is busy, timed out, or has the memory for an upload in use.
-    ///
-    /// A device whose buffers all hold requests has none for an answer, and says that it is out of memory. Some say the
-    /// same of a first part if no slot is free. Source: Zephyr, `smp_process_request_packet`.
+    /// Whether a retry may succeed: the device is busy, timed out, has no buffer free for its answer, or has the memory
+    /// for an upload in use.
     package var isPassing: Bool {
         switch group {
-        case nil where code == 2: isOfLaterPart && slotInUse == nil
-        case nil, 0: code == 10 || code == 4
+        case nil, 0: code == 10 || code == 4 || lacksBuffers
         case 1: code == 15 || code == 16
         default: false
         }
     }
+
+    /// Whether all buffers of the device hold requests, so that it has none for an answer: it says that it is out of
+    /// memory. Some devices say the same of a first part if no slot is free.
+    ///
+    /// Source: Zephyr, `smp_process_request_packet`.
+    package var lacksBuffers: Bool { group == nil && code == 2 && isOfLaterPart && slotInUse == nil }
 
     /// Whether the device has found a request shorter than its header says.
     package var isCut: Bool { group == nil && code == 9 }

@@ -91,6 +91,16 @@ import Testing
         #expect(device.mcumgr.restarts == 0 && outcome.time < .seconds(90))
     }
 
+    @Test func `a device that stays out of memory is given up in the end, and a reset is advised`() async throws {
+        let device = UpdateDevice()
+        let outcome = try await update(device) {
+            Self.refuseUploads($0, times: nil, skipping: 30, with: Self.outOfMemory)
+        }
+        #expect(outcome.error?.code == .updateFailed && outcome.error?.cause.contains("out of memory (code 2)") == true)
+        #expect(outcome.error?.remedy.contains("Reset") == true)
+        #expect(device.mcumgr.restarts == 0 && outcome.time < .seconds(90))
+    }
+
     @Test func `an upload that nobody goes on with and that keeps the memory is told with what ends it`() async throws {
         let held = CBORValue.map(["err": .map(["group": .integer(1), "rc": .integer(16)])])
         let outcome = try await update(UpdateDevice()) { Self.refuseUploads($0, times: nil, skipping: 0, with: held) }
