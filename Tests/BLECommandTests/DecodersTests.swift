@@ -71,6 +71,19 @@ import Testing
         #expect(octets.readableText(of: BluetoothUUID(uuid)) == text)
     }
 
+    @Test func `a temperature that is unknown has no point in a plot, and leaves the scale as it is`() throws {
+        let options = try Arguments(parsing: [], options: ValueStyle.options)
+        let style = try ValueStyle(options, of: CharacteristicName("2A6E"))
+        let plot = Plot()
+        let time = ReceptionTime(sinceEpoch: .seconds(1), source: .reading)
+        let octets: [[UInt8]] = [[0x34, 0x08], [0x00, 0x80], [0x34, 0x08]]
+        let lines = octets.map { octets in
+            plot.line(CharacteristicValue(bytes: octets[...], time: time), style, named: "", for: 80)
+        }
+        #expect(lines[0].hasSuffix("●") && lines[2].hasSuffix("●") && !lines[2].contains("\n"))
+        #expect(lines[1].hasSuffix("0080  unknown"))
+    }
+
     @Test func `programs get the values of a case by names`() throws {
         let answer = #"{"response":{"to":5,"outcome":"success","answer":{"crankLength":172.5}}}"#
         #expect(try Self.shown("2005015901", 0x2A66).json == answer)

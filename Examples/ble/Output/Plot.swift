@@ -19,7 +19,9 @@ final class Plot {
         for columns: Int?
     ) -> String {
         let head = "\(name)\(value.time.clockText)  "
-        guard let number = style.decoded(value)?.firstNumber ?? value.integer else {
+        // Of a value whose meaning is known, the octets are no number of their own: an unknown one would be far off.
+        let found: Double? = if let decoded = style.decoded(value) { decoded.firstNumber } else { value.integer }
+        guard let number = found else {
             return head + style.text(of: value)
         }
         let figure = number.plainText
