@@ -5,7 +5,7 @@ import Testing
 @testable import BLEStreamsTests
 @testable import ble
 
-/// How long `ble info` waits for a value.
+/// What `ble info` tells of values, and how long it waits for them.
 @Suite(.timeLimit(.minutes(10))) struct InfoTests {
     /// Answers each read after five seconds.
     private static let answerLate: @Sendable (PeripheralServer, Bench) async throws -> Void = { server, bench in
@@ -27,6 +27,25 @@ import Testing
                     return
                 }
                 #expect(octets == [7])
+            }
+        }
+    }
+
+    /// As a sensor that has measured nothing yet.
+    @Test func `a float that is no number is none for a program`() async throws {
+        let device = LocalPeripheral(name: "Float") {
+            LocalService(BluetoothUUID(0xB000)) {
+                LocalCharacteristic(BluetoothUUID(0xB001), [.read], value: .stored([0, 0, 0xC0, 0x7F])) {
+                    LocalDescriptor.presentationFormat(0x14, unit: 0x272F)
+                }
+            }
+        }
+        try await Bench.run(description: device) { bench in
+            try await bench.peripheral.withLink { link in
+                var tree = GATTTree(link: link, database: try await link.discover())
+                try await tree.readValues(on: link)
+                let json = "\(tree.json)"
+                #expect(json.contains("0000c07f") && !json.contains("\"number\""), "\(json)")
             }
         }
     }

@@ -58,7 +58,7 @@ extension GATTTree {
         return Decoders.decode(octets, of: characteristic.uuid)
     }
 
-    /// A characteristic's value as a number, if a descriptor says how to read it.
+    /// A characteristic's value as a number, if a descriptor says how to read it; not finite for a float that is none.
     private func number(in characteristic: Characteristic) -> Double? {
         guard let descriptor = characteristic.descriptor(.characteristicPresentationFormat),
             case .octets(let octets)? = values[descriptor.handle],
@@ -107,13 +107,15 @@ extension GATTTree {
     }
 
     private func json(of characteristic: Characteristic) -> JSON {
+        // JSON has no other numbers.
+        let number = number(in: characteristic).flatMap { $0.isFinite ? $0 : nil }
         return .object(
             members(
                 characteristic.valueHandle,
                 characteristic.uuid,
                 ("properties", .names(of: characteristic.properties))
             )
-                + (number(in: characteristic).map { [("number", .decimal($0))] } ?? [])
+                + (number.map { [("number", .decimal($0))] } ?? [])
                 + (decoded(characteristic).map { [("decoded", $0.json)] } ?? [])
                 + [("descriptors", .array(characteristic.descriptors.map(json(of:))))]
         )
