@@ -37,7 +37,7 @@ extension CommandWork {
     func findLink(
         within limit: TurnLimit?,
         adapterWithin absence: Duration? = nil,
-        patience: Duration? = nil
+        patience: TurnLimit? = nil
     ) async throws {
         state.withLock { $0.requests += 1 }
         if isConnected { return }
@@ -62,13 +62,13 @@ extension CommandWork {
     private func obtainLink(
         within limit: TurnLimit?,
         adapterWithin absence: Duration?,
-        patience: Duration?
+        patience: TurnLimit?
     ) async throws -> Bool {
         defer { connection.note(nil) }
         switch connection.source {
         case .session(let reference):
-            let limit = limit ?? patience.map { TurnLimit($0, on: peripheral, timeline) }
-            let hold = try await nextHold(of: reference.standing(), within: limit, adapterWithin: absence)
+            let session = try reference.standing()
+            let hold = try await nextHold(of: session, within: limit ?? patience, adapterWithin: absence)
             connection.adopt(hold.link)
             take(hold)
         case .link, .peripheral:
@@ -77,7 +77,7 @@ extension CommandWork {
                 return false
             }
             guard case .peripheral(let target) = connection.source else { throw noLink }
-            let time = patience.map { min($0, Self.connecting) } ?? Self.connecting
+            let time = patience.map { min($0.rest.duration, Self.connecting) } ?? Self.connecting
             take(try await makeHeldLink(to: target, timeout: time, within: limit, adapterWithin: absence))
         }
         return true

@@ -57,7 +57,7 @@ extension CommandContext {
                 if !hasNextLink { throw work.noLink }
             }
             do {
-                try await work.alone(within: nil) { _ in
+                try await work.alone(within: patience) { patience in
                     try await work.findLink(within: nil, adapterWithin: limit, patience: patience)
                 }
             } catch let absence as CommandWork.AdapterStaysAway {

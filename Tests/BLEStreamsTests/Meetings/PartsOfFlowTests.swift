@@ -88,13 +88,22 @@ import Testing
         }
     }
 
-    @Test func `one that may not wait so long for another one's link is told what is missing`() async throws {
+    @Test(arguments: [false, true])
+    func `one that may not wait so long for another one's link is told what is missing`(
+        reconnects: Bool
+    ) async throws {
         try await Bench.run { bench in
             bench.air.faults.add(.outOfRange(lasting: .seconds(20)))
             let flow = CommandBlock<Void>("parts") { context in
                 async let first: Void = context.connect(timeout: .seconds(60))
                 try await bench.time.sleep(for: .seconds(1))
-                let error = await bleError { try await context.connect(timeout: .seconds(5)) }
+                let error = await bleError {
+                    if reconnects {
+                        try await context.reconnect(.constant(.zero, attempts: 0), within: .seconds(5))
+                    } else {
+                        try await context.connect(timeout: .seconds(5))
+                    }
+                }
                 #expect(error?.code == .timedOut && error?.cause.contains("there was no link") == true)
                 #expect(bench.time.now < .seconds(7))
                 try await first
