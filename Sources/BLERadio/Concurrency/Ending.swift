@@ -81,10 +81,14 @@ extension Ending where Reason == Void {
 
     /// Waits until it has ended.
     ///
-    /// - Throws: `CancellationError`.
+    /// - Parameter limit: how long, and the error to throw then; `nil`: for as long as it takes.
+    /// - Throws: `CancellationError`; the limit's error.
     @inlinable
-    package func wait(on timeline: any Timeline) async throws {
-        try await reply(on: timeline) { (finish: @escaping @Sendable (Result<Void, any Error>) -> Void) in
+    package func wait(
+        on timeline: any Timeline,
+        limit: (duration: Duration, error: @Sendable () -> any Error)? = nil
+    ) async throws {
+        try await reply(on: timeline, limit: limit) { (finish: @escaping @Sendable (Result<Void, any Error>) -> Void) in
             whenEnded { finish(.success(())) }
         }
     }

@@ -102,11 +102,11 @@ extension CommandWork {
 
     /// Whether another part of the command finds a link or authorizes: until that is done, a link that is up isn't
     /// ready.
-    var isBeingPrepared: Bool { state.withLock { $0.isPreparing } && !isAuthorizing }
+    var isBeingPrepared: Bool { state.withLock { $0.preparing != nil } && !isAuthorizing }
 
     /// Runs the closure while no other part of the command finds a link or authorizes. Of parts in child tasks that
     /// lose their link together, one makes the next, which all have: a second one would wait for ever for its turn on
-    /// that.
+    /// that. Where none does, as in most commands, this doesn't wait, and even a cancelled task goes on.
     ///
     /// - Parameters:
     ///   - timeout: how long the wait for that and the closure may take together; `nil`: no limit.
@@ -115,15 +115,14 @@ extension CommandWork {
         let limit = timeout.map { TurnLimit($0, on: peripheral, timeline) }
         // What authorizes has its command's turn.
         if isAuthorizing { return try await body(limit) }
-        let turns = state.withLock { state in
-            let turns = state.turns ?? Turns()
-            state.turns = turns
-            return turns
+        let own = Ending<Void>()
+        while let other = state.withLock({ $0.begin(own) }) {
+            try await other.wait(on: timeline, limit: limit.map { preparation(within: $0) })
         }
-        let leave = try await turns.enter(on: timeline, limit: limit.map { preparation(within: $0) })
-        defer { leave() }
-        state.withLock { $0.isPreparing = true }
-        defer { state.withLock { $0.isPreparing = false } }
+        defer {
+            state.withLock { $0.preparing = nil }
+            own.end()
+        }
         try await body(limit)
     }
 
@@ -162,7 +161,7 @@ extension CommandWork {
 extension SessionPatience.Wait {
     /// What a part of a command waits for while another one authorizes.
     fileprivate static let preparation = SessionPatience.Wait(
-        cause: "another part of the command, which authorizes, did not end that",
+        cause: "another part of the command did not finish authorizing",
         remedy: "Let it end first, or allow more time."
     )
 }
@@ -170,6 +169,13 @@ extension SessionPatience.Wait {
 extension CommandWork.State {
     /// How often an authorization runs at most: of several that make links, each would make the others due for ever.
     private static let mostRuns = 2
+
+    /// Begins to find a link or to authorize, unless another part does: returns what that one will end.
+    fileprivate mutating func begin(_ own: Ending<Void>) -> Ending<Void>? {
+        if let preparing { return preparing }
+        preparing = own
+        return nil
+    }
 
     /// The first authorization that is due on the link with this number, or in this attempt.
     ///

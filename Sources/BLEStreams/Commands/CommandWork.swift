@@ -15,10 +15,8 @@ final class CommandWork: Sendable {
         var attempt = 0
         /// The attempt in which each authorization was last done.
         var authorized: [ObjectIdentifier: Int] = [:]
-        /// The turns of the parts of the command, in child tasks, that prepare its link; made with the first one.
-        var turns: Turns?
-        /// Whether a part has its turn.
-        var isPreparing = false
+        /// Ends when the part of the command that finds its link or authorizes has done so; `nil` while none does.
+        var preparing: Ending<Void>?
         /// The number of requests for a link: an attempt that has made one gets another link next time.
         var requests = 0
         /// What happens to the link after the command; `nil`: what the commands before it want.

@@ -52,6 +52,27 @@ import Testing
         return ends.all.first ?? false
     }
 
+    @Test func `connecting does nothing on a link that is up, also in a cancelled task`() async throws {
+        try await Bench.run { bench in
+            let isDone = Recorder<Bool>()
+            let flow = CommandBlock<Void>("flow") { context in
+                try await context.connect()
+                try? await bench.time.sleep(for: .seconds(60))
+                // What cleans up behind it may connect first.
+                try await context.connect()
+                isDone.add(Task.isCancelled)
+            }
+            try await bench.peripheral.withQueue { queue in
+                await withTaskGroup(of: Void.self) { group in
+                    group.addTask { _ = try? await queue.run(flow) }
+                    try? await bench.time.sleep(for: .seconds(2))
+                    group.cancelAll()
+                }
+            }
+            #expect(isDone.all == [true])
+        }
+    }
+
     /// Cancels after each number of PDUs until the work is done before.
     static func everywhere(_ step: Int = 1, _ trial: (Int) async throws -> Bool) async throws {
         var (count, trials) = (0, 0)
