@@ -83,17 +83,11 @@ extension CommandWork {
         // The exchange of an authorization may have attempts of its own, which must not authorize again.
         guard waits || !preparations.isEmpty, !isAuthorizing else { return }
         let timeouts = preparations.compactMap { if case .link(let timeout) = $0 { timeout } else { nil } }
-        do {
-            try await alone(within: timeouts.first) { limit in
-                let wasConnected = isConnected
-                if waits || limit != nil { try await findLink(within: limit) }
-                // On a link that was found now that is done.
-                if wasConnected { try await authorize() }
-            }
-        } catch {
-            // It was an attempt, of which one authorization may be done, and the next one has failed.
-            state.withLock { $0.attempt += 1 }
-            throw error
+        try await alone(within: timeouts.first) { limit in
+            let wasConnected = isConnected
+            if waits || limit != nil { try await findLink(within: limit) }
+            // On a link that was found now that is done.
+            if wasConnected { try await authorize() }
         }
     }
 
@@ -143,8 +137,14 @@ extension CommandWork {
         var due = first
         var runs: [ObjectIdentifier: Int] = [:]
         while let authorization = due {
-            try await Self.$authorizing.withValue(Self.authorizing + [self]) {
-                try await authorization.run(in: self)
+            do {
+                try await Self.$authorizing.withValue(Self.authorizing + [self]) {
+                    try await authorization.run(in: self)
+                }
+            } catch {
+                // Whoever tries again, on the same link perhaps, begins with the first one.
+                state.withLock { $0.authorized = [:] }
+                throw error
             }
             runs[ObjectIdentifier(authorization), default: 0] += 1
             let (number, ran) = (connection.number, runs)

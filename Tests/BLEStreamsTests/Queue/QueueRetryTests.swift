@@ -137,16 +137,42 @@ import Testing
             // Its link stays up.
             try await bench.central.withSession(Session.Plan(bench.peripheral)) { session in
                 let runs = Recorder<String>()
-                let queue = session.queue
-                    .authorizing(.beforeEachCommand) { _ in runs.add("unlock") }
-                    .authorizing(.beforeEachCommand) { _ in
-                        runs.add("key")
-                        if runs.all.count == 2 { throw BLEError(.busy, operation: "key", cause: "not yet") }
-                    }
+                let queue = Self.unlocking(session.queue, runs, failingIn: 2)
                 let value = try await queue.run(Self.read.retry())
                 #expect(Array(value) == [1, 2, 3] && runs.all == ["unlock", "key", "unlock", "key"])
             }
         }
+    }
+
+    @Test func `authorizing on a session's next link begins with the first of two where the second one has failed`()
+        async throws
+    {
+        try await Bench.run { bench in
+            try await bench.central.withSession(Session.Plan(bench.peripheral)) { session in
+                let runs = Recorder<String>()
+                let flow = CommandBlock<[UInt8]>("flow") { context in
+                    bench.air.faults.add(.dropLink(insteadOf: .readRequests))
+                    return try await context.resuming { Array(try await context.read(Bench.readable)) }
+                }
+                let value = try await Self.unlocking(session.queue, runs, failingIn: 4).run(flow)
+                #expect(value == [1, 2, 3])
+                #expect(runs.all == ["unlock", "key", "unlock", "key", "unlock", "key"])
+            }
+        }
+    }
+
+    /// Authorizes before each command in two steps, and fails in one of all that it takes.
+    private static func unlocking(
+        _ queue: CommandQueue,
+        _ runs: Recorder<String>,
+        failingIn step: Int
+    ) -> CommandQueue {
+        queue
+            .authorizing(.beforeEachCommand) { _ in runs.add("unlock") }
+            .authorizing(.beforeEachCommand) { _ in
+                runs.add("key")
+                if runs.all.count == step { throw BLEError(.busy, operation: "key", cause: "not yet") }
+            }
     }
 
     @Test func `an authorization that is tried again by itself doesn't authorize itself`() async throws {
