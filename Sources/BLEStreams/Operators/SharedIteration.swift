@@ -163,14 +163,15 @@ final class SharedIteration<Element: Sendable>: Sendable {
 
     /// Moves everything that the upstream has by now to the consumers.
     ///
-    /// - Returns: whether it has. It can't while another consumer polls the upstream, which then wakes all.
+    /// - Returns: whether it has. It can't while another consumer polls the upstream, which then wakes all; nor in a
+    ///   cancelled task, in which the upstream may give up, and have more for a consumer behind this one.
     func drawAll() -> Bool {
         // A limit, for an upstream that always has something.
         for _ in 0..<65_536 {
             guard let something = drawUnlessLocked() ?? drawAwaiting() else { return false }
             if !something { break }
         }
-        return true
+        return !Task.isCancelled
     }
 
     /// The same once more: whoever has the upstream still, looks afterwards whether it is awaited.

@@ -23,7 +23,8 @@ final class SharedSource<Element: Sendable>: Sendable {
             return new
         }
         let cursor = mailbox.cursor { iteration.remove(mailbox) }
-        // Whether it was stopped while another consumer had the upstream: what has come is yet to be moved here.
+        // Whether it was stopped while another consumer had the upstream, or by one that was cancelled: what has come
+        // is yet to be moved here.
         var mustStop = false
         func stop() {
             mustStop = !iteration.drawAll()
