@@ -181,10 +181,12 @@ final class SharedIteration<Element: Sendable>: Sendable {
     }
 
     /// The part of a message that has come, for the consumer with this mailbox. As long as there are others, it is not
-    /// lost: they get the message whole.
+    /// lost: they get the message whole, unless the upstream has failed.
     func unfinished(_ scope: UnfinishedScope, of mailbox: Mailbox<Element>) -> UnfinishedParts {
-        let hasOthers = consumers.withLock { $0.all.contains { $0.mailbox !== mailbox } }
-        if scope == .lost, hasOthers { return UnfinishedParts() }
+        let mayComeWhole = consumers.withLock { consumers in
+            !consumers.hasFailed && consumers.all.contains { $0.mailbox !== mailbox }
+        }
+        if scope == .lost, mayComeWhole { return UnfinishedParts() }
         let parts = upstream.withLockIfAvailable { upstream in
             // One that several consumers had is closed with its error, which still waits for this one.
             upstream.cursor?.unfinished(scope) ?? UnfinishedParts(handedOutBy: mailbox.failure)

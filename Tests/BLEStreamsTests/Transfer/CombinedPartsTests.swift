@@ -155,6 +155,22 @@ import Testing
         }
     }
 
+    @Test func `the error of another stream has the part of a shared one that has failed, though others get it, too`()
+        async throws
+    {
+        try await VirtualTime.run { time in
+            let stage = Stage(time)
+            let shared = Self.messages("left", of: stage.source("-[a;]b#")).share()
+            async let inTime = bleError { _ = try await shared.collect() }
+            async let late = bleError { for try await _ in shared { await stage.work(for: 9) } }
+            // It has "a", and waits for the other stream while the shared one fails.
+            let error = await bleError { _ = try await shared.zip(with: stage.source("----#")).collect() }
+            #expect(error?.operation == "play" && error?.receivedParts == [Self.part("left", "b")])
+            let others = await [inTime, late]
+            #expect(others.allSatisfy { $0?.receivedParts == [Self.part("left", "b")] })
+        }
+    }
+
     @Test func `the signal that ends a stream has a part of its own beside that of the stream`() async throws {
         let played = try await play { stage in
             Self.messages("left", of: stage.source("b----"))
