@@ -200,6 +200,37 @@ import Testing
         #expect(try await cancelled.value)
     }
 
+    @Test func `a consumer that is cancelled while it polls for all leaves them the message of a new beginning`()
+        async throws
+    {
+        let chunks = BLEStream<[UInt8]>(.values, timeline: RealTimeline()) { waker in
+            let mailbox = Mailbox<[UInt8]>(policy: .unbounded, waker: waker)
+            // The end of a message whose length is unknown, and behind a lost link a whole one.
+            mailbox.send(contentsOf: [[7], []])
+            mailbox.interrupted(by: Stage.failure, for: .seconds(1))
+            mailbox.send([1, 42])
+            var cursor = mailbox.cursor()
+            cursor.place = ConsumerPlace(of: waker)
+            cursor.place?.beginsInMessage = true
+            return cursor
+        }
+        let shared = chunks.filter { !$0.isEmpty }.assembled(until: .lengthPrefix(octets: 1)).share()
+        let cancelled = Task { () async throws -> [UInt8]? in
+            let (first, second) = (shared.open(Waker {}), shared.open(Waker {}))
+            withUnsafeCurrentTask { $0?.cancel() }
+            // It gives up behind the end of the message, and then behind the empty chunk.
+            guard try first.poll().isPending, try first.poll().isPending else { return nil }
+            first.close()
+            return await Task {
+                let isGap = if case .gap? = try? second.poll() { true } else { false }
+                let message = try? second.poll().element
+                second.close()
+                return isGap ? message : nil
+            }.value
+        }
+        #expect(try await cancelled.value == [42])
+    }
+
     @Test func `a consumer that joins while an element is handed out is woken for the next one`() throws {
         let feeds = Recorder<BLEStream<Int>.Feed>()
         let shared = Self.fed(feeds).share()
