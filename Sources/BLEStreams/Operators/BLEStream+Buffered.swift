@@ -48,7 +48,11 @@ extension BLEStream {
                 unfinished: upstream.unfinished,
                 place: upstream.place,
                 stop: upstream.stop,
-                close: buffer.close
+                close: {
+                    // What waits here is dropped with an error that nobody gets. It may end in the middle of a message.
+                    if waker.dropsError, mailbox.hasWaiting { upstream.place?.leavesInMessage = true }
+                    buffer.close()
+                }
             )
         }
         return BLEStream(subject, timeline: timeline, counting: StreamCounting(tally), open: open)

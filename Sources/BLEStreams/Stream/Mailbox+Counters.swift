@@ -14,5 +14,8 @@ extension Mailbox {
         }
     }
 
+    /// Whether there are elements that the consumer has not used.
+    var hasWaiting: Bool { state.withLock { state in waiting(in: state) > 0 } }
+
     func waiting(in state: borrowing State) -> Int { state.buffer.count + inHand.load(ordering: .relaxed) }
 }

@@ -103,6 +103,22 @@ extension SuccessiveMessagesTests {
         }
     }
 
+    @Test func `of a message that is dropped in a buffer, the rest is no message behind retry`() async throws {
+        let bursts = [["zero\n"], ["one\n", "tw"], ["o\nthree\n"]]
+        try await Self.run(bursts: bursts) { bench, session in
+            let chunks = session.notifications(of: Bench.notifying).buffered(.unbounded)
+            let lines = chunks.assembled(until: .delimiter("\n")).map(Self.text)
+                .onEach { line in if line == "one" { throw Stage.failure } }
+            var taken: [String] = []
+            for try await line in lines.retry(.constant(.seconds(1))).prefix(2) {
+                taken.append(line)
+                // The second burst comes meanwhile; the third one comes later.
+                if line == "zero" { try await bench.time.sleep(for: .seconds(15)) }
+            }
+            #expect(taken == ["zero", "three"])
+        }
+    }
+
     @Test func `each of several consumers of one stream gets whole messages`() async throws {
         try await Self.run(bursts: [["one\nhal"], ["f\ntwo\n"]]) { _, session in
             let lines = Self.lines(session).timeout(.seconds(5)).retry(.constant(.seconds(1)))
