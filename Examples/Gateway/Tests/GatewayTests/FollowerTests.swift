@@ -139,8 +139,8 @@ import Testing
             subscriptions: services.map { .init(characteristic: uuid, service: $0) }
         )
         let sensor = LocalPeripheral(name: "Tank") {
-            LocalService(services[0]) { LocalCharacteristic(uuid, [.notify]) }
-            LocalService(services[1]) { LocalCharacteristic(uuid, [.notify]) }
+            LocalService(services[0]) { LocalCharacteristic(uuid, [.notify], id: "sensing") }
+            LocalService(services[1]) { LocalCharacteristic(uuid, [.notify], id: "vendor") }
         }
         try await VirtualTime.run { time in
             let air = SimulatedAir(time)
