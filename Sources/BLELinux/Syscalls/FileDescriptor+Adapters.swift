@@ -41,8 +41,8 @@ extension FileDescriptor {
     /// The adapters that the kernel knows, by number. The corresponding C function is `ioctl` with `HCIGETDEVLIST`.
     func adapters() throws(SystemError) -> [AdapterFacts] { try adaptersAsListed().sorted { $0.number < $1.number } }
 
-    /// More than any machine has. libbluetooth's own limit, 16, is none of the kernel's, which leaves out those that were
-    /// plugged in first.
+    /// More than any machine has, and fewer than the kernel lists at most. libbluetooth's own limit is 16; the kernel
+    /// leaves out those that were plugged in first.
     private static let mostAdapters = 256
 
     /// The adapters in the kernel's own order, in which it looks up the adapter of a socket that is bound to an
