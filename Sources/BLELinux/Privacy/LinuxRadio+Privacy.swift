@@ -61,6 +61,7 @@ extension LinuxRadio {
                     leftovers: leftovers,
                     loop: loop,
                     timeline: timeline,
+                    watch: watch,
                     sink: told
                 ).begin()
             }

@@ -12,6 +12,7 @@ final class PrivacySwitch: Sendable {
     private let note: PrivacyNote
     private let loop: EventLoop
     private let timeline: any Timeline
+    private let watch: AdapterWatch?
     private let sink: EventSink<Result<Void, BLEError>>
 
     init(
@@ -23,6 +24,7 @@ final class PrivacySwitch: Sendable {
         leftovers: Leftovers,
         loop: EventLoop,
         timeline: any Timeline,
+        watch: AdapterWatch?,
         sink: EventSink<Result<Void, BLEError>>
     ) {
         self.privacy = privacy
@@ -34,6 +36,7 @@ final class PrivacySwitch: Sendable {
         note = PrivacyNote(of: facts, on: adapter.kernel)
         self.loop = loop
         self.timeline = timeline
+        self.watch = watch
         self.sink = sink
     }
 
@@ -101,7 +104,8 @@ final class PrivacySwitch: Sendable {
             adapter: adapter,
             leftovers: leftovers,
             loop: loop,
-            timeline: timeline
+            timeline: timeline,
+            watch: watch
         )
         off.begin(doing: { [self] done in set(then: done) }, { [self] outcome in sink.finish(outcome) })
     }

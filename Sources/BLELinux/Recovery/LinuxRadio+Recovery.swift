@@ -84,7 +84,8 @@ extension LinuxRadio {
                 adapter: adapter,
                 leftovers: leftovers,
                 loop: loop,
-                timeline: timeline
+                timeline: timeline,
+                watch: watch
             )
             off.begin { [watch] done in
                 watch.look()

@@ -13,6 +13,8 @@ struct PowerBreak: Sendable {
     let leftovers: Leftovers
     let loop: EventLoop
     let timeline: any Timeline
+    /// Looks at the adapter when it is on again though nobody waits for that any more.
+    let watch: AdapterWatch?
 
     /// Starts, on the loop's thread; runs to its end even if nobody waits for it.
     ///
@@ -22,7 +24,7 @@ struct PowerBreak: Sendable {
     /// - Parameters:
     ///   - work: done while it is off; it is switched on afterwards, unless the program has switched it off meanwhile.
     ///   - result: called with the first failure, if any; that the adapter is left off is more than any other. An
-    ///     adapter that could not be switched on stays noted.
+    ///     adapter that could not be switched on stays noted, and so does one that the kernel may close yet.
     func begin(
         doing work: @escaping @Sendable (_ done: @escaping @Sendable (Outcome) -> Void) -> Void,
         _ result: @escaping @Sendable (Outcome) -> Void
@@ -39,7 +41,9 @@ struct PowerBreak: Sendable {
             result(outcome)
         }
         power(false, partOf: mark) { off in
-            guard off.failure == nil || adapter.removals != removals else { return end(false, off) }
+            guard off.failure == nil || adapter.removals != removals else {
+                return end(PowerSwitch.isBeingClosed(adapter) && mark.contrary(to: true) == .none, off)
+            }
             work { worked in
                 power(true, partOf: mark) { on in
                     let isOverruled = on.failure != nil && mark.contrary(to: true) != .none
@@ -61,8 +65,24 @@ struct PowerBreak: Sendable {
         return .failure(error)
     }
 
+    /// The kernel has closed it after all: nobody else switches it on.
+    private func putBack(partOf mark: PowerWish) {
+        power(true, partOf: mark) { on in
+            if on.failure == nil || mark.contrary(to: true) != .none { leftovers.forgetPower(of: facts) }
+            watch?.look()
+        }
+    }
+
     private func power(_ isOn: Bool, partOf mark: PowerWish, then proceed: @escaping @Sendable (Outcome) -> Void) {
-        let sink = EventSink(proceed)
-        PowerSwitch(isOn, partOf: mark, management, adapter, loop: loop, timeline: timeline, sink: sink).begin()
+        PowerSwitch(
+            isOn,
+            partOf: mark,
+            management,
+            adapter,
+            loop: loop,
+            timeline: timeline,
+            sink: EventSink(proceed),
+            closedLate: { putBack(partOf: mark) }
+        ).begin()
     }
 }

@@ -27,12 +27,15 @@ final class PowerSwitch: Sendable {
     private let loop: EventLoop
     private let timeline: any Timeline
     private let sink: EventSink<Result<Void, BLEError>>
+    private let closedLate: @Sendable () -> Void
     private let timer = Mutex<RadioActivity?>(nil)
 
     /// - Parameters:
     ///   - mark: the beginning of the power break or the reset that this is a part of; `nil`: the program wishes it.
     ///   - insists: whether the kernel is told again if it fails to do such a part: nobody else switches an adapter on
     ///     that was off for a break. A reset itself tries again.
+    ///   - closedLate: called on the loop's thread if the kernel has closed the adapter after all, when that counted as
+    ///     a failure already.
     init(
         _ isOn: Bool,
         partOf mark: PowerWish? = nil,
@@ -41,7 +44,8 @@ final class PowerSwitch: Sendable {
         _ adapter: LinuxAdapter,
         loop: EventLoop,
         timeline: any Timeline,
-        sink: EventSink<Result<Void, BLEError>>
+        sink: EventSink<Result<Void, BLEError>>,
+        closedLate: @escaping @Sendable () -> Void = {}
     ) {
         self.isOn = isOn
         isPart = mark != nil
@@ -52,7 +56,13 @@ final class PowerSwitch: Sendable {
         self.loop = loop
         self.timeline = timeline
         self.sink = sink
+        self.closedLate = closedLate
     }
+
+    /// Whether the kernel was told to close an adapter, has not done it in time, and may do it yet.
+    static func isBeingClosed(_ adapter: LinuxAdapter) -> Bool { StuckCalls.contains(closing(adapter)) }
+
+    private static func closing(_ adapter: LinuxAdapter) -> String { "close \(adapter.name)" }
 
     /// How often to try to switch it on while the kernel is busy.
     private var waits: Int { insists ? Self.patience : Self.attempts }
@@ -132,7 +142,7 @@ final class PowerSwitch: Sendable {
     /// so it is done on its own thread; where the driver is stuck, that never returns. Source: kernel,
     /// `net/bluetooth/hci_sync.c`, `hci_power_off_sync`.
     private func close(otherwise failure: ManagementFailure) {
-        let name = "close \(adapter.name)"
+        let name = Self.closing(adapter)
         if StuckCalls.contains(name) { return finish(.failure(failure)) }
         let closed = EventSink<Bool> { [self] isClosed in finish(isClosed ? .success(()) : .failure(failure)) }
         let limit = timeline.schedule(after: Self.longestClosing) { [loop] in
@@ -147,7 +157,7 @@ final class PowerSwitch: Sendable {
             loop.enqueue { [self] in
                 limit.cancel()
                 StuckCalls.remove(name)
-                if closed.isOpen { closed.finish(isClosed) } else if isClosed { putBack() }
+                if closed.isOpen { closed.finish(isClosed) } else if isClosed { closedLate() }
             }
         }
         do throws(SystemError) {
@@ -156,14 +166,6 @@ final class PowerSwitch: Sendable {
             limit.cancel()
             closed.finish(false)
         }
-    }
-
-    /// The kernel has closed it after all, when nobody waited for that any more: what was to be off for a moment is
-    /// switched on again, through another socket, so that the kernel tells this program of it.
-    private func putBack() {
-        guard insists, wish.contrary(to: true) == .none else { return }
-        let index = ManagementIndex(rawValue: adapter.presentNumber)
-        _ = adapter.kernel.sendApart(ManagementSetPowered(true).packet(index: index).encoded)
     }
 
     private func finish(_ outcome: Result<Void, ManagementFailure>) {

@@ -83,8 +83,8 @@ extension Central {
     ///
     /// On Linux it works for USB controllers, and resets the whole USB device. It requires permission to write to the
     /// device's file in `/dev/bus/usb`, which the error explains how to get, and `CAP_NET_ADMIN` if the adapter is on.
-    /// It takes some seconds if firmware is loaded, and 20 at most; where the driver is stuck, it fails after a minute.
-    /// Source: kernel, `Documentation/driver-api/usb/usb.rst`.
+    /// It takes some seconds if firmware is loaded, and 20 at most; where the driver is stuck, it fails after a minute
+    /// or two. Source: kernel, `Documentation/driver-api/usb/usb.rst`.
     ///
     /// Linux forgets the adapter's settings, as when it is unplugged: ``setPrivacy(_:interrupting:)`` must be called
     /// again.

@@ -261,31 +261,6 @@ import Testing
         #expect(radio.adapterInfo.state == .poweredOn)
     }
 
-    @Test func `a power cycle ends where the kernel is stuck, and what that closes later is switched on again`()
-        async throws
-    {
-        let (kernel, radio) = (run.kernel, try run.radio())
-        kernel.with { state in
-            state.adapters[kernel.central]?.refusesToSwitchOff = .authenticationFailed
-            state.stuckThreads["ble-off"] = []
-        }
-        for _ in 0..<2 {
-            let cycled: Result<Void, BLEError> = try await run.answer("cycling") { radio.powerCycle(result: $0) }
-            let failure = await error { try cycled.get() }
-            #expect(failure?.code == .timedOut && failure?.cause.contains("does not answer") == true)
-        }
-        // It is not told again before it has done it.
-        #expect(kernel.with { $0.stuckThreads["ble-off"]?.count } == 1)
-        let states = FakeRun.Collector<AdapterInfo.State>()
-        let watch = radio.observeAdapter { states.add($0.state) }
-        await kernel.idle()
-        kernel.unstick("ble-off")
-        await kernel.idle()
-        #expect(states.all == [.poweredOn, .poweredOff, .poweredOn])
-        watch.cancel()
-        withExtendedLifetime(radio) {}
-    }
-
     @Test func `what others switch on and off later is not said to be switched off by this program`() async throws {
         let (kernel, radio) = (run.kernel, try run.radio())
         func cause() -> String { radio.adapter.whyUnusable(for: "connect", object: "a peer").cause }

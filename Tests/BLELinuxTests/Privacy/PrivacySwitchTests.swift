@@ -40,6 +40,7 @@ import Testing
                 leftovers: leftovers,
                 loop: kernel.loop,
                 timeline: kernel.timeline,
+                watch: nil,
                 sink: EventSink(yield)
             )
             kernel.loop.enqueue { change.begin() }

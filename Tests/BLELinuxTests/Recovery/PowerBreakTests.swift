@@ -31,7 +31,8 @@ import Testing
             adapter: adapter,
             leftovers: leftovers,
             loop: kernel.loop,
-            timeline: kernel.timeline
+            timeline: kernel.timeline,
+            watch: nil
         )
         let events = Events<Result<Void, BLEError>> { [kernel] yield in
             kernel.loop.enqueue { pause.begin(doing: { $0(.success(())) }, { yield($0) }) }
