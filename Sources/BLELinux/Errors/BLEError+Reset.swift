@@ -79,6 +79,18 @@ extension BLEError {
         )
     }
 
+    /// The kernel was told to close it, which it does for a controller that can't be switched off, and waits for its
+    /// driver.
+    static func closingStuck(_ adapter: String, after time: Duration) -> BLEError {
+        BLEError(
+            .timedOut,
+            operation: "switch off",
+            object: adapter,
+            cause: "the kernel has not finished closing it within \(time): its driver is stuck",
+            remedy: "Unplug it and plug it in again; if that doesn't help, restart the machine."
+        )
+    }
+
     /// The adapter went away and did not come back.
     static func neverCameBack(_ adapter: String, after time: Duration) -> BLEError {
         BLEError(

@@ -143,12 +143,15 @@ final class PowerSwitch: Sendable {
     /// `net/bluetooth/hci_sync.c`, `hci_power_off_sync`.
     private func close(otherwise failure: ManagementFailure) {
         let name = Self.closing(adapter)
-        if StuckCalls.contains(name) { return finish(.failure(failure)) }
+        if StuckCalls.contains(name) { return giveUp() }
         let closed = EventSink<Bool> { [self] isClosed in finish(isClosed ? .success(()) : .failure(failure)) }
-        let limit = timeline.schedule(after: Self.longestClosing) { [loop] in
-            loop.enqueue {
-                if closed.isOpen { StuckCalls.insert(name) }
-                closed.finish(false)
+        // The thread keeps this object.
+        let limit = timeline.schedule(after: Self.longestClosing) { [weak self, loop] in
+            loop.enqueue { [weak self] in
+                guard let self, closed.isOpen else { return }
+                closed.close()
+                StuckCalls.insert(name)
+                giveUp()
             }
         }
         timer.withLock { $0 = limit }
@@ -166,6 +169,12 @@ final class PowerSwitch: Sendable {
             limit.cancel()
             closed.finish(false)
         }
+    }
+
+    /// What the kernel has said to the command matters no more.
+    private func giveUp() {
+        SwitchedHere.remove(adapter.name)
+        end(.failure(.closingStuck(adapter.name, after: Self.longestClosing)))
     }
 
     private func finish(_ outcome: Result<Void, ManagementFailure>) {

@@ -17,8 +17,8 @@ import Testing
     private var kernel: FakeKernel { run.kernel }
 
     /// A radio whose controller lets the adapter not be switched off.
-    private func radio() throws -> LinuxRadio {
-        kernel.with { $0.adapters[kernel.central]?.refusesToSwitchOff = .authenticationFailed }
+    private func radio(_ refusal: ManagementStatus = .authenticationFailed) throws -> LinuxRadio {
+        kernel.with { $0.adapters[kernel.central]?.refusesToSwitchOff = refusal }
         return try run.radio()
     }
 
@@ -27,15 +27,16 @@ import Testing
         return cycled.failure
     }
 
-    @Test func `a power cycle ends where the kernel is stuck, and what that closes later is switched on again`()
-        async throws
-    {
-        let radio = try radio()
+    @Test(arguments: [ManagementStatus.authenticationFailed, .busy])
+    func `a power cycle ends where the kernel is stuck, and what that closes later is switched on again`(
+        _ refusal: ManagementStatus
+    ) async throws {
+        let radio = try radio(refusal)
         let facts = try #require(radio.adapter.facts)
         func isLeftOff() -> Bool { radio.leftovers.left(on: facts).contains { $0.thing.kind == .off } }
         for _ in 0..<2 {
             let failure = try await cycle(radio)
-            #expect(failure?.code == .timedOut && failure?.cause.contains("does not answer") == true)
+            #expect(failure?.code == .timedOut && failure?.cause.contains("driver is stuck") == true)
             // For whoever comes next, should this program be killed.
             #expect(isLeftOff())
         }
