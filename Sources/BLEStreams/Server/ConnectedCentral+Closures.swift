@@ -28,9 +28,11 @@ extension ConnectedCentral {
             return kept.value
         }
 
-        /// Keeps a value of which a part is sent, unless that part reaches its end.
-        mutating func sent(_ value: [UInt8], at handle: UInt16, offset: Int, mtu: Int, now: Duration) {
-            guard value.count - offset >= mtu - 1 else { return forget(handle) }
+        /// Keeps a value of which a part is sent, unless that part is shorter than it could be, and so reaches the end.
+        ///
+        /// - Parameter limit: how many octets the part has at most.
+        mutating func sent(_ value: [UInt8], at handle: UInt16, offset: Int, limit: Int, now: Duration) {
+            guard value.count - offset >= limit else { return forget(handle) }
             if kept.count >= Self.most, kept[handle] == nil {
                 kept = kept.filter { now < $0.value.deadline }
                 if kept.count >= Self.most { kept = [:] }
@@ -79,8 +81,10 @@ extension ConnectedCentral {
 
     /// Keeps a value for the parts that the central reads next.
     func keep(_ value: [UInt8], _ read: ATTServer.PendingRead) {
-        let (mtu, now) = (bearer.mtu, bearer.timeline.now)
-        state.withLock { $0.longReads.sent(value, at: read.handle, offset: read.offset, mtu: mtu, now: now) }
+        let now = bearer.timeline.now
+        state.withLock {
+            $0.longReads.sent(value, at: read.handle, offset: read.offset, limit: read.limit, now: now)
+        }
     }
 
     /// Lets closures check a write, then takes or refuses it.

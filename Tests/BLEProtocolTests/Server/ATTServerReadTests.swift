@@ -47,6 +47,33 @@ import Testing
         #expect(client.sends("0a 0300") == ["0b01"])
     }
 
+    @Test func `the rest of a value that was found by its type is of the value as it was then`() {
+        var client = server(of: Array(0..<20))
+        // An entry has room for 19 octets.
+        #expect(client.sends("08 0100 ffff 562a") == ["0915 0300".packed + WireText.text(0..<19)])
+        client.database.store([UInt8](repeating: 0xEE, count: 20), at: 3)
+        #expect(client.sends("0c 0300 1300") == ["0d13"])
+        #expect(client.sends("0c 0300 1300") == ["0dee"])
+    }
+
+    @Test func `two values are read in parts one beside the other`() {
+        let uuid = BluetoothUUID(0x2A56)
+        var client = ServedClient([
+            LocalService(BluetoothUUID(0x1815)) {
+                LocalCharacteristic(uuid, [.read], value: .stored(Self.long), id: "left")
+                LocalCharacteristic(uuid, [.read], value: .stored(Self.long), id: "right")
+            }
+        ])
+        client.exchangesMTU(517)
+        let part = WireText.text(Self.long.prefix(253))
+        #expect(client.sends("08 0100 ffff 562a") == ["09ff 0300".packed + part + "0500" + part])
+        for handle in [3, 5] as [UInt16] { client.database.store([0xEE], at: handle) }
+        #expect(client.sends("0c 0300 fd00") == ["0d" + WireText.text(Self.long.dropFirst(253))])
+        #expect(client.sends("0c 0500 fd00") == ["0d" + WireText.text(Self.long.dropFirst(253))])
+        #expect(client.sends("0a 0300") == ["0bee"])
+        #expect(client.sends("0c 0500 fd00") == ["010c050007"])
+    }
+
     @Test(arguments: ["12 0700 aa", "52 0700 aa", "16 0700 0000 aa"])
     func `who writes a value amid its reading reads on in the new one`(write: String) {
         var client = ServedClient.ofSample()

@@ -74,6 +74,29 @@ import Testing
         }
     }
 
+    @Test(arguments: [19, 20, 22, 50])
+    func `the rest of a value that is read by its type is of the same one`(count: Int) async throws {
+        let calls = Recorder<Int>()
+        let peripheral = Self.peripheral { _ in
+            calls.add(0)
+            return [UInt8](repeating: UInt8(calls.all.count), count: count)
+        }
+        try await Bench.run(description: peripheral) { bench in
+            let handle = try await Self.handle(bench)
+            let address = bench.peripheralAdapter.address
+            try await RawCentral.connected(from: bench.centralAdapter, to: address) { central in
+                func octets(_ number: UInt8, _ count: Int) -> [UInt8] { .init(repeating: number, count: count) }
+                for number in UInt8(1)...2 {
+                    // An entry of the answer has room for 19 octets.
+                    let found = await central.ask([0x08, 1, 0, 0xFF, 0xFF, 0x01, 0xF4])
+                    #expect(found == [0x09, 21] + handle + octets(number, 19))
+                    let rest = await central.ask([0x0C] + handle + [19, 0])
+                    #expect(rest == [0x0D] + octets(number, min(count - 19, 22)))
+                }
+            }
+        }
+    }
+
     @Test func `what a closure throws reaches the central as a code, and the program by its type`() async throws {
         let warnings = Recorder<BLEError>()
         let calls = Recorder<Int>()

@@ -45,7 +45,7 @@ extension ATTServer {
             client.isChangeAware = false
             output.hasNewState = true
             caching = Caching(hasStaleWrites: !client.preparedWrites.entries.isEmpty, indication: caching.indication)
-            if let longRead, change.hasRemoved(longRead.handle) { self.longRead = nil }
+            longReads = longReads.filter { !change.hasRemoved($0.key) }
             dropSubscriptions(change, &output)
             indicate(change.affected, database, &output)
         } else if let missed = client.unconfirmedChange, caching.indication == nil {

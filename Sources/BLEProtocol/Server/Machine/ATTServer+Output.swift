@@ -52,6 +52,8 @@ extension ATTServer {
         /// The offset at which the client begins to read. The answer is nevertheless the whole value: the server cuts
         /// it.
         package var offset: Int
+        /// How many octets of it the answer has at most: of a value with more, the client reads the rest later.
+        package var limit: Int
     }
 
     /// A client writes a value.

@@ -11,36 +11,42 @@ extension ATTServer {
         try checkReading(attribute, request.security)
         guard let value = value(of: attribute) else {
             let token = ask(request, .read(handle: handle, offset: offset))
-            output.reads.append(PendingRead(token: token, handle: handle, offset: offset))
+            output.reads.append(PendingRead(token: token, handle: handle, offset: offset, limit: request.mtu - 1))
             return nil
         }
         noteReading(of: attribute)
         guard case .stored = attribute.content else {
             return try part(of: value, at: offset, handle: handle, request)
         }
-        let whole = longRead?.whole(at: handle, from: offset) ?? value
+        let whole = longReads[handle]?.whole(from: offset) ?? value
         let response = try part(of: whole, at: offset, handle: handle, request)
-        let end = offset + request.mtu - 1
-        longRead = end <= whole.count ? LongRead(handle: handle, value: whole, end: end) : nil
+        answered(whole, at: handle, upTo: offset + request.mtu - 1)
         return response
     }
 
     /// A stored value of which the client has read a part: it may change before the next part, and both would make a
     /// value that never was.
     struct LongRead: Sendable {
-        let handle: UInt16
         let value: [UInt8]
         /// Where the next part begins.
         let end: Int
 
         /// The value to which the part from an offset on belongs, if it follows the one that was read last.
-        func whole(at handle: UInt16, from offset: Int) -> [UInt8]? {
-            handle == self.handle && offset == end ? value : nil
-        }
+        func whole(from offset: Int) -> [UInt8]? { offset == end ? value : nil }
     }
 
-    /// The client has changed the value itself.
-    mutating func forgetReading(of handle: UInt16) { if longRead?.handle == handle { longRead = nil } }
+    /// At most this many are kept; if a client alternates between more, the rest of each is of the value as it is then.
+    private static let mostLongReads = 4
+
+    /// Keeps a stored value that was answered up to a place, unless it ends before that.
+    private mutating func answered(_ value: [UInt8], at handle: UInt16, upTo end: Int) {
+        guard end <= value.count else { return forgetReading(of: handle) }
+        if longReads.count >= Self.mostLongReads, longReads[handle] == nil { longReads = [:] }
+        longReads[handle] = LongRead(value: value, end: end)
+    }
+
+    /// The client has changed the value itself, or has read all of it.
+    mutating func forgetReading(of handle: UInt16) { if !longReads.isEmpty { longReads[handle] = nil } }
 
     /// As much of a value as fits, from an offset on; empty if the value ends there.
     func part(of value: [UInt8], at offset: Int, handle: UInt16, _ request: Request) throws(Refusal) -> Response {
@@ -73,23 +79,50 @@ extension ATTServer {
             guard let value = value(of: attribute) else {
                 guard found.isEmpty else { break }
                 let token = ask(request, .readByType(handle: attribute.handle))
-                output.reads.append(PendingRead(token: token, handle: attribute.handle, offset: 0))
+                let limit = longestListed(request)
+                output.reads.append(PendingRead(token: token, handle: attribute.handle, offset: 0, limit: limit))
                 return nil
             }
             noteReading(of: attribute)
             found.append((attribute.handle, value))
         }
         guard !found.isEmpty else { throw Refusal(.attributeNotFound, handle: read.startHandle) }
-        return list(found, request)
+        let entries = listed(found, request)
+        keepRests(of: found, behind: entries, request, database)
+        return Response(ATTReadByTypeResponse(entries: entries))
+    }
+
+    /// Keeps the stored values that fill their places in a Read By Type Response: the client reads the rest of each.
+    private mutating func keepRests(
+        of found: [(handle: UInt16, value: [UInt8])],
+        behind entries: [ATTReadByTypeResponse.Entry],
+        _ request: Request,
+        _ database: AttributeDatabase
+    ) {
+        for (entry, whole) in zip(entries, found) where entry.value.count == longestListed(request) {
+            guard case .stored? = database.attribute(at: entry.handle)?.content else { continue }
+            answered(whole.value, at: entry.handle, upTo: entry.value.count)
+        }
     }
 
     /// A Read By Type Response of what fits.
     func list(_ found: [(handle: UInt16, value: [UInt8])], _ request: Request) -> Response {
-        let longest = min(request.mtu - 4, ATTReadByTypeResponse.maximumValueLength)
+        Response(ATTReadByTypeResponse(entries: listed(found, request)))
+    }
+
+    /// How many octets of a value an entry of a Read By Type Response has at most.
+    private func longestListed(_ request: Request) -> Int {
+        min(request.mtu - 4, ATTReadByTypeResponse.maximumValueLength)
+    }
+
+    private func listed(
+        _ found: [(handle: UInt16, value: [UInt8])],
+        _ request: Request
+    ) -> [ATTReadByTypeResponse.Entry] {
+        let longest = longestListed(request)
         let cut = found.map { ATTReadByTypeResponse.Entry(handle: $0.handle, value: $0.value.prefix(longest)) }
         let length = cut.first?.value.count ?? 0
-        let entries = cut.prefix { $0.value.count == length }.prefix((request.mtu - 2) / (length + 2))
-        return Response(ATTReadByTypeResponse(entries: Array(entries)))
+        return Array(cut.prefix { $0.value.count == length }.prefix((request.mtu - 2) / (length + 2)))
     }
 }
 
@@ -149,7 +182,8 @@ extension ATTServer {
         while !read.isComplete {
             guard let value = database.attribute(at: read.next).flatMap({ value(of: $0) }) else {
                 let token = ask(request, .readMultiple(read))
-                output.reads.append(PendingRead(token: token, handle: read.next, offset: 0))
+                let limit = read.room - read.prefixLength
+                output.reads.append(PendingRead(token: token, handle: read.next, offset: 0, limit: limit))
                 return nil
             }
             read.add(value)

@@ -54,8 +54,8 @@ package struct ATTServer: Sendable {
     package internal(set) var configured: Set<UInt16> = []
     /// The state with which a client that missed a change becomes aware of it.
     var caching = Caching()
-    /// The stored value that the client is reading in parts.
-    var longRead: LongRead?
+    /// The stored values that the client is reading in parts, by their handles.
+    var longReads: [UInt16: LongRead] = [:]
 
     /// Makes the server half of a new bearer.
     ///
