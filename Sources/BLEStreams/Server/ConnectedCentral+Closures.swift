@@ -101,13 +101,16 @@ extension ConnectedCentral {
         let isTaken = server.calls.add(id, hasLeft: bearer.end != nil) { end in
             // A write without response is still carried out after its central has left.
             await self.call(answer, by: answer == nil ? Ending() : end, server, "write", write.handle, object) {
-                let value = try await self.whole(write, closures.read, limit)
-                try await closure(value, self)
-                return value
+                guard let change = write.change else {
+                    let value = try await self.whole(write, closures.read, limit)
+                    try await closure(value, self)
+                    return value
+                }
+                return try await self.judged(change, of: name, write.value, server) { try await closure($0, self) }
             } then: { value in
                 let take: @Sendable () -> Void = {
-                    server.store(value, at: write.handle, of: name)
-                    self.tell(.init(handle: write.handle, offset: 0, value: value, answer: .stored), nil, server)
+                    let stored = server.store(value, after: write.change, at: write.handle, of: name)
+                    self.tell(.init(handle: write.handle, offset: 0, value: stored, answer: .stored), nil, server)
                 }
                 if let answer { answer.give(.success([]), before: { _ in take() }) } else { take() }
             }
@@ -116,6 +119,27 @@ extension ConnectedCentral {
         dropped(server)
         guard let answer else { return refusedUnasked(write.handle, isFlood: true, server) }
         answer.give(.failure(.insufficientResources))
+    }
+
+    /// How often a closure judges one write.
+    private static let mostJudgements = 4
+
+    /// Has a closure judge the whole value that results from a write of a part: that over what is stored when it is
+    /// called, and again if that has changed meanwhile. Other writes may have been accepted since this one arrived.
+    private func judged(
+        _ change: AttributeWrites,
+        of name: String,
+        _ proposed: [UInt8],
+        _ server: PeripheralServer,
+        by closure: @Sendable ([UInt8]) async throws -> Void
+    ) async throws -> [UInt8] {
+        var value = try server.value(after: change, of: name) ?? proposed
+        for _ in 0..<Self.mostJudgements {
+            try await closure(value)
+            guard let now = try server.value(after: change, of: name), now != value else { break }
+            value = now
+        }
+        return value
     }
 
     /// A write without response was not accepted, and the central isn't told.

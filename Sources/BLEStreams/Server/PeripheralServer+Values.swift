@@ -41,11 +41,43 @@ extension PeripheralServer {
         database.withLock { $0.attribute(at: handle)?.maximumLength } ?? 0
     }
 
+    /// The value after a write that leaves a part of the one that is stored now; `nil` if the characteristic is no
+    /// longer the same, or doesn't store its value.
+    func value(after change: AttributeWrites, of id: String) throws(ATTError) -> [UInt8]? {
+        let outcome = database.withLock { Self.value(after: change, of: id, in: $0) }
+        guard let outcome else { return nil }
+        return try outcome.get()
+    }
+
     /// Stores a value that a closure has accepted, if the characteristic is still the same and stores its value.
-    func store(_ value: [UInt8], at handle: UInt16, of id: String) {
+    ///
+    /// - Parameter change: the write that has led to the value, if it leaves a part of the one that is stored: nothing
+    ///   that has changed there at the last moment is undone.
+    /// - Returns: what is stored.
+    func store(_ value: [UInt8], after change: AttributeWrites?, at handle: UInt16, of id: String) -> [UInt8] {
         database.withLock { database in
-            guard database.characteristic(at: handle)?.id == id else { return }
-            _ = database.store(value, at: handle)
+            guard database.characteristic(at: handle)?.id == id else { return value }
+            var stored = value
+            if let change, case .success(let merged)? = Self.value(after: change, of: id, in: database) {
+                stored = merged
+            }
+            _ = database.store(stored, at: handle)
+            return stored
+        }
+    }
+
+    private static func value(
+        after change: AttributeWrites,
+        of id: String,
+        in database: AttributeDatabase
+    ) -> Result<[UInt8], ATTError>? {
+        guard database.characteristic(at: change.handle)?.id == id,
+            let attribute = database.attribute(at: change.handle), let current = database.value(at: change.handle)
+        else { return nil }
+        do throws(ATTError) {
+            return .success(try change.merged(into: current, of: attribute))
+        } catch {
+            return .failure(error)
         }
     }
 

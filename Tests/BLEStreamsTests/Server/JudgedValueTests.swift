@@ -78,6 +78,73 @@ import Testing
         }
     }
 
+    /// A lamp of four octets, whose closure takes a second.
+    private static func lamp(hasFixedLength: Bool, _ times: Recorder<VirtualTime>, _ judged: Recorder<[UInt8]>)
+        -> LocalPeripheral
+    {
+        LocalPeripheral(name: "Lamp") {
+            LocalService(BluetoothUUID(0xF500)) {
+                LocalCharacteristic(
+                    Self.judged,
+                    [.read, .write, .writeWithoutResponse],
+                    value: .stored([0, 0, 0, 0]),
+                    maximumLength: 4,
+                    hasFixedLength: hasFixedLength,
+                    write: { value, _ in
+                        judged.add(value)
+                        try await times.all[0].sleep(for: .seconds(1))
+                    }
+                )
+            }
+        }
+    }
+
+    @Test func `a part that is written lies over what the closure has taken since it arrived`() async throws {
+        let (times, judged) = (Recorder<VirtualTime>(), Recorder<[UInt8]>())
+        let lamp = Self.lamp(hasFixedLength: true, times, judged)
+        try await Bench.run(description: lamp) { server, bench in
+            times.add(bench.time)
+            for try await _ in server.centralEvents {}
+        } _: { bench in
+            try await bench.peripheral.withLink { link in
+                try await link.write([1, 2, 3, 4], to: Self.judged, .withoutResponse)
+                try await link.write([9], to: Self.judged, .withoutResponse)
+                try await bench.time.sleep(for: .seconds(5))
+                try await link.expect(Self.judged, reads: [9, 2, 3, 4])
+            }
+        }
+        #expect(judged.all == [[1, 2, 3, 4], [9, 2, 3, 4]])
+    }
+
+    @Test func `parts that two centrals write at the same time do not undo each other`() async throws {
+        let (times, judged) = (Recorder<VirtualTime>(), Recorder<[UInt8]>())
+        let lamp = Self.lamp(hasFixedLength: false, times, judged)
+        try await Bench.run(description: lamp, centrals: 2) { server, bench in
+            times.add(bench.time)
+            for try await _ in server.centralEvents {}
+        } _: { bench in
+            let handle = try await bench.peripheral.withLink { link in
+                let found = try #require(try await link.discover().characteristic(Self.judged)).valueHandle
+                return [UInt8(truncatingIfNeeded: found), UInt8(found >> 8)]
+            }
+            let address = bench.peripheralAdapter.address
+            try await RawCentral.connected(from: bench.centralAdapter, to: address) { left in
+                try await RawCentral.connected(from: bench.air.adapter(), to: address) { right in
+                    #expect(await left.ask([0x16] + handle + [1, 0, 7]) == [0x17] + handle + [1, 0, 7])
+                    #expect(await right.ask([0x16] + handle + [3, 0, 8]) == [0x17] + handle + [3, 0, 8])
+                    left.send([0x18, 1])
+                    try await bench.time.sleep(for: .milliseconds(500))
+                    right.send([0x18, 1])
+                    #expect(await left.next() == [0x19])
+                    #expect(await right.next() == [0x19])
+                    #expect(await left.ask([0x0A] + handle) == [0x0B, 0, 7, 0, 8])
+                }
+            }
+        }
+        // The second one again, since what it leaves has changed meanwhile.
+        #expect(judged.all == [[0, 7, 0, 0], [0, 0, 0, 8], [0, 7, 0, 8]])
+    }
+
     @Test func `keys with a type serve both sides`() async throws {
         let told = Recorder<Int>()
         let level = TypedCharacteristic<Int>.batteryLevel

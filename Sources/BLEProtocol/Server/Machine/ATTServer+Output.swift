@@ -73,12 +73,22 @@ extension ATTServer {
         package var offset: Int
         package var value: [UInt8]
         package var answer: Answer
+        /// What the client has written, if a stored value results from that and from what it leaves of the former one:
+        /// that may change before the program has accepted the value.
+        package var change: AttributeWrites?
 
-        package init(handle: UInt16, offset: Int, value: [UInt8], answer: Answer) {
+        package init(
+            handle: UInt16,
+            offset: Int,
+            value: [UInt8],
+            answer: Answer,
+            change: AttributeWrites? = nil
+        ) {
             self.handle = handle
             self.offset = offset
             self.value = value
             self.answer = answer
+            self.change = change
         }
     }
 

@@ -89,10 +89,12 @@ extension ATTServer {
                 )
                 return nil
             case .propose(let writes):
-                let value = try merged(writes, try attribute(at: writes.handle, database))
+                let attribute = try attribute(at: writes.handle, database)
+                let value = try merged(writes, attribute)
+                let change = writes.leavesPart(of: attribute) ? writes : nil
                 let token = ask(request, .execute(handle: writes.handle, rest: steps))
                 output.writes.append(
-                    ServerWrite(handle: writes.handle, offset: 0, value: value, answer: .awaited(token))
+                    ServerWrite(handle: writes.handle, offset: 0, value: value, answer: .awaited(token), change: change)
                 )
                 return nil
             }

@@ -13,23 +13,38 @@ extension ATTServer {
             return Response(ATTWriteResponse())
         }
         let token = ask(request, .write(handle: write.handle))
-        output.writes.append(
-            ServerWrite(handle: write.handle, offset: 0, value: proposal, answer: .awaited(token))
-        )
+        output.writes.append(proposal.write(answer: .awaited(token)))
         return nil
     }
 
-    /// The value that the program is asked to accept; `nil` if the server accepts it by itself.
+    /// A value that the program is asked to accept.
+    private struct Proposal {
+        let handle: UInt16
+        let value: [UInt8]
+        var change: AttributeWrites?
+
+        func write(answer: ServerWrite.Answer) -> ServerWrite {
+            ServerWrite(handle: handle, offset: 0, value: value, answer: answer, change: change)
+        }
+    }
+
+    /// What the program is asked to accept; `nil` if the server accepts it by itself.
     ///
     /// For a stored value that the program checks, it is the complete new value: the program stores it.
-    private func proposal(_ value: ArraySlice<UInt8>, _ attribute: Attribute) throws(Refusal) -> [UInt8]? {
+    private func proposal(_ value: ArraySlice<UInt8>, _ attribute: Attribute) throws(Refusal) -> Proposal? {
+        let handle = attribute.handle
         switch attribute.content {
-        case .dynamic: return Array(value)
+        case .dynamic: return Proposal(handle: handle, value: Array(value))
         case .stored(let current) where attribute.isJudged:
             do throws(ATTError) {
-                return try attribute.replacing(current, with: value)
+                let new = try attribute.replacing(current, with: value)
+                guard attribute.hasFixedLength, value.count < new.count else {
+                    return Proposal(handle: handle, value: new)
+                }
+                let entry = PreparedWriteQueue.Entry(handle: handle, offset: 0, part: Array(value)[...])
+                return Proposal(handle: handle, value: new, change: AttributeWrites.inOrder([entry]).first)
             } catch {
-                throw Refusal(error, handle: attribute.handle)
+                throw Refusal(error, handle: handle)
             }
         default: return nil
         }
@@ -54,7 +69,7 @@ extension ATTServer {
             let attribute = try writable(write.handle, write.value, security, database)
             forgetReading(of: write.handle)
             if let proposal = try proposal(write.value, attribute) {
-                output.writes.append(ServerWrite(handle: write.handle, offset: 0, value: proposal, answer: .none))
+                output.writes.append(proposal.write(answer: .none))
             } else {
                 try store(write.value, attribute, &database, &output)
             }

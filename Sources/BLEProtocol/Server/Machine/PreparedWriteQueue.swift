@@ -32,9 +32,9 @@ struct PreparedWriteQueue: Hashable, Sendable {
     }
 }
 
-/// Consecutive prepared writes of one attribute.
-struct AttributeWrites: Hashable, Sendable {
-    var handle: UInt16
+/// Consecutive prepared writes of one attribute, or another write of it.
+package struct AttributeWrites: Hashable, Sendable {
+    package let handle: UInt16
     private(set) var entries: [PreparedWriteQueue.Entry]
     /// Whether all queued writes to this attribute together make up its whole value, each continuing the previous one,
     /// from the beginning: the procedure Write Long Characteristic Values. Otherwise they change parts of it.
@@ -63,11 +63,17 @@ struct AttributeWrites: Hashable, Sendable {
     /// The value after these writes.
     ///
     /// A whole value replaces one of variable length, as a Write Request would; other writes overwrite parts of it.
-    func merged(into current: [UInt8], of attribute: Attribute) throws(ATTError) -> [UInt8] {
+    package func merged(into current: [UInt8], of attribute: Attribute) throws(ATTError) -> [UInt8] {
         var value = current
         for entry in entries { value = try attribute.overlaying(value, with: entry.part, at: entry.offset) }
         guard isOfWhole, !attribute.hasFixedLength, let end = entries.last?.end else { return value }
         return Array(value.prefix(end))
+    }
+
+    /// Whether the value after these writes has a part of the one before them.
+    func leavesPart(of attribute: Attribute) -> Bool {
+        guard isOfWhole, let first = entries.first, first.offset == 0 else { return true }
+        return attribute.hasFixedLength && entries.last.map { $0.end < attribute.maximumLength } ?? true
     }
 
     /// The writes with those joined that continue one another.
