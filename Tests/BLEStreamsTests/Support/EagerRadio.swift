@@ -13,11 +13,11 @@ private final class EagerLink: ATTLink {
     var peer: BluetoothAddress { inner.peer }
     var local: BluetoothAddress? { inner.local }
     var maximumPDUSize: Int { inner.maximumPDUSize }
-    var isResumed: Bool { inner.isResumed }
+    let isResumed: Bool
     var security: LinkSecurity { inner.security }
 
-    init(_ inner: any ATTLink, _ time: VirtualTime, _ early: [[UInt8]]) {
-        (self.inner, self.time, self.early) = (inner, time, early)
+    init(_ inner: any ATTLink, _ time: VirtualTime, _ early: [[UInt8]], isResumed: Bool) {
+        (self.inner, self.time, self.early, self.isResumed) = (inner, time, early, isResumed)
     }
 
     func start(_ receiver: any ATTLinkReceiver) {
@@ -41,14 +41,16 @@ struct EagerRadio: RelayingRadio {
     let radio: SimulatedAdapter
     let time: VirtualTime
     let early: [[UInt8]]
+    /// Whether its links say that an earlier program has used them.
+    var isResumed = false
 
     func connect(
         to peer: BluetoothAddress,
         parameters: ConnectionParameters?,
         result: @escaping @Sendable (Result<any ATTLink, BLEError>) -> Void
     ) -> RadioActivity {
-        radio.connect(to: peer, parameters: parameters) { [time, early] outcome in
-            result(outcome.map { EagerLink($0, time, early) as any ATTLink })
+        radio.connect(to: peer, parameters: parameters) { [time, early, isResumed] outcome in
+            result(outcome.map { EagerLink($0, time, early, isResumed: isResumed) as any ATTLink })
         }
     }
 }

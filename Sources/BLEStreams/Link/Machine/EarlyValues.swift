@@ -20,6 +20,10 @@ struct EarlyValues {
     private var closed: [UInt16] = []
     private var end: Duration?
 
+    /// - Parameter isResumed: whether an earlier program may have used the link: what the peer has sent since then is
+    ///   lost, and the first values may go on from there.
+    init(isResumed: Bool = false) { hasLost = isResumed }
+
     /// Whether a value may still be early.
     var isOpen: Bool { end != nil }
 

@@ -104,6 +104,7 @@ struct LinkMachine: Sendable {
     ) {
         client = GATTClient(maximumMTU: maximumMTU, isResumed: isResumed)
         server = ATTServer(maximumMTU: maximumMTU, client: servedClient)
+        early = EarlyValues(isResumed: isResumed)
         tracker = DatabaseTracker(remembered: remembered, tellsLater: tellsLater)
     }
 
