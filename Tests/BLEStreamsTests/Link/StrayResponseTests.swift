@@ -166,6 +166,30 @@ extension StrayResponseTests {
         }
     }
 
+    @Test(arguments: [[0x19], [0x01, 0x18, 0x00, 0x00, 0x06]] as [[UInt8]])
+    func `what an earlier program has prepared is discarded before a value is written in parts`(
+        answer: [UInt8]
+    ) async throws {
+        try await ScriptedLink.run { time in
+            [
+                ScriptedLink(time, isResumed: true) { request in
+                    switch (request[0], request[1]) {
+                    case (0x02, _): [(.milliseconds(10), [0x03, 0x17, 0x00])]
+                    case (0x16, _): [(.milliseconds(10), [0x17] + request.dropFirst())]
+                    case (0x18, 0): [(.milliseconds(10), answer)]
+                    case (0x18, _): [(.milliseconds(10), [0x19])]
+                    default: Self.holdingHandles(request)
+                    }
+                }
+            ]
+        } _: { link, peer in
+            for _ in 0..<2 { try await link.write([UInt8](repeating: 7, count: 30), to: .handle(11)) }
+            let written = peer.sent.filter { [0x16, 0x18].contains($0[0]) }.map { Array($0.prefix(2)) }
+            let one: [[UInt8]] = [[0x18, 0], [0x16, 11], [0x16, 11], [0x18, 1]]
+            #expect(written == one + one)
+        }
+    }
+
     @Test(arguments: [0x04, 0x02] as [UInt8])
     func `a peer that breaks off such a link is connected to afresh`(opcode: UInt8) async throws {
         try await ScriptedLink.run { time in

@@ -52,7 +52,8 @@ package struct GATTClient: Sendable {
     /// The current ATT_MTU; initially 23.
     package internal(set) var mtu = ATTLimits.defaultMTU
 
-    /// Whether an earlier program may have agreed on an ATT_MTU that the peer keeps, whatever it answers to this one.
+    /// Whether an earlier program may have agreed on an ATT_MTU that the peer keeps, whatever it answers to this one,
+    /// and may have prepared writes that it keeps, too.
     let isResumed: Bool
 
     /// The smallest ATT_MTU by which the peer may cut an answer.
@@ -241,7 +242,9 @@ extension GATTClient {
         var doubtful: [UInt8]?
     }
 
-    var context: GATTContext { GATTContext(mtu: mtu, maximumMTU: maximumMTU, isMTUExchanged: isMTUExchanged) }
+    var context: GATTContext {
+        GATTContext(mtu: mtu, maximumMTU: maximumMTU, isMTUExchanged: isMTUExchanged, isResumed: isResumed)
+    }
 
     mutating func makeTimer() -> TimerID {
         lastTimer &+= 1

@@ -76,11 +76,14 @@ package struct GATTContext: Hashable, Sendable {
     package var maximumMTU: Int
     /// Whether an exchange has taken place.
     package var isMTUExchanged: Bool
+    /// Whether an earlier program may have used the bearer.
+    package var isResumed: Bool
 
-    package init(mtu: Int, maximumMTU: Int, isMTUExchanged: Bool) {
+    package init(mtu: Int, maximumMTU: Int, isMTUExchanged: Bool, isResumed: Bool = false) {
         self.mtu = mtu
         self.maximumMTU = maximumMTU
         self.isMTUExchanged = isMTUExchanged
+        self.isResumed = isResumed
     }
 }
 

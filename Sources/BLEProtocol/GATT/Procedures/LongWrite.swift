@@ -1,7 +1,8 @@
 /// Writes an attribute's value in parts, which the server joins: all of it is written, or nothing.
 ///
 /// If verified, it is the reliable write of one characteristic: the server echoes each part, and a difference ends the
-/// procedure with nothing written. After any failure the server is told to discard its queue.
+/// procedure with nothing written. After any failure the server is told to discard its queue; on a bearer that an
+/// earlier program may have used, also before the first part: what that one has prepared would be written with this.
 /// Source: Core Specification, Vol 3, Part G, 4.9.4, 4.9.5 and 4.12.3.
 package struct LongWrite: GATTProcedure {
     package let handle: UInt16
@@ -11,6 +12,8 @@ package struct LongWrite: GATTProcedure {
     /// The beginning and the end of the part that was prepared last.
     private var part = 0..<0
     private var isFirst = true
+    /// Whether the server is told to discard what an earlier program has prepared.
+    private var isDiscarding = false
     private var isExecuting = false
 
     package var handles: [UInt16] { [handle] }
@@ -25,10 +28,18 @@ package struct LongWrite: GATTProcedure {
         guard value.count <= ATTLimits.maximumValueLength else {
             throw .valueTooLong(count: value.count, maximum: ATTLimits.maximumValueLength)
         }
-        return preparePart(from: 0, context)
+        guard context.isResumed else { return preparePart(from: 0, context) }
+        isDiscarding = true
+        return .send(ATTExecuteWriteRequest(.cancel))
     }
 
     package mutating func received(_ answer: GATTAnswer, _ context: GATTContext) throws(GATTFailure) -> GATTStep<Void> {
+        if isDiscarding {
+            // Any other error is that of a server that keeps no queue.
+            if answer.error == .databaseOutOfSync { try answer.success() }
+            isDiscarding = false
+            return preparePart(from: 0, context)
+        }
         if isExecuting {
             _ = try answer.response(to: ATTExecuteWriteRequest.self)
             return .finished(())
@@ -45,7 +56,7 @@ package struct LongWrite: GATTProcedure {
 
     package func cleanUp(isSent: Bool) -> GATTRequest? {
         // An Execute that was sent has emptied the queue; a first part that was not sent has not filled it.
-        let isQueueEmpty = isExecuting ? isSent : isFirst && !isSent
+        let isQueueEmpty = isExecuting ? isSent : isDiscarding || isFirst && !isSent
         return isQueueEmpty ? nil : GATTRequest(ATTExecuteWriteRequest(.cancel))
     }
 
