@@ -44,7 +44,7 @@ public final class PeripheralServer: Sendable {
     let errands: Errands
     let warnings: ServerWarnings
     let visits: PairingVisits
-    let given = GivenBonds()
+    let (given, iterated) = (GivenBonds(), IteratedMessages())
     let calls: ClosureCalls
     let serving: ServingWatch
     let backlogBoard: BacklogBoard

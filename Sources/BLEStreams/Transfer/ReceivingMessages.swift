@@ -43,7 +43,9 @@ extension PeripheralServer {
     /// older iteration gets what is written with response. A message that is under way when an iteration ends is
     /// lost, as is one behind another in the same chunk; if its central writes in a later iteration, that central's
     /// link is dropped, and the program is warned. What is written between two iterations is refused, and lost if it
-    /// was written without response: the next iteration would begin in the middle of a message.
+    /// was written without response: the next iteration would begin in the middle of a message. Where the server stores
+    /// the value, or a closure accepts it, it is lost, too; if its central writes in a later iteration, its link is
+    /// dropped, and the program is warned.
     ///
     /// - Parameters:
     ///   - key: the characteristic.
@@ -99,6 +101,7 @@ extension PeripheralServer {
     private func chunks(to name: CharacteristicSelector) -> BLEStream<Incoming> {
         let subject = StreamSubject(operation: "messages", object: "to \(name)")
         return BLEStream(subject, timeline: radio.timeline, buffer: .unbounded) { mailbox in
+            self.iterated.add(name)
             let allowance = Allowance()
             let broken = BrokenCentrals()
             let lose: @Sendable (ConnectedCentral, Fault) -> Void = { central, fault in
@@ -124,6 +127,15 @@ extension PeripheralServer {
         warnings.tell(.brokenMessage(central.address)) { _ in .brokenMessage(fault, "to \(name) by \(central)") }
         central.bearer.close(DisconnectReason(.protocolViolation))
     }
+}
+
+/// The characteristics of which messages were ever iterated, by the names that the iterations gave them.
+final class IteratedMessages: Sendable {
+    private let all = Mutex<Set<CharacteristicSelector>>([])
+
+    var names: Set<CharacteristicSelector> { all.withLock { $0 } }
+
+    func add(_ name: CharacteristicSelector) { all.withLock { _ = $0.insert(name) } }
 }
 
 private enum Incoming: Sendable {

@@ -46,6 +46,40 @@ import Testing
         #expect(warnings.all.contains { $0.operation == "messages" && $0.cause.contains("closure refused") })
     }
 
+    @Test(arguments: [true, false])
+    func `a chunk that is accepted between two iterations is not left out in silence`(isJudged: Bool) async throws {
+        let (taken, warnings) = (Recorder<[UInt8]>(), Recorder<BLEError>())
+        let accepting = LocalPeripheral(name: "Accepting") {
+            LocalService(MessageBench.service) {
+                isJudged
+                    ? LocalCharacteristic(MessageBench.inbound, [.read, .write], value: .dynamic, write: { _, _ in })
+                    : LocalCharacteristic(MessageBench.inbound, [.read, .write])
+            }
+        }
+        try await Bench.run(description: accepting, warnings: warnings) { server, bench in
+            while true {
+                taken.add(try await server.messages(to: MessageBench.inbound).first().octets)
+                try await bench.time.sleep(for: .seconds(10))
+            }
+        } _: { bench in
+            let error = await bleError {
+                try await bench.peripheral.withLink { link in
+                    try await link.send([1], to: MessageBench.inbound)
+                    try await bench.time.sleep(for: .seconds(1))
+                    try await link.write([2, 2], to: MessageBench.inbound)
+                    try await bench.time.sleep(for: .seconds(15))
+                    // The rest.
+                    try await link.send([3, 3], to: MessageBench.inbound)
+                    try await bench.time.sleep(for: .seconds(1))
+                    _ = try await link.read(MessageBench.inbound)
+                }
+            }
+            #expect(error?.code == .disconnected)
+        }
+        #expect(taken.all == [[1]])
+        #expect(warnings.all.contains { $0.cause.contains("before one was complete or taken") })
+    }
+
     /// A central on one of its links, for as long as anybody else keeps it.
     private struct Visit: Sendable {
         weak var central: ConnectedCentral?
