@@ -99,20 +99,18 @@ extension ConnectedCentral {
         let limit = server.maximumLength(at: write.handle)
         let name = server.characteristic(at: write.handle)
         let isTaken = server.calls.add(id, hasLeft: bearer.end != nil) { end in
-            // A write without response is still carried out after its central has left.
-            await self.call(answer, by: answer == nil ? Ending() : end, server, "write", write.handle, object) {
-                guard let change = write.change else {
-                    let value = try await self.whole(write, closures.read, limit)
+            for judgement in 1...Self.mostJudgements {
+                var isOutdated = false
+                // A write without response is still carried out after its central has left.
+                await self.call(answer, by: answer == nil ? Ending() : end, server, "write", write.handle, object) {
+                    let value = try await self.whole(write, of: name, closures.read, limit, server)
                     try await closure(value, self)
                     return value
+                } then: { value in
+                    let change = judgement < Self.mostJudgements ? write.change : nil
+                    isOutdated = !self.accept(value, of: write, after: change, name, answer, server)
                 }
-                return try await self.judged(change, of: name, write.value, server) { try await closure($0, self) }
-            } then: { value in
-                let take: @Sendable () -> Void = {
-                    let stored = server.store(value, after: write.change, at: write.handle, of: name)
-                    self.tell(.init(handle: write.handle, offset: 0, value: stored, answer: .stored), nil, server)
-                }
-                if let answer { answer.give(.success([]), before: { _ in take() }) } else { take() }
+                guard isOutdated else { return }
             }
         }
         guard !isTaken else { return }
@@ -121,25 +119,28 @@ extension ConnectedCentral {
         answer.give(.failure(.insufficientResources))
     }
 
-    /// How often a closure judges one write.
+    /// How often a closure judges one write at most: the value that it has accepted last is stored, whatever has
+    /// changed meanwhile.
     private static let mostJudgements = 4
 
-    /// Has a closure judge the whole value that results from a write of a part: that over what is stored when it is
-    /// called, and again if that has changed meanwhile. Other writes may have been accepted since this one arrived.
-    private func judged(
-        _ change: AttributeWrites,
-        of name: String,
-        _ proposed: [UInt8],
-        _ server: PeripheralServer,
-        by closure: @Sendable ([UInt8]) async throws -> Void
-    ) async throws -> [UInt8] {
-        var value = try server.value(after: change, of: name) ?? proposed
-        for _ in 0..<Self.mostJudgements {
-            try await closure(value)
-            guard let now = try server.value(after: change, of: name), now != value else { break }
-            value = now
-        }
-        return value
+    /// Stores a value that a closure has accepted, answers, and tells the streams.
+    ///
+    /// - Returns: `false` if the central still waits, or isn't answered, and the closure must judge again: what the
+    ///   write leaves of the stored value has changed meanwhile, and nobody has accepted what would result now.
+    private func accept(
+        _ value: [UInt8],
+        of write: ATTServer.ServerWrite,
+        after change: AttributeWrites?,
+        _ name: String,
+        _ answer: PendingAnswer?,
+        _ server: PeripheralServer
+    ) -> Bool {
+        let told = ATTServer.ServerWrite(handle: write.handle, offset: 0, value: value, answer: .stored)
+        func store() -> Bool { server.store(value, after: change, at: write.handle, of: name) }
+        if let answer { return answer.give(.success([]), before: { _ in tell(told, nil, server) }, if: store) }
+        guard store() else { return false }
+        tell(told, nil, server)
+        return true
     }
 
     /// A write without response was not accepted, and the central isn't told.
@@ -147,12 +148,16 @@ extension ConnectedCentral {
         server.tell(.refusedWrite(self, isFlood: isFlood), of: handle)
     }
 
-    /// The whole value that results from a write.
+    /// The whole value that results from a write: a part is laid over the value as it is now, not as it was when the
+    /// part arrived.
     private func whole(
         _ write: ATTServer.ServerWrite,
+        of name: String,
         _ read: (@Sendable (ConnectedCentral) async throws -> [UInt8])?,
-        _ limit: Int
+        _ limit: Int,
+        _ server: PeripheralServer
     ) async throws -> [UInt8] {
+        if let change = write.change { return try server.value(after: change, of: name) ?? write.value }
         guard write.offset > 0 else { return write.value }
         guard let read else { throw ATTError.invalidOffset }
         let current = try await read(self)

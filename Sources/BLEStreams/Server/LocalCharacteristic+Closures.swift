@@ -77,7 +77,7 @@ extension LocalCharacteristic {
     ///   - id: the name by which the program refers to it; by default the UUID's text.
     ///   - write: gets the whole value as it would be stored, also after a long or partial write, and the central;
     ///     throws the `ATTError` to answer. If what a partial write leaves of the value changes meanwhile, it is called
-    ///     again.
+    ///     again, up to four times in all: only what it has accepted is stored.
     ///   - descriptors: descriptors in addition to those that are added automatically.
     public init(
         _ uuid: BluetoothUUID,

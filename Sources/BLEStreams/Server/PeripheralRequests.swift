@@ -143,11 +143,19 @@ final class PendingAnswer: Sendable {
 
     /// Answers, if nothing has answered before.
     ///
-    /// - Parameter before: called before the central gets the answer, if this is the first answer.
+    /// - Parameters:
+    ///   - before: called before the central gets the answer, if this is the first answer.
+    ///   - condition: asked if this would be the first answer, while no other one can come; if it isn't met, there is
+    ///     no answer yet.
     /// - Returns: whether this is the first answer.
     @discardableResult
-    func give(_ result: Result<[UInt8], ATTError>, before: (Bearer) -> Void = { _ in }) -> Bool {
-        let first = bearer.withLock { bearer in
+    func give(
+        _ result: Result<[UInt8], ATTError>,
+        before: (Bearer) -> Void = { _ in },
+        if condition: () -> Bool = { true }
+    ) -> Bool {
+        let first = bearer.withLock { bearer -> (bearer: Bearer, timer: RadioActivity?)? in
+            guard bearer != nil, condition() else { return nil }
             let first = bearer.take()
             // Under the lock: whoever comes second finds it.
             if let first, first.bearer.end == nil, case .success = result { accepted.store(true, ordering: .releasing) }

@@ -51,18 +51,17 @@ extension PeripheralServer {
 
     /// Stores a value that a closure has accepted, if the characteristic is still the same and stores its value.
     ///
-    /// - Parameter change: the write that has led to the value, if it leaves a part of the one that is stored: nothing
-    ///   that has changed there at the last moment is undone.
-    /// - Returns: what is stored.
-    func store(_ value: [UInt8], after change: AttributeWrites?, at handle: UInt16, of id: String) -> [UInt8] {
-        database.withLock { database in
-            guard database.characteristic(at: handle)?.id == id else { return value }
-            var stored = value
-            if let change, case .success(let merged)? = Self.value(after: change, of: id, in: database) {
-                stored = merged
+    /// - Parameter change: the write that has led to the value, if it leaves a part of the one that is stored.
+    /// - Returns: `false` if that write leads to another value now, since what it leaves has changed: then nothing is
+    ///   stored.
+    func store(_ value: [UInt8], after change: AttributeWrites?, at handle: UInt16, of id: String) -> Bool {
+        database.withLock { database -> Bool in
+            guard database.characteristic(at: handle)?.id == id else { return true }
+            if let change, let outcome = Self.value(after: change, of: id, in: database) {
+                guard (try? outcome.get()) == value else { return false }
             }
-            _ = database.store(stored, at: handle)
-            return stored
+            _ = database.store(value, at: handle)
+            return true
         }
     }
 

@@ -145,6 +145,31 @@ import Testing
         #expect(judged.all == [[0, 7, 0, 0], [0, 0, 0, 8], [0, 7, 0, 8]])
     }
 
+    @Test func `only what the closure has accepted is stored, though the value goes on changing`() async throws {
+        let (times, judged) = (Recorder<VirtualTime>(), Recorder<[UInt8]>())
+        let told = Recorder<[UInt8]>()
+        let lamp = Self.lamp(hasFixedLength: true, times, judged)
+        try await Bench.run(description: lamp) { server, bench in
+            times.add(bench.time)
+            try await withThrowingDiscardingTaskGroup { group in
+                group.addTask {
+                    for try await write in server.writes() { told.add(write.value) }
+                }
+                for number in 1...100 as ClosedRange<UInt8> {
+                    try server.setValue([0, 0, 0, number], of: Self.judged)
+                    try await bench.time.sleep(for: .milliseconds(400))
+                }
+            }
+        } _: { bench in
+            try await bench.peripheral.withLink { link in
+                try await link.write([9], to: Self.judged)
+                try await bench.time.sleep(for: .seconds(1))
+            }
+        }
+        #expect(judged.all.count == 4)
+        #expect(told.all == Array(judged.all.suffix(1)))
+    }
+
     @Test func `keys with a type serve both sides`() async throws {
         let told = Recorder<Int>()
         let level = TypedCharacteristic<Int>.batteryLevel
