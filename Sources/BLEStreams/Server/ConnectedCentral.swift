@@ -29,8 +29,8 @@ public final class ConnectedCentral: Sendable {
         /// The callers that wait until no notification of a characteristic is waiting.
         var emptiness = RoomBoard()
         var droppedWrites = 0
-        /// The characteristics of which a message was under way when an iteration of its messages ended.
-        var interruptedMessages: Set<CharacteristicSelector> = []
+        /// The characteristics of which a message was under way when nobody iterated them any more.
+        var interruptedMessages = InterruptedMessages()
         /// The characteristics of which only a part of the last message was sent, and the subscription that has it.
         var partsSent: [UInt16: ATTServer.Breaks] = [:]
         /// How many of its changes between behind and not behind were reported.
@@ -279,7 +279,7 @@ public final class ConnectedCentral: Sendable {
         case .full:
             dropped(server)
             request.reject(.insufficientResources)
-        case .no where write.answer == .stored: break
+        case .no where write.answer == .stored: server.noteUnheard(write.value, at: write.handle, by: self)
         case .no:
             server.warnings.tell(.nobodyTakesWrites(write.handle)) { _ in
                 .nobodyIterates("writes(to:)", "write", object())

@@ -1,6 +1,5 @@
 import BLEProtocol
 import BLERadio
-import Synchronization
 
 extension PeripheralServer {
     /// A watcher of events.
@@ -64,19 +63,7 @@ extension PeripheralServer {
             case .full: if result == .no { result = .full }
             }
         }
-        if result == .no, let handle { noteUnheard(event, at: handle) }
         return result
-    }
-
-    /// What follows a write in an iteration of messages, if the server or a closure has accepted it and nobody was told
-    /// of it, is the rest of a message.
-    private func noteUnheard(_ event: Event, at handle: UInt16) {
-        guard case .write(let request) = event, !request.awaitsAnswer else { return }
-        let names = iterated.names
-        guard !names.isEmpty, let written = database.withLock({ $0.acceptedUnheard(at: handle) }) else { return }
-        for name in names where name.names(written) {
-            request.central.state.withLock { _ = $0.interruptedMessages.insert(name) }
-        }
     }
 
     /// The watchers of a characteristic's events, the oldest first.
@@ -181,14 +168,5 @@ extension PeripheralServer {
         let (id, isOver, failure) = add(Watcher(name: name, take: take, finish: finish))
         if isOver { finish(failure) }
         return { self.removeWatcher(id) }
-    }
-}
-
-extension AttributeDatabase {
-    /// The characteristic with this value handle, if it is not left to the iterations of its writes to accept them.
-    fileprivate func acceptedUnheard(at handle: UInt16) -> DatabaseCharacteristic? {
-        guard let attribute = attribute(at: handle) else { return nil }
-        if case .stored = attribute.content { return characteristic(at: handle) }
-        return attribute.isJudged ? characteristic(at: handle) : nil
     }
 }

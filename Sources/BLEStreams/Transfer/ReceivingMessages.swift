@@ -44,8 +44,9 @@ extension PeripheralServer {
     /// lost, as is one behind another in the same chunk; if its central writes in a later iteration, that central's
     /// link is dropped, and the program is warned. What is written between two iterations is refused, and lost if it
     /// was written without response: the next iteration would begin in the middle of a message. Where the server stores
-    /// the value, or a closure accepts it, it is lost, too; if its central writes in a later iteration, its link is
-    /// dropped, and the program is warned.
+    /// the value, or a closure accepts it, it is lost, too; if that was a message without its end, or any with
+    /// ``EndMark/lengthPrefix(octets:order:)``, and the central goes on in a later iteration, its link is dropped, and
+    /// the program is warned.
     ///
     /// - Parameters:
     ///   - key: the characteristic.
@@ -59,7 +60,7 @@ extension PeripheralServer {
     ) -> BLEStream<PeripheralServer.CentralMessage> {
         precondition(maximumSize >= 0, "a message can't have a negative size")
         let name = key.reference.selector
-        return chunks(to: name).lift { upstream, _ in
+        return chunks(to: name, endingWith: mark).lift { upstream, _ in
             var assemblies = Assemblies(of: name, mark, maximumSize: maximumSize, calls: self.calls)
             var isOver = false
             func poll() throws -> Polled<PeripheralServer.CentralMessage> {
@@ -98,10 +99,10 @@ extension PeripheralServer {
     }
 
     /// The chunks that centrals write, and for each central the place where one was first dropped.
-    private func chunks(to name: CharacteristicSelector) -> BLEStream<Incoming> {
+    private func chunks(to name: CharacteristicSelector, endingWith mark: EndMark) -> BLEStream<Incoming> {
         let subject = StreamSubject(operation: "messages", object: "to \(name)")
         return BLEStream(subject, timeline: radio.timeline, buffer: .unbounded) { mailbox in
-            self.iterated.add(name)
+            self.iterated.add(name, endingWith: mark)
             let allowance = Allowance()
             let broken = BrokenCentrals()
             let lose: @Sendable (ConnectedCentral, Fault) -> Void = { central, fault in
@@ -127,15 +128,6 @@ extension PeripheralServer {
         warnings.tell(.brokenMessage(central.address)) { _ in .brokenMessage(fault, "to \(name) by \(central)") }
         central.bearer.close(DisconnectReason(.protocolViolation))
     }
-}
-
-/// The characteristics of which messages were ever iterated, by the names that the iterations gave them.
-final class IteratedMessages: Sendable {
-    private let all = Mutex<Set<CharacteristicSelector>>([])
-
-    var names: Set<CharacteristicSelector> { all.withLock { $0 } }
-
-    func add(_ name: CharacteristicSelector) { all.withLock { _ = $0.insert(name) } }
 }
 
 private enum Incoming: Sendable {
@@ -238,7 +230,7 @@ private struct Assemblies {
     }
 
     private func interrupt(_ central: ConnectedCentral) {
-        central.state.withLock { _ = $0.interruptedMessages.insert(name) }
+        central.state.withLock { $0.interruptedMessages.insert(name) }
     }
 
     /// Begins with a central's first chunk.

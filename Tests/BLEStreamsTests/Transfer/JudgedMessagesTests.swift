@@ -46,22 +46,58 @@ import Testing
         #expect(warnings.all.contains { $0.operation == "messages" && $0.cause.contains("closure refused") })
     }
 
+    /// A peripheral that accepts each chunk by itself, or has a closure do so.
+    private static func accepting(isJudged: Bool) -> LocalPeripheral {
+        LocalPeripheral(name: "Accepting") {
+            LocalService(MessageBench.service) {
+                if isJudged {
+                    LocalCharacteristic(MessageBench.inbound, [.write], value: .dynamic) { _, _ in }
+                } else {
+                    LocalCharacteristic(MessageBench.inbound, [.write])
+                }
+                LocalCharacteristic(MessageBench.outbound, [.read], value: .stored([0]))
+            }
+        }
+    }
+
+    /// Takes a message every ten seconds, and hears nothing in between.
+    private static func takingOneByOne(
+        _ taken: Recorder<[UInt8]>,
+        endingWith mark: EndMark = .endOfMessage()
+    ) -> @Sendable (PeripheralServer, Bench) async throws -> Void {
+        { server, bench in
+            while true {
+                let message = try await server.messages(to: MessageBench.inbound, endingWith: mark).first()
+                taken.add(message.octets)
+                try await bench.time.sleep(for: .seconds(10))
+            }
+        }
+    }
+
+    @Test(arguments: [EndMark.endOfMessage(), .endOfMessage(atEndOfChunk: "EOM"), .delimiter("EOM")])
+    func `whole messages that are accepted between two iterations cost no link`(mark: EndMark) async throws {
+        let (taken, warnings) = (Recorder<[UInt8]>(), Recorder<BLEError>())
+        let serve = Self.takingOneByOne(taken, endingWith: mark)
+        try await Bench.run(description: Self.accepting(isJudged: false), warnings: warnings, serve: serve) { bench in
+            try await bench.peripheral.withLink { link in
+                for octet in 1...4 as ClosedRange<UInt8> {
+                    try await link.send([octet, octet], to: MessageBench.inbound, endingWith: mark)
+                    let pause = octet < 3 ? 1 : 15
+                    try await bench.time.sleep(for: .seconds(pause))
+                }
+                _ = try await link.read(MessageBench.outbound)
+            }
+        }
+        #expect(taken.all == [[1, 1], [4, 4]])
+        #expect(warnings.all.isEmpty)
+    }
+
     @Test(arguments: [true, false])
     func `a chunk that is accepted between two iterations is not left out in silence`(isJudged: Bool) async throws {
         let (taken, warnings) = (Recorder<[UInt8]>(), Recorder<BLEError>())
-        let accepting = LocalPeripheral(name: "Accepting") {
-            LocalService(MessageBench.service) {
-                isJudged
-                    ? LocalCharacteristic(MessageBench.inbound, [.read, .write], value: .dynamic, write: { _, _ in })
-                    : LocalCharacteristic(MessageBench.inbound, [.read, .write])
-            }
-        }
-        try await Bench.run(description: accepting, warnings: warnings) { server, bench in
-            while true {
-                taken.add(try await server.messages(to: MessageBench.inbound).first().octets)
-                try await bench.time.sleep(for: .seconds(10))
-            }
-        } _: { bench in
+        let serve = Self.takingOneByOne(taken)
+        let accepting = Self.accepting(isJudged: isJudged)
+        try await Bench.run(description: accepting, warnings: warnings, serve: serve) { bench in
             let error = await bleError {
                 try await bench.peripheral.withLink { link in
                     try await link.send([1], to: MessageBench.inbound)
@@ -71,7 +107,7 @@ import Testing
                     // The rest.
                     try await link.send([3, 3], to: MessageBench.inbound)
                     try await bench.time.sleep(for: .seconds(1))
-                    _ = try await link.read(MessageBench.inbound)
+                    _ = try await link.read(MessageBench.outbound)
                 }
             }
             #expect(error?.code == .disconnected)
