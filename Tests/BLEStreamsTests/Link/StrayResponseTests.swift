@@ -167,7 +167,7 @@ extension StrayResponseTests {
     }
 
     @Test(arguments: [[0x19], [0x01, 0x18, 0x00, 0x00, 0x06]] as [[UInt8]])
-    func `what an earlier program has prepared is discarded before a value is written in parts`(
+    func `what an earlier program has prepared is discarded once, before a value is written in parts`(
         answer: [UInt8]
     ) async throws {
         try await ScriptedLink.run { time in
@@ -186,7 +186,7 @@ extension StrayResponseTests {
             for _ in 0..<2 { try await link.write([UInt8](repeating: 7, count: 30), to: .handle(11)) }
             let written = peer.sent.filter { [0x16, 0x18].contains($0[0]) }.map { Array($0.prefix(2)) }
             let one: [[UInt8]] = [[0x18, 0], [0x16, 11], [0x16, 11], [0x18, 1]]
-            #expect(written == one + one)
+            #expect(written == one + one.dropFirst())
         }
     }
 

@@ -219,6 +219,10 @@ extension GATTClient {
     mutating func answered(_ answer: Result<GATTAnswer, GATTFailure>, _ output: inout Output) {
         guard let stage = slot?.stage, let opcode = slot?.request.opcode else { return }
         if opcode == .exchangeMTURequest, case .success(let answer) = answer { adoptMTU(from: answer) }
+        // Any other error is that of a server that keeps no writes.
+        if opcode == .executeWriteRequest, case .success(let answer) = answer, answer.error != .databaseOutOfSync {
+            mayKeepWrites = false
+        }
         guard stage == .running else { return undo(&output) }
         switch answer {
         case .success(let answer): advance(with: answer, &output)

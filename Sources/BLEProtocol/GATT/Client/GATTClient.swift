@@ -52,9 +52,11 @@ package struct GATTClient: Sendable {
     /// The current ATT_MTU; initially 23.
     package internal(set) var mtu = ATTLimits.defaultMTU
 
-    /// Whether an earlier program may have agreed on an ATT_MTU that the peer keeps, whatever it answers to this one,
-    /// and may have prepared writes that it keeps, too.
+    /// Whether an earlier program may have agreed on an ATT_MTU that the peer keeps, whatever it answers to this one.
     let isResumed: Bool
+
+    /// Whether the peer may keep writes that an earlier program has prepared: until it has answered an Execute Write.
+    var mayKeepWrites: Bool
 
     /// The smallest ATT_MTU by which the peer may cut an answer.
     package var leastMTU: Int { isResumed ? ATTLimits.defaultMTU : mtu }
@@ -96,6 +98,7 @@ package struct GATTClient: Sendable {
     /// than 517 gains nothing. A bearer that is resumed is one that an earlier program has used.
     package init(maximumMTU: Int, isResumed: Bool = false) {
         self.isResumed = isResumed
+        mayKeepWrites = isResumed
         self.maximumMTU = min(max(maximumMTU, ATTLimits.defaultMTU), Int(UInt16.max))
     }
 
@@ -243,7 +246,7 @@ extension GATTClient {
     }
 
     var context: GATTContext {
-        GATTContext(mtu: mtu, maximumMTU: maximumMTU, isMTUExchanged: isMTUExchanged, isResumed: isResumed)
+        GATTContext(mtu: mtu, maximumMTU: maximumMTU, isMTUExchanged: isMTUExchanged, mayKeepWrites: mayKeepWrites)
     }
 
     mutating func makeTimer() -> TimerID {

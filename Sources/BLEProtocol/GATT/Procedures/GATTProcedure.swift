@@ -76,14 +76,14 @@ package struct GATTContext: Hashable, Sendable {
     package var maximumMTU: Int
     /// Whether an exchange has taken place.
     package var isMTUExchanged: Bool
-    /// Whether an earlier program may have used the bearer.
-    package var isResumed: Bool
+    /// Whether the server may keep writes that an earlier program has prepared.
+    package var mayKeepWrites: Bool
 
-    package init(mtu: Int, maximumMTU: Int, isMTUExchanged: Bool, isResumed: Bool = false) {
+    package init(mtu: Int, maximumMTU: Int, isMTUExchanged: Bool, mayKeepWrites: Bool = false) {
         self.mtu = mtu
         self.maximumMTU = maximumMTU
         self.isMTUExchanged = isMTUExchanged
-        self.isResumed = isResumed
+        self.mayKeepWrites = mayKeepWrites
     }
 }
 

@@ -1,8 +1,8 @@
 /// Writes an attribute's value in parts, which the server joins: all of it is written, or nothing.
 ///
 /// If verified, it is the reliable write of one characteristic: the server echoes each part, and a difference ends the
-/// procedure with nothing written. After any failure the server is told to discard its queue; on a bearer that an
-/// earlier program may have used, also before the first part: what that one has prepared would be written with this.
+/// procedure with nothing written. After any failure the server is told to discard its queue; where it may keep what
+/// an earlier program has prepared, also before the first part: that would be written with this.
 /// Source: Core Specification, Vol 3, Part G, 4.9.4, 4.9.5 and 4.12.3.
 package struct LongWrite: GATTProcedure {
     package let handle: UInt16
@@ -28,14 +28,14 @@ package struct LongWrite: GATTProcedure {
         guard value.count <= ATTLimits.maximumValueLength else {
             throw .valueTooLong(count: value.count, maximum: ATTLimits.maximumValueLength)
         }
-        guard context.isResumed else { return preparePart(from: 0, context) }
+        guard context.mayKeepWrites else { return preparePart(from: 0, context) }
         isDiscarding = true
         return .send(ATTExecuteWriteRequest(.cancel))
     }
 
     package mutating func received(_ answer: GATTAnswer, _ context: GATTContext) throws(GATTFailure) -> GATTStep<Void> {
         if isDiscarding {
-            // Any other error is that of a server that keeps no queue.
+            // Any other error is that of a server that keeps no writes.
             if answer.error == .databaseOutOfSync { try answer.success() }
             isDiscarding = false
             return preparePart(from: 0, context)
