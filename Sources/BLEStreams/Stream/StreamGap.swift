@@ -12,8 +12,9 @@ public struct StreamGap: Sendable {
     /// Values that the peer sent while there was no link are not counted.
     public var dropped: Int
 
-    /// Whether PDUs of the link were dropped here and nobody knows whose they were: values of this stream, those of
-    /// another subscription, or an answer. A consumer of values is told nothing of that; a message may have a hole.
+    /// Whether PDUs of the link are missing here and nobody knows whose they were: values of this stream, those of
+    /// another subscription, or an answer: the kernel has dropped them, or an earlier program had the link. A consumer
+    /// of values is told nothing of that; a message may have a hole.
     var mayLackValues = false
 
     /// The breaks of links that it is, each of which other subscriptions report too; none if it has another reason. The

@@ -201,10 +201,10 @@ extension BLEError {
             .overflow,
             operation: subject.operation,
             object: subject.object,
-            cause: "the kernel has dropped PDUs of the link, and nobody can tell whether they were chunks, values of "
-                + "another subscription or an answer",
-            remedy: "Have the message sent again. Reduce the load of this machine, and don't block in an EventHandler, "
-                + "which delays the thread that reads the adapter's links."
+            cause: "PDUs of the link are missing, and nobody can tell whether they were chunks, values of another "
+                + "subscription or an answer: the kernel has dropped them, or an earlier program had the link",
+            remedy: "Have the message sent again. If the link's droppedPDUs isn't 0, reduce the load of this machine, "
+                + "and don't block in an EventHandler, which delays the thread that reads the adapter's links."
         )
     }
 

@@ -30,6 +30,7 @@ import Testing
             let chunks = link.notifications(of: Bench.notifying)
             let error = await bleError { _ = try await chunks.assembled(until: .endOfMessage()).first() }
             #expect(error?.code == .overflow)
+            #expect(error?.cause.contains("or an earlier program had the link") == true)
         }
     }
 
