@@ -4,8 +4,8 @@ internal import Synchronization
 extension Timeline {
     /// Runs a closure once the kernel or a controller has had its time, until the activity is cancelled.
     ///
-    /// Neither does anything while the machine is asleep, but time goes on, and what is over by then is told at once
-    /// when it wakes up: a time in which it slept for long begins anew.
+    /// Neither does anything while the machine is asleep, but time goes on, and a timer that was due meanwhile fires as
+    /// soon as it wakes up. A time in which it slept for long begins anew instead.
     func schedule(afterAwake limit: Duration, _ body: @escaping @Sendable () -> Void) -> RadioActivity {
         let awake = AwakeLimit(limit, on: self, body)
         awake.begin()

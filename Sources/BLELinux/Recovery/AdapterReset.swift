@@ -102,7 +102,9 @@ final class AdapterReset: Sendable {
 
     private func order(_ device: USBDevice) {
         if StuckCalls.contains(device.node) { return perform { $0.orderIsOverdue() } }
-        let limit = radio.timeline.schedule(after: AdapterResetMachine.longestOrder) { [self] in isOverdue(device) }
+        let limit = radio.timeline.schedule(afterAwake: AdapterResetMachine.longestOrder) { [self] in
+            isOverdue(device)
+        }
         state.withLock { $0.limit = limit }
         let order: @Sendable () -> Void = { [self, order = system.order] in
             do throws(SystemError) {
@@ -156,7 +158,7 @@ final class AdapterReset: Sendable {
         for timer in output.timers {
             switch timer {
             case .start(let id, let delay):
-                let timer = radio.timeline.schedule(after: delay) { [self] in perform { $0.timerFired(id) } }
+                let timer = radio.timeline.schedule(afterAwake: delay) { [self] in perform { $0.timerFired(id) } }
                 state.withLock { $0.timers[id] = timer }
             case .cancel(let id): state.withLock { $0.timers.removeValue(forKey: id) }?.cancel()
             }

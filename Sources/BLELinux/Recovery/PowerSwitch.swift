@@ -146,7 +146,7 @@ final class PowerSwitch: Sendable {
         if StuckCalls.contains(name) { return giveUp() }
         let closed = EventSink<Bool> { [self] isClosed in finish(isClosed ? .success(()) : .failure(failure)) }
         // The thread keeps this object.
-        let limit = timeline.schedule(after: Self.longestClosing) { [weak self, loop] in
+        let limit = timeline.schedule(afterAwake: Self.longestClosing) { [weak self, loop] in
             loop.enqueue { [weak self] in
                 guard let self, closed.isOpen else { return }
                 closed.close()

@@ -168,6 +168,11 @@ import Testing
         let driver = StuckDriver()
         let first = reset(find: find, noting: note, through: driver) { _ in }
         #expect(first() == nil && adapter.hands.delays == [.seconds(60)])
+        // While the machine is asleep, the driver does nothing.
+        adapter.hands.pass(.seconds(3600))
+        adapter.hands.fire(.seconds(60))
+        #expect(first() == nil && adapter.hands.delays == [.seconds(60)])
+        adapter.hands.pass(.seconds(60))
         adapter.hands.fire(.seconds(60))
         let error = error(first())
         #expect(error?.code == .timedOut && error?.cause.contains("/dev/bus/usb/009/009") == true)
@@ -192,6 +197,11 @@ import Testing
 
     @Test func `one that never comes back is said to be gone`() {
         let outcome = reset { $0.become(.absent) }
+        // It has no time to come back while the machine is asleep.
+        adapter.hands.pass(.seconds(3600))
+        adapter.hands.fire(.seconds(20))
+        #expect(outcome() == nil)
+        adapter.hands.pass(.seconds(20))
         adapter.hands.fire(.seconds(20))
         let error = error(outcome())
         #expect(error?.code == .adapterNotFound && error?.cause.contains("did not come back") == true)
