@@ -12,15 +12,9 @@ extension PairingReceiverTests {
     /// A central that has told it, in the pairing that made a bond of this kind, and of which bluetoothd asks now.
     private func asked(afterKey kind: UInt8, _ capability: PairingCapability, isConsent: Bool) async throws -> Bench {
         let bench = try await begun(capability)
-        let identity = ManagementAddress(Self.identity).octets
         try bench.connect()
         try bench.kernel.tellIdentity(Self.identity)
-        var key: [UInt8] = [1]
-        key += identity
-        key += [kind, 0, 16]
-        key += [UInt8](repeating: 0, count: 10)
-        key += Array(1...16)
-        try bench.kernel.tell(0x0A, key)
+        try bench.kernel.tellKey(kind: kind, of: Self.identity)
         guard case .paired(.example, let bond?) = await bench.events.next() else {
             Issue.record("not paired")
             return bench

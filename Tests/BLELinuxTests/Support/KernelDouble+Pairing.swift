@@ -45,10 +45,15 @@ extension KernelDouble {
     }
 
     /// Tells of a key of the peer's.
-    func tellKey(kind: UInt8, initiator: UInt8 = 0, isKept: Bool = true) throws {
+    func tellKey(
+        kind: UInt8,
+        initiator: UInt8 = 0,
+        isKept: Bool = true,
+        of peer: BluetoothAddress = .example
+    ) throws {
         var writer = ByteWriter()
         writer.uint8(isKept ? 1 : 0)
-        writer.managementAddress(ManagementAddress(.example))
+        writer.managementAddress(ManagementAddress(peer))
         let key = [UInt8](repeating: 0, count: 10) + Array(1...16)
         try tell(0x0A, writer.bytes + [kind, initiator, 16] + key)
     }
