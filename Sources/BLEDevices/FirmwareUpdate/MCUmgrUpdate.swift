@@ -12,8 +12,8 @@ extension FirmwareUpdateFlow {
             case test
             /// Mark it for one trial, reset the device, and confirm the image once it runs.
             case testAndConfirm
-            /// Mark it as permanent and reset the device. A broken image may leave the device unusable: some devices
-            /// refuse the mark. An image that runs on trial already is confirmed, without a reset.
+            /// Mark it as permanent and reset the device. A broken image may leave the device unusable, so some
+            /// devices refuse the mark. An image that runs on trial already is confirmed, without a reset.
             case confirm
         }
 

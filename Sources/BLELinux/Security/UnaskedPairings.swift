@@ -27,7 +27,7 @@ final class UnaskedPairings: Sendable {
         var linked: [BluetoothAddress: Int] = [:]
         /// The peers of the links that this machine has made.
         var peripherals: Set<BluetoothAddress> = []
-        /// The peers among these that have told an identity on their links, by that: the kernel names them so.
+        /// The peers among these that have told an identity on their links, by that identity: the kernel uses it then.
         var renamed: [BluetoothAddress: BluetoothAddress] = [:]
         /// The limits of the questions that nobody has answered yet.
         var questions: [BluetoothAddress: RadioActivity] = [:]

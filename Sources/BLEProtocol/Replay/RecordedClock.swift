@@ -3,7 +3,8 @@
 /// A machine without a clock of its own begins years too early, and sets its clock once it has asked for the time; one
 /// whose clock is wrong may set it back. Otherwise a replay would wait for those years.
 struct RecordedClock {
-    /// More than this passes between two packets only if the clock is set. By less, it may be that nothing was heard.
+    /// More than this passes between two packets only if the clock is set. In a shorter time, there may have been
+    /// nothing to hear.
     private static let longest = Duration.seconds(365 * 86_400)
     /// A packet is no further back than this unless the clock is set. What is received has the kernel's time, and may
     /// be read, and recorded, after what was sent later.

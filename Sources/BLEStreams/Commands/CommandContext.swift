@@ -7,8 +7,8 @@ package import BLERadio
 /// ``CharacteristicAccess``. A flow reports its phases with ``begin(_:total:completed:)``, hears of the link, the
 /// adapter and the device with ``next(timeout:)``, and continues on another link with ``resuming(_:adapterWithin:_:)``.
 ///
-/// Parts of a command, in child tasks, may use it at the same time: of several that connect, one makes the link, and all
-/// have it once the queue's authorizing is done on it.
+/// Child tasks of a command may use it at the same time: if several connect, one of them makes the link, and all get it
+/// once the queue's authorizations are done on it.
 ///
 /// Don't use it after the command has ended. Each member of a group, each command chained with `then` and each attempt
 /// of a retried command has a context of its own: its subscriptions end with it.

@@ -91,7 +91,7 @@ extension CommandWork {
         }
     }
 
-    /// Whether the running task does what authorizes this command.
+    /// Whether the running task is authorizing this command.
     private var isAuthorizing: Bool { Self.authorizing.contains { $0 === self } }
 
     /// Whether another part of the command finds a link or authorizes: until that is done, a link that is up isn't

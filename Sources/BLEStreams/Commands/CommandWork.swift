@@ -35,8 +35,8 @@ final class CommandWork: Sendable {
         case ready
     }
 
-    /// The commands for which the running task does what authorizes: that is within their preparation. A task that it
-    /// has started, and that outlives it, has them too; none of them is taken for a later one.
+    /// The commands that the running task is authorizing, which is a part of their preparation. A task that it starts
+    /// inherits them, and may outlive that; a later command is never among them.
     @TaskLocal static var authorizing: [CommandWork] = []
 
     /// The name of the command.

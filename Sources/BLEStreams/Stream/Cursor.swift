@@ -29,8 +29,8 @@ struct Cursor<Element: Sendable> {
     @usableFromInline var place: ConsumerPlace?
 
     /// Stops receiving: the source's waiting elements are still delivered, then the iteration ends. What comes later is
-    /// not delivered here. Whoever throws an error behind those elements polls until that end: `.pending` is not yet it
-    /// where another consumer of a shared stream is polling for this one.
+    /// not delivered here. Whoever throws an error behind those elements polls until that end: at `.pending`, another
+    /// consumer of a shared stream may still be polling for this one.
     @usableFromInline let stop: () -> Void
 
     /// Ends the iteration and undoes what opening it did. Idempotent; nothing is polled afterwards.
