@@ -32,8 +32,8 @@ extension CommandWork {
     ///     exclusive use of the link.
     ///   - absence: how long to wait for an unusable adapter; `nil`: within the limit.
     ///   - patience: how long to try at most if there is no limit; `nil`: without another one.
-    /// - Throws: ``AdapterStaysAway``, if it waits for the adapter that long and the adapter is why there is no link; the
-    ///   error itself if it doesn't, or if there is another reason.
+    /// - Throws: ``AdapterStaysAway``, if it waits for the adapter that long and the adapter is why there is no link;
+    ///   the error itself if it doesn't, or if there is another reason.
     func findLink(
         within limit: TurnLimit?,
         adapterWithin absence: Duration? = nil,

@@ -37,8 +37,8 @@ final class ConnectionBoard: Sendable {
         state.withLock { current(address, $0) }
     }
 
-    /// Entries that were made apart, before a bond has revealed that they are of one peripheral, may differ: the one with
-    /// the link counts, then one with an attempt.
+    /// Entries that were made before a bond has revealed that they are of one peripheral may differ: the one with the
+    /// link counts, then one with an attempt.
     private func current(_ address: BluetoothAddress, _ state: State) -> Peripheral.ConnectionState {
         let entries = keys(of: address, state).compactMap { state.entries[$0] }
         let furthest = entries.max { $0.state.sinceDisconnected.count < $1.state.sinceDisconnected.count }

@@ -22,8 +22,8 @@ extension Connector {
         if let begin = output.begins { self.begin(begin.step, begin.number, number, entry) }
     }
 
-    /// A link that has just settled may have ended meanwhile. An attempt beside a link doesn't change how the peripheral
-    /// is connected.
+    /// A link that has just settled may have ended meanwhile. An attempt beside a link doesn't change how the
+    /// peripheral is connected.
     private func tell(_ state: Peripheral.ConnectionState, of entry: Entry, _ number: Int) {
         let link = state == .connected ? entry.link : nil
         if link == nil, hasLink(to: entry.peripheral.address, besides: number) { return }

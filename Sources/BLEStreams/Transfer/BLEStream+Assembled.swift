@@ -140,8 +140,8 @@ extension BLEStream where Element: Collection, Element.Element == UInt8 {
                         assembler.restart(inMessage: gap.mayTearMessages)
                         upstream.used?(0)
                         return .gap(gap)
-                    // Not before all is taken that has come: there may be a new beginning in it. In a cancelled task the
-                    // upstream may have given up before that.
+                    // Not before all is taken that has come: there may be a new beginning in it. In a cancelled task,
+                    // the upstream may have given up before that.
                     case .pending where isLost && !Task.isCancelled, .end where isLost:
                         throw BLEError.placeLost(subject)
                     case .pending: return .pending
