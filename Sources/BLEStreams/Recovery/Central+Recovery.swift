@@ -32,8 +32,9 @@ extension Central {
     ///
     /// - Throws: ``BLEError/Code/permissionDenied`` with the command that grants `CAP_NET_ADMIN`,
     ///   ``BLEError/Code/adapterBlocked`` with the command that lifts the block, ``BLEError/Code/adapterNotFound``,
-    ///   ``BLEError/Code/timedOut`` if the controller doesn't answer, ``BLEError/Code/adapterPoweredOff`` if a later
-    ///   call has switched it off; `CancellationError`, and it is switched nevertheless.
+    ///   ``BLEError/Code/timedOut`` if the controller doesn't answer or its driver is stuck,
+    ///   ``BLEError/Code/adapterPoweredOff`` if a later call has switched it off; `CancellationError`, and it is
+    ///   switched nevertheless.
     public func setPowered(_ isOn: Bool) async throws {
         let core = core
         try await reply(on: core.timeline) { finish in
@@ -93,7 +94,8 @@ extension Central {
     ///   not block.
     /// - Throws: ``BLEError/Code/notSupported`` for a controller that can't be reset (UART, SDIO, virtual), with an
     ///   alternative in its remedy; ``BLEError/Code/permissionDenied``; ``BLEError/Code/adapterNotFound`` if it doesn't
-    ///   come back; `CancellationError`, and it is reset nevertheless.
+    ///   come back; ``BLEError/Code/timedOut`` if the driver is stuck; `CancellationError`, and it is reset
+    ///   nevertheless.
     public func reset(seen: @escaping @Sendable (AdapterInfo) -> Void = { _ in }) async throws {
         let core = core
         try await core.radio.seeing(seen) {

@@ -28,7 +28,7 @@ struct StoreIndex: Sendable {
         entries[peer] = Entry(stamp: stamp, bonds: record.bonds(with: peer), isStranger: record.isStrangers)
     }
 
-    /// By how much a file may be later than the one that this program has written last: others write, too.
+    /// By how many nanoseconds a file may be later than the one that this program has written last: others write, too.
     private static let tolerance = 60_000_000_000
 
     /// The strangers whose files were written longest ago, if there are more than a number of them: enough to leave

@@ -112,7 +112,7 @@ final class HomeAssistant: Sendable {
     }
 
     /// A text in the letters that Home Assistant permits. Others are written as their numbers: labels that differ in
-    /// nothing else stay different. Those in ASCII that it doesn't permit are all the same.
+    /// nothing else stay different. Those in ASCII that it doesn't permit all become a hyphen.
     static func identifier(_ text: String) -> String {
         text.unicodeScalars.map { scalar in
             guard scalar.isASCII else { return "_" + String(scalar.value, radix: 16) }
