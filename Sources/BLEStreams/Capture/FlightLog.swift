@@ -33,8 +33,10 @@ struct FlightLog {
         var redactor = ATTRedactor()
         /// Whether its beginning is still in the ring.
         var isWhole = true
-        /// Whether its discoveries have replaced the earlier ones.
+        /// Whether something was discovered on it.
         var hasStructure = false
+        /// Whether it has been used for nothing else since.
+        var isDiscovering = false
     }
 
     /// A peer in view of this adapter's role: a peer may have links in both, with the services of one side each.
@@ -44,12 +46,15 @@ struct FlightLog {
     }
 
     /// The PDUs of a discovery, and how many octets they take in a file.
-    struct Structure {
+    struct Discovery {
         private(set) var pdus: [(pdu: [UInt8], isSent: Bool)] = []
         private(set) var size = 0
 
         /// The octets of a PDU's record beside its own: 24 of btsnoop, 8 of HCI and L2CAP.
         private static let framing = 32
+
+        /// Whether it begins with the request for all services, and not with that for a chosen one.
+        var isOfAll: Bool { pdus.first?.pdu.first == ATTOpcode.readByGroupTypeRequest.rawValue }
 
         /// Adds a PDU; the first one that doesn't fit is the end of what is kept.
         mutating func append(_ pdu: [UInt8], isSent: Bool) {
@@ -60,7 +65,31 @@ struct FlightLog {
         }
     }
 
-    /// The limits of the kept discoveries: their number, and the octets that each takes in a file.
+    /// What is kept of a peer's discoveries.
+    struct Structure {
+        /// An earlier one, until the last one has found all services: its link may be lost before, and it may be of
+        /// chosen ones.
+        private var former = Discovery()
+        private var last = Discovery()
+
+        var pdus: [(pdu: [UInt8], isSent: Bool)] { former.pdus + last.pdus }
+        var size: Int { former.size + last.size }
+
+        mutating func append(_ pdu: [UInt8], isSent: Bool) { last.append(pdu, isSent: isSent) }
+
+        /// A discovery begins on another link.
+        mutating func begin() {
+            if last.size >= former.size { former = last }
+            last = Discovery()
+        }
+
+        /// The last one has come to its end.
+        mutating func end() {
+            if last.isOfAll { former = Discovery() }
+        }
+    }
+
+    /// The limits of the kept discoveries: the number of peers, and the octets that each takes in a file.
     static let peerLimit = 64
     static let structureLimit = 64 << 10
     static let linkLimit = 2048
@@ -108,7 +137,7 @@ struct FlightLog {
 
     mutating func carried(_ pdu: [UInt8], isSent: Bool, on link: UInt16, at time: ReceptionTime) {
         guard let (redacted, isStructure) = links[link]?.redactor.redact(pdu, isSent: isSent) else { return }
-        if isStructure { keep(redacted, isSent: isSent, of: link) }
+        if isStructure { keep(redacted, isSent: isSent, of: link) } else { used(by: pdu, isSent: isSent, link) }
         append(link, .pdu(keepsValues ? pdu : redacted, isSent: isSent), time)
     }
 
@@ -171,7 +200,7 @@ struct FlightLog {
         }
     }
 
-    /// Keeps the PDUs of a discovery; the first one on a link replaces those of earlier links.
+    /// Keeps the PDUs of a discovery.
     private mutating func keep(_ pdu: [UInt8], isSent: Bool, of link: UInt16) {
         guard let (side, hasStructure) = links[link].map({ (Side(peer: $0.peer, role: $0.role), $0.hasStructure) })
         else { return }
@@ -180,12 +209,22 @@ struct FlightLog {
             let isMTU = pdu[0] == 0x02 || pdu[0] == 0x03
             guard !isMTU, pdu[0] != 0x01 else { return }
             links[link]?.hasStructure = true
+            links[link]?.isDiscovering = true
             if structures[side] == nil {
                 if structureOrder.count == Self.peerLimit { structures[structureOrder.removeFirst()] = nil }
                 structureOrder.append(side)
             }
-            structures[side] = Structure()
+            structures[side, default: Structure()].begin()
         }
         structures[side]?.append(pdu, isSent: isSent)
+    }
+
+    /// A link has carried something else; a request of the side that discovers comes behind the discovery.
+    private mutating func used(by pdu: [UInt8], isSent: Bool, _ link: UInt16) {
+        guard let known = links[link], known.isDiscovering, isSent == (known.role == .central),
+            pdu.first.map(ATTOpcode.init)?.kind == .request
+        else { return }
+        links[link]?.isDiscovering = false
+        structures[Side(peer: known.peer, role: known.role)]?.end()
     }
 }

@@ -24,15 +24,25 @@ import Testing
     }
 
     /// Opens a link on which the central discovers the services.
+    ///
+    /// - Returns: the link.
+    @discardableResult
     private func discover(
         _ log: inout FlightLog,
         _ peer: BluetoothAddress,
         _ answers: [[UInt8]],
+        to request: [UInt8] = FlightDiscoveryTests.request,
         as role: ATTCapture.Role = .central
-    ) throws {
+    ) throws -> UInt16 {
         let link = try open(&log, peer, role)
-        log.carried(Self.request, isSent: role == .central, on: link, at: Self.time)
+        log.carried(request, isSent: role == .central, on: link, at: Self.time)
         for answer in answers { log.carried(answer, isSent: role == .peripheral, on: link, at: Self.time) }
+        return link
+    }
+
+    /// The central reads a value: its discovery is over.
+    private func read(_ log: inout FlightLog, on link: UInt16) {
+        log.carried([0x0A, 0x03, 0x00], isSent: true, on: link, at: Self.time)
     }
 
     private func file(of log: FlightLog) -> [UInt8] { log.file(adapter: Self.adapter, reason: "test", at: Self.time) }
@@ -82,6 +92,37 @@ import Testing
         // The services of this side, to the peer.
         let own: [UInt8] = [0x11, 6, 0x01, 0x00, 0x05, 0x00, 0x00, 0x18]
         try discover(&log, Self.sensor, [own], as: .peripheral)
+        #expect(try services(of: Self.sensor, in: file(of: log)) == Self.answer)
+    }
+
+    @Test func `discoveries that their links' ends have cut off leave the whole one before them`() throws {
+        var log = Self.empty
+        let link = try discover(&log, Self.sensor, [Self.answer])
+        read(&log, on: link)
+        for _ in 0..<3 { try discover(&log, Self.sensor, []) }
+        #expect(try services(of: Self.sensor, in: file(of: log)) == Self.answer)
+    }
+
+    @Test func `a discovery of a chosen service leaves that of all services`() throws {
+        var log = Self.empty
+        // The service of the answer, and a second one.
+        let both = Self.answer + [0x0A, 0x00, 0x0C, 0x00, 0x01, 0xA0]
+        let link = try discover(&log, Self.sensor, [both])
+        read(&log, on: link)
+        let request: [UInt8] = [0x06, 0x01, 0x00, 0xFF, 0xFF, 0x00, 0x28, 0x00, 0xA0]
+        for _ in 0..<2 {
+            let next = try discover(&log, Self.sensor, [[0x07, 0x01, 0x00, 0x09, 0x00]], to: request)
+            read(&log, on: next)
+        }
+        #expect(try services(of: Self.sensor, in: file(of: log)) == both)
+    }
+
+    @Test func `a whole discovery takes the place of the one before it, of which services are gone`() throws {
+        var log = Self.empty
+        let link = try discover(&log, Self.sensor, [Self.answer + [0x0A, 0x00, 0x0C, 0x00, 0x01, 0xA0]])
+        read(&log, on: link)
+        let next = try discover(&log, Self.sensor, [Self.answer])
+        read(&log, on: next)
         #expect(try services(of: Self.sensor, in: file(of: log)) == Self.answer)
     }
 
