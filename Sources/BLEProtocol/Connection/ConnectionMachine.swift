@@ -65,13 +65,15 @@ package struct ConnectionMachine: Sendable {
     /// - Parameters:
     ///   - random: 64 random bits, for the jitter of a pause.
     ///   - now: the time on any clock that never goes back, to measure how long a link has been ready.
+    ///   - object: that of a failure, if the trigger's error lacks one.
     /// - Returns: the resulting effects, in this order.
     /// - Throws: ``SessionState/IllegalTrigger`` if the state doesn't accept the trigger; nothing changes then.
     @discardableResult
     package mutating func handle(
         _ trigger: SessionState.Trigger,
         random: UInt64 = 0,
-        now: Duration = .zero
+        now: Duration = .zero,
+        about object: String = ""
     ) throws(SessionState.IllegalTrigger) -> [SessionEffect] {
         let kind = state.kind
         let isStable = isStable(now)
@@ -81,7 +83,7 @@ package struct ConnectionMachine: Sendable {
             })
         else { throw SessionState.IllegalTrigger(state: state, trigger: trigger) }
         note(trigger, rule, isStable, now)
-        state = enter(rule.to, because: trigger, rule, random)
+        state = enter(rule.to, because: trigger, rule, random, object)
         return rule.effects
     }
 
@@ -163,7 +165,8 @@ package struct ConnectionMachine: Sendable {
         _ kind: SessionState.Kind,
         because trigger: SessionState.Trigger,
         _ rule: SessionRule,
-        _ random: UInt64
+        _ random: UInt64,
+        _ object: String
     ) -> SessionState {
         switch kind {
         case .connecting:
@@ -187,7 +190,7 @@ package struct ConnectionMachine: Sendable {
             let delay = policy.reconnecting?.delay(afterFailure: failures, random: random) ?? .zero
             return .disconnected(.waitingToReconnect(attempt: failures, until: .delay(delay)))
         case .failed:
-            var error = trigger.error ?? .failed(because: trigger)
+            var error = trigger.error(about: object) ?? .failed(because: trigger)
             // The usual remedy for a lost link assumes that another one follows.
             if case .linkLost = trigger { error.remedy = BLEError.beginAgain }
             return .failed(error)

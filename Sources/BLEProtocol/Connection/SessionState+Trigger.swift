@@ -139,6 +139,23 @@ extension SessionState.Trigger {
         default: nil
         }
     }
+
+    /// Whether its error says only what has happened, and not to what.
+    package var lacksObject: Bool {
+        switch self {
+        case .linkLost, .adapterLost: true
+        default: false
+        }
+    }
+
+    /// The same, with an object.
+    ///
+    /// - Parameter object: the session, if the error lacks one: `with C4:F2:17:1A:1D:BB`.
+    package func error(about object: String) -> BLEError? {
+        var failure: BLEError? = error
+        if lacksObject { failure?.object = object }
+        return failure
+    }
 }
 
 extension SessionState.Trigger: CustomStringConvertible {

@@ -22,7 +22,9 @@ extension Session {
             self.session = session
             state = step.state
             previous = step.previous
-            cause = step.cause.map { Cause(trigger: $0, obstacle: session.obstacle(behind: $0)) }
+            cause = step.cause.map { trigger in
+                Cause(trigger: trigger, object: step.object, obstacle: session.obstacle(behind: trigger))
+            }
             time = step.time
         }
     }
@@ -38,13 +40,17 @@ extension Session.Transition {
     public struct Cause: Sendable, CustomStringConvertible {
         package let trigger: SessionState.Trigger
 
+        /// The session, if the error lacks an object.
+        let object: String
+
         /// Which of joined adapters are awaited; `nil` unless only they may connect.
         let obstacle: BLEError?
 
         /// The error, if the cause is a failure of the peripheral or the adapter; for a lost link, its
         /// ``BLEError/reason`` says how the link ended.
         public var error: BLEError? {
-            guard var error = trigger.error, let obstacle else { return trigger.error }
+            let known = trigger.error(about: object)
+            guard var error = known, let obstacle else { return known }
             (error.object, error.cause, error.remedy) = (obstacle.object, obstacle.cause, obstacle.remedy)
             return error
         }
@@ -61,5 +67,7 @@ struct SessionStep: Sendable {
     let state: SessionState
     let previous: SessionState?
     let cause: SessionState.Trigger?
+    /// The session, if the error of the cause lacks an object.
+    let object: String
     let time: Duration
 }

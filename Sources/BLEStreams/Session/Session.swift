@@ -140,7 +140,8 @@ public final class Session: Sendable {
         let result: Result<[SessionEffect], SessionState.IllegalTrigger> = handling.withLock { _ in
             do throws(SessionState.IllegalTrigger) {
                 let mustForget = mustForget(at: trigger)
-                let effects = try board.handle(trigger, forgettingPeer: mustForget)
+                let object = trigger.lacksObject ? named : ""
+                let effects = try board.handle(trigger, about: object, forgettingPeer: mustForget)
                 if mustForget { facts.withLock { $0.addresses = [] } }
                 let new = state
                 switch new {
@@ -160,15 +161,18 @@ public final class Session: Sendable {
         let effects = try result.get()
         if effects.contains(.dropCache) { link?.bearer.forgetDatabase() }
         if effects.contains(.closeLink) {
-            channels.interrupted(by: trigger.error ?? .interrupted(by: trigger))
+            channels.interrupted(by: trigger.error(about: named) ?? .interrupted(by: trigger, named))
             link?.beginClosing()
             linked(nil)
             // A caller's operation may be the cause, while the driver waits for news of the link.
             wake()
-        } else if case .adapterLost(let adapter) = trigger, let reason = adapter.error(operation: "session") {
+        } else if case .adapterLost = trigger, let reason = trigger.error(about: named) {
             channels.explained(by: reason)
         }
     }
+
+    /// The object of an error about the session.
+    private var named: String { "with \(self)" }
 
     /// Whether to search for the peripheral again: it was found by a scan and its address may have changed, or the
     /// session restarts.
@@ -241,11 +245,12 @@ extension Session: CustomStringConvertible {
 }
 
 extension BLEError {
-    fileprivate static func interrupted(by trigger: SessionState.Trigger) -> BLEError {
+    fileprivate static func interrupted(by trigger: SessionState.Trigger, _ object: String) -> BLEError {
         let isWanted = if case .disconnect = trigger { true } else { false }
         return BLEError(
             .disconnected,
             operation: "session",
+            object: object,
             cause: isWanted ? "the program has disconnected the session" : "\(trigger)",
             remedy: isWanted
                 ? "Call `Session.connect()` to continue." : "The session connects again as soon as it can."

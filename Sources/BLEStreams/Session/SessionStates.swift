@@ -25,7 +25,7 @@ final class SessionStates: Sendable {
 
     init(_ machine: ConnectionMachine, timeline: any Timeline) {
         self.timeline = timeline
-        let first = SessionStep(state: machine.state, previous: nil, cause: nil, time: timeline.now)
+        let first = SessionStep(state: machine.state, previous: nil, cause: nil, object: "", time: timeline.now)
         state = Mutex(State(machine: machine, last: first))
     }
 
@@ -93,11 +93,14 @@ final class SessionStates: Sendable {
 
     /// Lets the machine make a transition. ``tell()`` reports each one to all watchers; none is merged away.
     ///
-    /// - Parameter forgetsPeer: whether the machine is to decide, and go on, as if the peer were not known. An illegal
-    ///   trigger changes nothing.
+    /// - Parameters:
+    ///   - object: the session, if the trigger's error lacks an object.
+    ///   - forgetsPeer: whether the machine is to decide, and go on, as if the peer were not known. An illegal trigger
+    ///     changes nothing.
     @discardableResult
     func handle(
         _ trigger: SessionState.Trigger,
+        about object: String = "",
         forgettingPeer forgetsPeer: Bool = false
     ) throws(SessionState.IllegalTrigger) -> [SessionEffect] {
         let random = timeline.randomBits()
@@ -107,9 +110,9 @@ final class SessionStates: Sendable {
                 let (previous, isPeerKnown) = (state.machine.state, state.machine.isPeerKnown)
                 if forgetsPeer { state.machine.isPeerKnown = false }
                 do throws(SessionState.IllegalTrigger) {
-                    let effects = try state.machine.handle(trigger, random: random, now: now)
+                    let effects = try state.machine.handle(trigger, random: random, now: now, about: object)
                     let new = state.machine.state
-                    state.last = SessionStep(state: new, previous: previous, cause: trigger, time: now)
+                    state.last = SessionStep(state: new, previous: previous, cause: trigger, object: object, time: now)
                     state.trouble = Self.trouble(behind: trigger, in: new, former: state.trouble)
                     news.add { [self, watchers = state.watchers.all, step = state.last] in
                         for watcher in watchers { watcher(step) }

@@ -239,6 +239,45 @@ import Testing
     }
 
     @Test(arguments: [false, true])
+    func `a lost link and a lost adapter are told with the name of the peripheral`(isAdapter: Bool) async throws {
+        try await Bench.run(serve: Bench.sendForEver) { bench in
+            let name = "\(bench.peripheral)"
+            for reconnecting in [nil, RetryPolicy.exponential()] {
+                var plan = Session.Plan(bench.peripheral).subscribing(to: Bench.notifying)
+                plan.reconnecting = reconnecting
+                try await bench.central.withSession(plan) { session in
+                    try await session.ready()
+                    var values = session.notifications(of: Bench.notifying).withGaps().makeAsyncIterator()
+                    _ = try await values.next()
+                    if isAdapter {
+                        bench.centralAdapter.powerOff()
+                    } else {
+                        bench.air.faults.add(.dropLink(after: Duration.zero))
+                    }
+                    let change = try await session.states.first { $0.cause?.error != nil }
+                    #expect(change.cause?.error?.object.contains(name) == true, "\(change)")
+                    if reconnecting == nil {
+                        guard case .failed(let error) = session.state else {
+                            Issue.record("\(session.state)")
+                            return
+                        }
+                        let thrown = await bleError { for try await _ in session.values {} }
+                        #expect(error.object.contains(name) && thrown?.object == error.object, "\(error)")
+                        bench.centralAdapter.powerOn()
+                        return
+                    }
+                    bench.centralAdapter.powerOn()
+                    while let item = try await values.next() {
+                        guard case .gap(let gap) = item else { continue }
+                        #expect((gap.reason as? BLEError)?.object.contains(name) == true, "\(gap)")
+                        return
+                    }
+                }
+            }
+        }
+    }
+
+    @Test(arguments: [false, true])
     func `whoever waits for a turn is told of the failure, also if an operation keeps its turn`(
         isCommand: Bool
     ) async throws {
