@@ -143,6 +143,8 @@ final class EventTap: TrafficObserver {
 
     private func tell(_ kind: Central.Event.Kind, _ link: LinkID) {
         let (board, peer) = state.withLock { ($0.board, $0.links[link.handle]?.peer) }
-        board?.tell(kind, of: peer)
+        // The radio may answer behind the end of the link: without a peripheral, that would be an event of the adapter.
+        guard let board, let peer else { return }
+        board.tell(kind, of: peer)
     }
 }
