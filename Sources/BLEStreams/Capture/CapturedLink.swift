@@ -58,14 +58,21 @@ final class CapturedLink: ATTLink {
     }
 
     func readConditions(_ result: @escaping @Sendable (LinkConditions) -> Void) {
-        link.readConditions { [recorder, id] conditions in
-            if let rssi = conditions.rssi, let id { recorder.measured(Int(rssi), id) }
-            result(conditions)
-        }
+        link.readConditions(measuring(result))
     }
 
     func observeConditions(_ events: @escaping @Sendable (LinkConditions) -> Void) -> RadioActivity {
-        link.observeConditions(events)
+        link.observeConditions(measuring(events))
+    }
+
+    /// The same receiver of conditions, behind the recorder, which gets the signal strength among them.
+    private func measuring(
+        _ receive: @escaping @Sendable (LinkConditions) -> Void
+    ) -> @Sendable (LinkConditions) -> Void {
+        { [recorder, id] conditions in
+            if let rssi = conditions.rssi, let id { recorder.measured(rssi, id) }
+            receive(conditions)
+        }
     }
 
     func request(_ parameters: ConnectionParameters, _ result: @escaping @Sendable (Result<Void, BLEError>) -> Void) {

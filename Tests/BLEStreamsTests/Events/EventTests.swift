@@ -58,6 +58,24 @@ import Testing
         #expect(diary.words.contains { $0.contains("read A001: ") })
     }
 
+    @Test func `a signal strength that a stream of conditions has is told, also with a change`() async throws {
+        let diary = Diary()
+        try await Bench.run { bench in
+            let peripheral = try await Self.opened(bench, diary)
+            try await peripheral.withLink(parameters: .balanced) { link in
+                async let told = link.conditionChanges.map(\.rssi).collect(2)
+                try await bench.time.sleep(for: .seconds(1))
+                bench.air.setSignal(.dBm(-75), between: bench.centralAdapter, and: bench.peripheralAdapter)
+                try await peripheral.prefer(.fast)
+                #expect(try await told == [-60, -75])
+            }
+        }
+        let signals = diary.all.compactMap { event -> Int? in
+            if case .signal(let rssi) = event.kind { rssi } else { nil }
+        }
+        #expect(signals == [-60, -75], "\(diary.words)")
+    }
+
     @Test func `the end of a link is told of the same peripheral as its beginning, whatever it was asked for by`()
         async throws
     {
