@@ -135,7 +135,8 @@ struct CaptureOutput {
 }
 
 extension BLEError {
-    fileprivate static func capture(_ path: String, _ number: Int32) -> BLEError {
+    /// A file or a pipe can't be made or written.
+    static func capture(_ path: String, _ number: Int32) -> BLEError {
         switch number {
         case ENXIO:
             capture(
@@ -156,8 +157,21 @@ extension BLEError {
                 path,
                 number,
                 cause: String(cString: strerror(number)),
-                remedy: "Check that the folder exists and is writable, and that the disk has room."
+                remedy: remedyOfCapture(number)
             )
+        }
+    }
+
+    private static func remedyOfCapture(_ number: Int32) -> String {
+        switch number {
+        case EISDIR: "Pass the path of a file: this one is that of a folder."
+        case EMFILE: "Close files that the program doesn't need, or raise its limit (ulimit -n, LimitNOFILE=)."
+        case ENFILE: "End programs that keep many files open, or raise the system's limit (sysctl fs.file-max)."
+        case EROFS:
+            "Choose a folder on a file system that can be written; a service needs LogsDirectory= in its unit, which "
+                + "makes one, or the folder in ReadWritePaths=."
+        case EFBIG: "Begin a new recording in another file: this one is as long as its file system allows."
+        default: "Check that the folder exists and is writable, and that the disk has room."
         }
     }
 

@@ -14,6 +14,23 @@ import Testing
         return try Data(contentsOf: URL(filePath: path))
     }
 
+    @Test func `a folder in place of a file is an error that asks for a file`() throws {
+        let folder = FileManager.default.temporaryDirectory.path
+        let error = try #require(throws: BLEError.self) { try CaptureFile(folder) }
+        #expect(error.systemError == EISDIR && error.object == "to \(folder)")
+        #expect(error.remedy.hasPrefix("Pass the path of a file"), "\(error)")
+    }
+
+    /// That the folder exists and the disk has room is all right then.
+    @Test(arguments: [
+        (EMFILE, "LimitNOFILE="), (ENFILE, "fs.file-max"), (EROFS, "ReadWritePaths="), (EFBIG, "another file"),
+        (ENOSPC, "the disk has room"),
+    ])
+    func `what to do depends on why a file can't be written`(number: Int32, remedy: String) {
+        let error = BLEError.capture("/var/log/gateway/x.btsnoop", number)
+        #expect(error.remedy.contains(remedy) && error.systemError == number, "\(error)")
+    }
+
     @Test func `what is whole is written whole, beyond the room for a slow disk`() async throws {
         let octets = [UInt8](repeating: 7, count: CaptureFile.room + 1)
         let contents = try await contents { $0.appendWhole(octets) }
