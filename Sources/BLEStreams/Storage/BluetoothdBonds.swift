@@ -21,8 +21,7 @@ extension Bond {
         for adapter in try BluetoothdBonds.addresses(in: folder) {
             for peer in try BluetoothdBonds.addresses(in: "\(folder)/\(adapter)") {
                 let path = "\(folder)/\(adapter)/\(peer)/info"
-                guard access(path, F_OK) == 0 else { continue }
-                let text = String(decoding: try SecretFile.read(path), as: UTF8.self)
+                guard let text = try BluetoothdBonds.text(of: path) else { continue }
                 guard let file = BluetoothdBonds(text) else {
                     let remedy = "Run \"bluetoothctl remove \(peer)\", then pair again."
                     throw BLEError.noBondFile(path, remedy: remedy)
@@ -43,7 +42,7 @@ struct BluetoothdBonds {
     /// The names of subfolders that are addresses.
     static func addresses(in folder: String) throws(BLEError) -> [String] {
         guard let listing = opendir(folder) else {
-            throw .cannotList(folder, errno)
+            throw .cannotRead(folder, errno)
         }
         defer { closedir(listing) }
         var names: [String] = []
@@ -52,6 +51,19 @@ struct BluetoothdBonds {
             if BluetoothAddress(name + "/public") != nil { names.append(name) }
         }
         return names.sorted()
+    }
+
+    /// The content of a device's file; `nil` if there is none: then there is no bond.
+    fileprivate static func text(of path: String) throws(BLEError) -> String? {
+        do throws(BLEError) {
+            return String(decoding: try SecretFile.read(path), as: UTF8.self)
+        } catch {
+            switch error.systemError {
+            case ENOENT?, ENOTDIR?: return nil
+            case let number? where number == EACCES || number == EPERM: throw .cannotRead(path, number)
+            default: throw error
+            }
+        }
     }
 
     /// Reads a file; `nil` if a key in it is invalid.
@@ -136,16 +148,16 @@ struct BluetoothdBonds {
 }
 
 extension BLEError {
-    fileprivate static func cannotList(_ folder: String, _ number: Int32) -> BLEError {
+    fileprivate static func cannotRead(_ path: String, _ number: Int32) -> BLEError {
         let (code, cause, remedy): (Code, String, String)
         switch number {
         case ENOENT, ENOTDIR:
             (code, cause, remedy) = (.notFound, "it has no files of bluetoothd", "Pass the folder with its bonds.")
         case EACCES, EPERM:
             (code, cause, remedy) = (.permissionDenied, String(cString: strerror(number)), "Run this as root.")
-        default: return store("import from", folder, errno: number)
+        default: return store("import from", path, errno: number)
         }
-        var error = BLEError(code, operation: "import from", object: folder, cause: cause, remedy: remedy)
+        var error = BLEError(code, operation: "import from", object: path, cause: cause, remedy: remedy)
         error.systemError = number
         return error
     }

@@ -269,6 +269,27 @@ import Testing
         #expect(error?.code == .malformedValue && error?.object.hasSuffix("C4:F2:17:1A:1D:BB/info") == true)
     }
 
+    @Test func `a device whose file can't be looked at is an error, and not a device without a bond`() throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "bluetoothd-\(UUID())").path
+        let device = "\(folder)/00:AA:01:01:00:01/C4:F2:17:1A:1D:BB"
+        try FileManager.default.createDirectory(atPath: device, withIntermediateDirectories: true)
+        defer {
+            chmod(device, 0o700)
+            try? FileManager.default.removeItem(atPath: folder)
+        }
+        let isRoot = geteuid() == 0
+        if isRoot {
+            // Which may look at everything but this.
+            try #require(symlink("info", "\(device)/info") == 0)
+        } else {
+            // As in a copy that root has made, and has given away but for what is in it.
+            try #require(chmod(device, 0) == 0)
+        }
+        let error = #expect(throws: BLEError.self) { try Bond.importedFromBluetoothd(in: folder) }
+        let code: BLEError.Code = isRoot ? .systemFailure : .permissionDenied
+        #expect(error?.code == code && error?.object == "\(device)/info", "\(error as Any)")
+    }
+
     @Test func `whatever stands there is no trap`() throws {
         let whole = Array((general + "[LongTermKey]\nKey=00112233445566778899AABBCCDDEEFF\nEDiv=1\nRand=2\n").utf8)
         var generator = SystemRandomNumberGenerator()
