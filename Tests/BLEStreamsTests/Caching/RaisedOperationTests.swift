@@ -60,6 +60,62 @@ import Testing
         return machine.send(&output)
     }
 
+    /// The peer has no hash, and refuses to list its services.
+    private static func refuseSearch(_ machine: inout LinkMachine) -> LinkMachine.Output {
+        var output = LinkMachine.Output()
+        let look = machine.send(&output)
+        #expect(look == hashRequest)
+        machine.receive([0x01, 0x08, 0x01, 0x00, 0x0A], &output)
+        let list = machine.send(&output)
+        #expect(list?.first == 0x10)
+        var refusal = LinkMachine.Output()
+        // Insufficient Encryption.
+        machine.receive([0x01, 0x10, 0x01, 0x00, 0x0F], &refusal)
+        return refusal
+    }
+
+    @Test(arguments: [LinkMachine.Target.database, reading, .handles(ReadValue(handle: 3))])
+    func `a discovery that is refused is begun anew on a more secure link, once`(target: LinkMachine.Target) {
+        var machine = LinkMachine(maximumMTU: 517, servedClient: ServerClient(), remembered: nil)
+        // Handles have their characteristic looked up if the program demands anything.
+        machine.demands[LinkMachine.heartRate] = .encrypted
+        var output = LinkMachine.Output()
+        _ = machine.begin(target, &output)
+        let refused = Self.refuseSearch(&machine)
+        #expect(refused.finished.isEmpty && refused.rest?.raises.count == 1)
+        machine.raised(machine.lastRaise, .done, &output)
+        let again = Self.refuseSearch(&machine)
+        let failure = GATTFailure.attribute(.insufficientEncryption, handle: 1)
+        #expect(again.finished.map(\.result) == [.failure(.search(failure))])
+        #expect(again.rest?.raises.isEmpty ?? true)
+        #expect(machine.operations.isEmpty)
+    }
+
+    @Test func `a discovery that is refused is begun anew where the link was raised for others meanwhile`() {
+        var machine = LinkMachine(maximumMTU: 517, servedClient: ServerClient(), remembered: nil)
+        var output = LinkMachine.Output()
+        _ = machine.begin(.database, &output)
+        machine.subscribeToHeartRate(&output)
+        machine.hold(false, rises: 1)
+        let refused = Self.refuseSearch(&machine)
+        #expect(refused.finished.isEmpty && (refused.rest?.raises.isEmpty ?? true))
+        #expect(machine.operations.map(\.stage) == [.finding, .finding])
+    }
+
+    @Test(arguments: [false, true])
+    func `a discovery that is refused ends where the link can't be raised`(isDeclined: Bool) {
+        var machine = LinkMachine(maximumMTU: 517, servedClient: ServerClient(), remembered: nil)
+        var output = LinkMachine.Output()
+        _ = machine.begin(.database, &output)
+        _ = Self.refuseSearch(&machine)
+        let error = BLEError(.timedOut, operation: "secure link", object: "", cause: "nobody answered")
+        var end = LinkMachine.Output()
+        machine.raised(machine.lastRaise, isDeclined ? .declined : .failed(error), &end)
+        let failure = GATTFailure.attribute(.insufficientEncryption, handle: 1)
+        let expected: LinkFailure = isDeclined ? .search(failure) : .notRaised(failure, because: error)
+        #expect(end.finished.map(\.result) == [.failure(expected)])
+    }
+
     @Test(arguments: [false, true])
     func `a refused read isn't repeated at the handle of before`(isInDoubt: Bool) {
         var machine = Self.machine()

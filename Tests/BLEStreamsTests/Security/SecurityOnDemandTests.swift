@@ -147,6 +147,33 @@ import Testing
         }
     }
 
+    @Test func `a discovery that is refused has the link raised, whatever it is for`() async throws {
+        try await Self.withVault { bench in
+            let operations: [@Sendable (Link) async throws -> Void] = [
+                { _ = try await $0.discover() },
+                { _ = try await $0.discover(services: [BluetoothUUID(0xB000)]) },
+                { _ = try await $0.read(Self.open) },
+                { _ = try await $0.notifications(of: Self.secret).first() },
+            ]
+            for operation in operations {
+                // Once, for the services or for those of one type: Insufficient Encryption.
+                bench.air.faults.add(
+                    .replace(.where { $0.first == 0x11 || $0.first == 0x07 }) { answer in
+                        [0x01, answer[0] - 1, 0x01, 0x00, 0x0F]
+                    }
+                    .times(1)
+                )
+                try await bench.peripheral.withLink(pairing: PairingAnswers()) { link in
+                    try await operation(link)
+                    #expect(link.security.isEncrypted)
+                }
+                try await bench.peripheral.unpair()
+                bench.peripheralAdapter.forgetBonds()
+                bench.peripheral.forgetServices()
+            }
+        }
+    }
+
     @Test func `several that are refused at once raise the link once`() async throws {
         try await Self.withVault(manner: .showsPasskey(Self.passkey)) { bench in
             let person = Person()

@@ -64,7 +64,8 @@ extension BLEError {
             self.operation = operation
             self.object = target()
             cause = "it requires a link that is \(level): \(error.cause)"
-        case .search(let failure): self.init(failure, operation: operation, object: target())
+        case .search(let failure):
+            self.init(failure, operation: operation, object: target(), security: security())
         case .notFound: self = .noSuchCharacteristic(operation, target())
         case .servicesChanged: self = .servicesChanged(operation, target())
         case .lacksProperty(let found): self = .lacksProperty(found, operation, object())

@@ -68,7 +68,7 @@ extension LinkMachine {
             answer(&output)
         } else if let failure = step.failure {
             failSubscriptions(failure, &output)
-            for id in waitingForDatabase { finish(id, .failure(.search(failure)), &output) }
+            for id in waitingForDatabase { searchFailed(id, failure, &output) }
         }
     }
 

@@ -117,7 +117,8 @@ extension LinkMachine {
         know(id, &output)
     }
 
-    private func selector(of id: OperationID) -> CharacteristicSelector? {
+    /// The selector of the characteristic that an operation names; `nil` if it names none.
+    func selector(of id: OperationID) -> CharacteristicSelector? {
         switch index(of: id).map({ operations[$0].target.content }) {
         case .characteristic(let selector, _, _)?, .find(let selector)?: selector
         case .subscribe(let subscriber)?: subscriptions[subscriber]?.selector
@@ -131,6 +132,7 @@ extension LinkMachine {
         if let database = tracker.current { return known(database, id, &output) }
         if let end { return finish(id, .failure(.search(.disconnected(end))), &output) }
         guard let index = index(of: id) else { return }
+        operations[index].rises = rises
         operations[index].stage = .finding
         take(tracker.want(), &output)
     }

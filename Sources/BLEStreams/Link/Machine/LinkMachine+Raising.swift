@@ -31,6 +31,29 @@ extension LinkMachine {
         output.add { $0.raises.append(.afterRefusal(error, lastRaise, asker(of: index))) }
     }
 
+    /// The services that an operation waits for could not be discovered. If the peer has refused that because the link
+    /// isn't secure enough, the link is raised, and they are looked for once more.
+    mutating func searchFailed(_ id: OperationID, _ failure: GATTFailure, _ output: inout Output) {
+        // What nobody wants any more is worth no pairing.
+        guard let error = failure.refused, let index = index(of: id), !operations[index].target.isSwitchOff else {
+            return finish(id, .failure(.search(failure)), &output)
+        }
+        // The link was raised since the search began, for another operation.
+        if operations[index].rises != rises { return searchAgain(id, &output) }
+        guard !operations[index].hasRaisedForSearch else {
+            return finish(id, .failure(.search(failure)), &output)
+        }
+        lastRaise += 1
+        operations[index].stage = .raising(lastRaise, .unlisted(failure))
+        output.add { $0.raises.append(.afterRefusal(error, lastRaise, asker(of: index))) }
+    }
+
+    private mutating func searchAgain(_ id: OperationID, _ output: inout Output) {
+        guard let index = index(of: id) else { return }
+        operations[index].stage = .waiting
+        if selector(of: id) == nil { know(id, &output) } else { find(id, &output) }
+    }
+
     private func asker(of index: Int) -> Asker {
         if case .subscribe(let subscriber) = operations[index].target.content, let entry = subscriptions[subscriber] {
             return .consumers([entry.consumer])
@@ -80,6 +103,12 @@ extension LinkMachine {
         case (.refused(let failure), .failed(let error)):
             finish(id, .failure(.notRaised(failure, because: error)), &output)
         case (.refused(let failure), .declined): finish(id, .failure(.procedure(failure)), &output)
+        case (.unlisted, .done):
+            operations[index].hasRaisedForSearch = true
+            searchAgain(id, &output)
+        case (.unlisted(let failure), .failed(let error)):
+            finish(id, .failure(.notRaised(failure, because: error)), &output)
+        case (.unlisted(let failure), .declined): finish(id, .failure(.search(failure)), &output)
         case (.demanded, .declined):
             let reason = end ?? DisconnectReason(.closedLocally)
             finish(id, .failure(.procedure(.disconnected(reason))), &output)

@@ -14,10 +14,12 @@ extension LinkMachine {
         var database: GATTDatabase?
         /// Whether it was begun once more, since the services may have changed before the peer carried it out.
         var hasRepeated = false
-        /// How often the link had been raised when it was begun.
+        /// How often the link had been raised when it was begun, or when the discovery was that it waits for.
         var rises = 0
         /// Whether the link was to be raised for it.
         var hasRaised = false
+        /// Whether the link was raised for the discovery that it waits for.
+        var hasRaisedForSearch = false
 
         var kind: Kind { target.kind }
     }
@@ -122,6 +124,7 @@ extension LinkMachine {
     ///                │         └───────────┤
     ///                └─────────────────────┘ the handles may mean something else: once
     /// ```
+    /// A discovery that is refused since the link isn't secure enough has it raised too, and is begun anew: once.
     enum Stage: Equatable, Sendable {
         /// Waits for its turn in the lane.
         case waiting
@@ -150,6 +153,8 @@ extension LinkMachine {
         case demanded(LinkSecurity.Level, Characteristic?)
         /// The peer refused.
         case refused(GATTFailure)
+        /// The peer refused the discovery.
+        case unlisted(GATTFailure)
     }
 
     /// The purpose of a procedure of the client half.
