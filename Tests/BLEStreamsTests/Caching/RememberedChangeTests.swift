@@ -76,6 +76,31 @@ import Testing
         #expect(request == nil)
     }
 
+    @Test(arguments: [false, true])
+    func `what is under way at a handle that is gone behind the change is found anew`(isSubscription: Bool) {
+        var machine = Self.machine()
+        var output = LinkMachine.Output()
+        Self.discover(&machine)
+        if isSubscription {
+            machine.subscribeToHeartRate(&output)
+        } else {
+            let selector = LinkMachine.heartRate
+            _ = machine.begin(.characteristic(selector, anyOf: []) { ReadValue(handle: $0.valueHandle) }, &output)
+        }
+        let expected: [UInt8] = isSubscription ? [0x12, 4, 0, 1, 0] : [0x0A, 3, 0]
+        let request = machine.send(&output)
+        #expect(request == expected)
+        // The peer has changed its services, tells so, and then looks for the handle of before: Invalid Handle.
+        machine.receive(Self.indication, &output)
+        machine.receive([0x01, expected[0], expected[1], 0, 0x01], &output)
+        let waiting: [LinkMachine.Stage] = isSubscription ? [] : [.finding]
+        #expect(output.finished.isEmpty && machine.operations.map(\.stage) == waiting)
+        #expect(machine.subscriptions.isEmpty == !isSubscription)
+        let confirmation = machine.send(&output)
+        let look = machine.send(&output)
+        #expect(confirmation == [0x1E] && look?.first == 0x08)
+    }
+
     @Test func `a change that is told before the program's first request has them looked at`() {
         var machine = Self.machine()
         var output = LinkMachine.Output()

@@ -3,7 +3,7 @@ extension GATTClient {
     ///
     /// A procedure that names one of them and has not been sent ends with ``GATTFailure/databaseChanged``. A procedure
     /// that has been sent gets its answer, but sends nothing more; a read then ends in the same way, since it is
-    /// unknown which attribute the value belongs to.
+    /// unknown which attribute the value belongs to, and so does what the peer answers with Invalid Handle.
     package mutating func invalidate(_ handles: ClosedRange<UInt16>) -> Output {
         var output = Output()
         func isMeant(_ procedure: any GATTProcedure) -> Bool { procedure.handles.contains { handles.contains($0) } }

@@ -279,6 +279,8 @@ extension GATTClient {
         switch step {
         case .request: true
         case .ended(.success): occupant.map { type(of: $0).isRepeatable } ?? false
+        // The peer has looked for a handle of before, and has done nothing.
+        case .ended(.failure(.attribute(.invalidHandle, _))): true
         case .ended(.failure), .command: false
         }
     }

@@ -103,6 +103,21 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        ("010a030001", GATTFailure.databaseChanged), ("010a03000e", .attribute(.unlikely, handle: 3)),
+    ])
+    func `Invalid Handle behind a change of the services is told as the change, another error as it is`(
+        answer: String,
+        failure: GATTFailure
+    ) {
+        var bearer = Bearer()
+        let id = bearer.begin(ReadValue(handle: 3))
+        bearer.expectSends("0a0300")
+        _ = bearer.client.invalidate(1...0xFFFF)
+        bearer.receive(answer)
+        bearer.expectFinished(.failure(id, failure))
+    }
+
     @Test func `an unknown error code survives`() {
         var bearer = Bearer()
         let id = bearer.begin(ReadValue(handle: 3))
