@@ -155,6 +155,30 @@ import Testing
         #expect(device.run(DiscoverDatabase()) == .success(expected))
     }
 
+    @Test(arguments: ["01", "04", "06", "10"])
+    func `a reference to a service that the peer can't list costs nothing else`(code: String) {
+        var bearer = Bearer()
+        let id = bearer.begin(DiscoverDatabase())
+        bearer.expect("10 0100 ffff 0028", answeredWith: "11 06 0100 0400 0018")
+        bearer.expect("10 0500 ffff 0028", answeredWith: "01 10 0500 0a")
+        bearer.expect("08 0100 ffff 0228", answeredWith: "09 08 0200 3000 3400 0f18")
+        bearer.expect("08 0300 ffff 0228", answeredWith: "01 08 0300 0a")
+        bearer.expect("10 0100 ffff 0128", answeredWith: "01 10 0100" + code)
+        bearer.expect("08 0100 0400 0328", answeredWith: "09 07 0300 02 0400 002a")
+        bearer.expect("08 0400 0400 0328", answeredWith: "01 08 0400 0a")
+        bearer.expectSends()
+        let service = GATTService(
+            uuid: BluetoothUUID(0x1800),
+            handle: 1,
+            endHandle: 4,
+            includedServices: [
+                GATTService.Inclusion(uuid: BluetoothUUID(0x180F), handle: 2, startHandle: 0x30, endHandle: 0x34)
+            ],
+            characteristics: [Self.characteristic(0x2A00, .read, 3...4)]
+        )
+        bearer.expectFinished(.success(id, GATTDatabase(services: [service])))
+    }
+
     @Test func `a link that is not secure enough fails the discovery`() {
         var bearer = Bearer()
         let id = bearer.begin(DiscoverDatabase())

@@ -27,7 +27,7 @@ package struct DiscoverServices: GATTProcedure {
     package mutating func received(_ answer: GATTAnswer, _ context: GATTContext) throws(GATTFailure)
         -> GATTStep<[GATTService]>
     {
-        if let error = answer.error, error.endsDiscovery || error == .unsupportedGroupType {
+        if let error = answer.error, endsList(error) {
             return .finished(GATTDatabase.inOrder(found))
         }
         var (last, impossible): (UInt16, UInt16) = (0, 0)
@@ -51,6 +51,11 @@ package struct DiscoverServices: GATTProcedure {
             return .finished(GATTDatabase.inOrder(found))
         }
         return nextRequest()
+    }
+
+    /// Whether nothing is left to find. A peer that can list its primary services may be unable to list others.
+    private func endsList(_ error: ATTError) -> Bool {
+        isPrimary ? error.endsDiscovery || error == .unsupportedGroupType : error.endsOptionalList
     }
 
     private func nextRequest() -> GATTStep<[GATTService]> {
