@@ -39,11 +39,14 @@ import Testing
     }
 
     /// All services, behind a change of those that ``armed(at:)`` was told of.
-    private static func changed(to handle: UInt16) -> DatabaseTracker.Known {
+    private static func changed(
+        to handle: UInt16,
+        affected: ClosedRange<UInt16> = 0x0001...0xFFFF
+    ) -> DatabaseTracker.Known {
         let before = GATTDatabase(services: [.heartRate(at: 1)])
         return DatabaseTracker.Known(
             database: GATTDatabase(services: [.heartRate(at: handle)]),
-            news: .changed(before: before, affected: 0x0001...0xFFFF)
+            news: .changed(before: before, affected: affected)
         )
     }
 
@@ -60,6 +63,29 @@ import Testing
         machine.receive([0x01, 0x08, 0x01, 0x00, 0x0A], &output)
         let write = machine.send(&output)
         #expect(write == [0x12, UInt8(handle) + 3, 0, 1, 0] && !Self.hasEnded(output))
+    }
+
+    @Test(arguments: [1, 21] as [UInt16])
+    func `behind a change that is told for other handles, it is made again only where its characteristic has moved`(
+        handle: UInt16
+    ) {
+        var machine = Self.armed()
+        var output = LinkMachine.Output()
+        machine.take(Self.changed(to: handle, affected: 0x0030...0x0040), &output)
+        let write = machine.send(&output)
+        let expected: [UInt8]? = handle == 1 ? nil : [0x12, 24, 0, 1, 0]
+        #expect(write == expected)
+    }
+
+    @Test func `behind a change that is told for other handles, it ends if its characteristic is gone`() {
+        var machine = Self.armed()
+        var output = LinkMachine.Output()
+        let known = DatabaseTracker.Known(
+            database: GATTDatabase(),
+            news: .changed(before: GATTDatabase(services: [.heartRate(at: 1)]), affected: 0x0030...0x0040)
+        )
+        machine.take(known, &output)
+        #expect(Self.hasEnded(output))
     }
 
     @Test func `out of sync, it stays with its characteristic although another service has one of the same type`() {
@@ -146,16 +172,19 @@ import Testing
         #expect(write == expected)
     }
 
-    @Test(arguments: [1, 21] as [UInt16])
-    func `whose subscriber waits for others to leave, it is switched off only if it is still there`(handle: UInt16) {
+    @Test(arguments: [1, 21] as [UInt16], [0x0001...0xFFFF, 0x0030...0x0040] as [ClosedRange<UInt16>])
+    func `whose subscriber waits for others to leave, it is switched off only if it is still there`(
+        handle: UInt16,
+        told: ClosedRange<UInt16>
+    ) {
         var machine = Self.armed()
         var output = LinkMachine.Output()
         _ = machine.begin(.hold, &output)
         let pass = (try? output.finished.first?.result.get())?.value(as: LinkMachine.Pass.self)
         #expect(pass != nil)
         machine.unsubscribe(1, &output)
-        machine.shut(0x0001...0xFFFF)
-        machine.take(Self.changed(to: handle), &output)
+        machine.shut(told)
+        machine.take(Self.changed(to: handle, affected: told), &output)
         let early = machine.send(&output)
         #expect(early == nil)
         machine.leave(pass, &output)

@@ -75,7 +75,9 @@ extension LinkMachine {
         case .unchanged:
             for id in subscriptions.keys.sorted() { settleDoubt(id, isSame: true, &output) }
         case .changed(let before, let affected):
-            let moving = subscriptions.filter { $0.value.isWithin(affected) }.sorted { $0.key < $1.key }
+            // Those of replaced characteristics too: some peers tell fewer handles than have changed.
+            let moving = subscriptions.filter { $0.value.isWithin(affected) || $0.value.isReplaced(in: known.database) }
+                .sorted { $0.key < $1.key }
             for (_, entry) in moving { entry.characteristic.map { table.forget($0.valueHandle) } }
             forgetLeft(in: affected, unlessSame: before, known.database)
             forgetUnclaimed()
@@ -166,6 +168,11 @@ extension LinkMachine {
         for handle in postponedHandles where affected.contains(handle) {
             if !before.means(handle, theSameAs: database) { table.forget(handle) }
         }
+        // Some peers tell fewer handles than have changed.
+        for handle in table.handlesInUse where !affected.contains(handle) && handle != serviceChanged?.handle {
+            let former = before.characteristic(valueHandle: handle)?.uuid
+            if former != database.characteristic(valueHandle: handle)?.uuid { table.forget(handle) }
+        }
     }
 
     private mutating func move(
@@ -217,6 +224,12 @@ extension LinkMachine.Subscription {
         else { return false }
         if case .uuid(_, service: let wanted?) = selector { return service.uuid == wanted }
         return true
+    }
+
+    /// Whether something else is where its characteristic was, or nothing.
+    fileprivate func isReplaced(in database: GATTDatabase) -> Bool {
+        guard let characteristic else { return false }
+        return database.characteristic(valueHandle: characteristic.valueHandle)?.uuid != characteristic.uuid
     }
 
     /// Its characteristic in a database that has changed; `nil`: it is gone.
