@@ -9,9 +9,10 @@ extension Bearer {
     /// - Parameter raising: says whether it is, and how often it has been raised; called under the lock, so that of
     ///   several simultaneous calls the last one has the latest answer.
     func hold(_ raising: () -> (isUnderWay: Bool, rises: Int)) {
-        step { machine, _ in
+        step { machine, output in
             let raising = raising()
             machine.hold(raising.isUnderWay, rises: raising.rises)
+            machine.subscribeToRefusedServiceChanged(&output)
         }
     }
 

@@ -76,6 +76,32 @@ import Testing
         #expect(request == nil)
     }
 
+    @Test func `Service Changed that is refused on this link is subscribed to again once it is more secure`() throws {
+        var machine = Self.machine()
+        var output = LinkMachine.Output()
+        Self.discover(&machine)
+        let changed = try #require(Self.database.serviceChanged)
+        machine.subscribe(toServiceChanged: changed, &output)
+        for rises in 1...2 {
+            let write = machine.send(&output)
+            #expect(write == [0x12, 13, 0, 2, 0])
+            // Insufficient Encryption.
+            machine.receive([0x01, 0x12, 13, 0, 0x0F], &output)
+            machine.subscribeToRefusedServiceChanged(&output)
+            let early = machine.send(&output)
+            #expect(early == nil)
+            machine.hold(false, rises: rises)
+            machine.subscribeToRefusedServiceChanged(&output)
+        }
+        let write = machine.send(&output)
+        #expect(write == [0x12, 13, 0, 2, 0])
+        machine.receive([0x13], &output)
+        machine.hold(false, rises: 3)
+        machine.subscribeToRefusedServiceChanged(&output)
+        let late = machine.send(&output)
+        #expect(late == nil)
+    }
+
     @Test(arguments: [false, true])
     func `what is under way at a handle that is gone behind the change is found anew`(isSubscription: Bool) {
         var machine = Self.machine()

@@ -174,6 +174,20 @@ import Testing
         }
     }
 
+    @Test func `Service Changed that is refused is subscribed to again once the link is raised`() async throws {
+        try await Self.withVault { bench in
+            // Client Supported Features, and Service Changed: Insufficient Encryption, for no handle.
+            bench.air.faults.add(.replace(.opcode(0x13), with: [0x01, 0x12, 0x00, 0x00, 0x0F]).times(2))
+            try await bench.peripheral.withLink(pairing: PairingAnswers()) { link in
+                _ = try await link.discover()
+                #expect(!link.security.isEncrypted)
+                _ = try await link.read(Self.secret)
+                let indicating = bench.sent(by: .central).filter { $0.first == 0x12 && $0.suffix(2) == [2, 0] }
+                #expect(indicating.count == 2, "\(indicating)")
+            }
+        }
+    }
+
     @Test func `several that are refused at once raise the link once`() async throws {
         try await Self.withVault(manner: .showsPasskey(Self.passkey)) { bench in
             let person = Person()

@@ -6,6 +6,7 @@ extension LinkMachine {
     mutating func subscribe(toServiceChanged characteristic: Characteristic, _ output: inout Output) {
         let handle = characteristic.valueHandle
         leaveServiceChanged()
+        refusedServiceChanged = nil
         serviceChanged = (handle, true)
         routes[handle, default: Route()].isOwn = true
         let write = table.add(
@@ -17,6 +18,14 @@ extension LinkMachine {
         let early = early.take(handle, now: now)
         if let write { carryOut(write, nil, &output) }
         if !early.isEmpty { servicesChanged(early, &output) }
+    }
+
+    /// The link may have been raised: subscribes to Service Changed again, if the peer has refused that before.
+    mutating func subscribeToRefusedServiceChanged(_ output: inout Output) {
+        guard let former = refusedServiceChanged, former != rises,
+            let characteristic = tracker.current?.serviceChanged
+        else { return }
+        subscribe(toServiceChanged: characteristic, &output)
     }
 
     /// Takes no more indications of Service Changed at the handle where that was.

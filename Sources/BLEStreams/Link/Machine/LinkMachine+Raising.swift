@@ -129,7 +129,11 @@ extension LinkMachine {
         let handle = configuration.write.valueHandle
         let consumers = subscriptions.sorted { $0.key < $1.key }.map(\.value)
             .filter { $0.characteristic?.valueHandle == handle }.map(\.consumer)
-        guard !consumers.isEmpty else { return answered(configuration, .failure(failure), &output) }
+        guard !consumers.isEmpty else {
+            // The link's own subscription is no reason to pair: it is made again once the link is raised for another.
+            if table.hasSubscriber(Self.own, valueHandle: handle) { refusedServiceChanged = rises }
+            return answered(configuration, .failure(failure), &output)
+        }
         lastRaise += 1
         raising[lastRaise] = RefusedConfiguration(configuration: configuration, failure: failure)
         output.add { $0.raises.append(.afterRefusal(error, lastRaise, .consumers(consumers))) }

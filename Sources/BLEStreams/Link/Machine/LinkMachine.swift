@@ -55,6 +55,9 @@ struct LinkMachine: Sendable {
     /// The handle at which Service Changed was subscribed to, and whether that was after the last change; in a
     /// remembered database, the handle at which it is listened for before that.
     var serviceChanged: (handle: UInt16, isFresh: Bool)?
+    /// How often the link had been raised when the peer refused that subscription, since the link wasn't secure enough;
+    /// `nil` if it hasn't.
+    var refusedServiceChanged: Int?
     /// The number of subscribers that have left, and wait for their turn in the lane.
     var leaving = 0
     /// Whether to tell when nothing is in progress for a subscription any more.
