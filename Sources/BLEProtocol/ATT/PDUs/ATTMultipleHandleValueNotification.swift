@@ -12,6 +12,12 @@ package struct ATTMultipleHandleValueNotification: ATTPDU {
             self.handle = handle
             self.value = value
         }
+
+        fileprivate init(parameters: inout ATTParameterReader) throws(ATTDecodingError) {
+            handle = try parameters.uint16()
+            let length = Int(try parameters.uint16())
+            value = try parameters.bytes(length)
+        }
     }
 
     /// The specification requires two or more, never cut. A single one is accepted: BlueZ sends it.
@@ -22,11 +28,19 @@ package struct ATTMultipleHandleValueNotification: ATTPDU {
     package init(parameters: inout ATTParameterReader) throws(ATTDecodingError) {
         guard !parameters.isAtEnd else { throw parameters.error(.tooFewEntries) }
         entries = []
-        while !parameters.isAtEnd {
-            let handle = try parameters.uint16()
-            let length = Int(try parameters.uint16())
-            entries.append(Entry(handle: handle, value: try parameters.bytes(length)))
-        }
+        while !parameters.isAtEnd { entries.append(try Entry(parameters: &parameters)) }
+    }
+
+    /// Passes on each entry of a PDU with this opcode, in order, up to the one that it cuts, if any.
+    ///
+    /// - Throws: behind the whole entries, if there is something else, or nothing.
+    package static func forEachEntry(
+        of pdu: [UInt8],
+        _ body: (Entry) -> Void
+    ) throws(ATTDecodingError) {
+        var parameters = ATTParameterReader(pdu.dropFirst(), of: opcode, length: pdu.count)
+        guard !parameters.isAtEnd else { throw parameters.error(.tooFewEntries) }
+        while !parameters.isAtEnd { body(try Entry(parameters: &parameters)) }
     }
 
     package func encodeParameters(into writer: inout ByteWriter) {

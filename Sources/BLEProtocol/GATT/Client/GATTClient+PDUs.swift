@@ -167,16 +167,17 @@ extension GATTClient {
         return output
     }
 
+    /// A peer that cuts the last value, which it must not, has sent the others whole.
     private func receivedValues(_ pdu: [UInt8], at time: ReceptionTime) -> Output {
         var output = Output()
         do throws(ATTDecodingError) {
-            for entry in try ATTMultipleHandleValueNotification(decoding: pdu).entries {
+            try ATTMultipleHandleValueNotification.forEachEntry(of: pdu) { entry in
                 output.values.append(
                     ReceivedValue(handle: entry.handle, value: entry.value, time: time, isIndication: false)
                 )
             }
         } catch {
-            output.notes.append("a notification was ignored: \(error)")
+            output.notes.append("a notification, or its last value, was ignored: \(error)")
         }
         return output
     }

@@ -52,6 +52,16 @@ import Testing
         bearer.expectSends()
     }
 
+    @Test(arguments: ["0500 0300 bbcc", "0500 03", "0500", "05"])
+    func `of several values the last of which is cut, those before it are delivered`(last: String) {
+        var bearer = Bearer()
+        bearer.receive("23 0300 0100 aa 0700 0000" + last)
+        let values = bearer.takeValues()
+        #expect(values.map(\.handle) == [3, 7])
+        #expect(values.map { Array($0.value) } == [[0xAA], []])
+        bearer.expectNotes(1)
+    }
+
     @Test func `a malformed value is ignored with a note, and an indication confirmed all the same`() {
         var bearer = Bearer()
         bearer.receive("1b03")
