@@ -7,6 +7,9 @@ internal import Synchronization
 /// The controller reports each device about once per discovery. With a monitor registered, the kernel switches that
 /// filter off, so an active scan for every advertisement has a monitor beside its discovery. A scan that rests from
 /// discovery, so that bluetoothd has its turn, listens with a monitor meanwhile.
+///
+/// The kernel merges an advertisement of Bluetooth 4 with its scan response. It doesn't merge an extended one, which has
+/// all its data in the response: this does. Source: kernel, `net/bluetooth/hci_event.c`, `process_adv_report`.
 final class ManagementScan: ScanWay {
     private struct State {
         var machine = DiscoveryMachine()
@@ -22,6 +25,7 @@ final class ManagementScan: ScanWay {
     private let place: ScanPlace
     private let sink: EventSink<ScanEvent>
     private let failed: @Sendable (ScanFailure) -> Void
+    private let held: HeldReports
     private let state = Mutex(State())
 
     /// The largest number of services that fit into a command; a scan for more is filtered by the layer above.
@@ -39,10 +43,12 @@ final class ManagementScan: ScanWay {
         self.place = place
         self.sink = sink
         self.failed = failed
+        held = HeldReports(on: place.loop, place.timeline)
     }
 
     /// Starts, on the loop's thread.
     func begin() {
+        held.begin { [weak self] in self?.tell($0) }
         let observation = management.observe(
             { [weak self] events in self?.received(events) },
             lost: { [weak self] count in self?.lost(count) }
@@ -74,6 +80,7 @@ final class ManagementScan: ScanWay {
         }
         timer?.cancel()
         observation?.cancel()
+        held.end()
         if output.command == .stop { stop() }
         monitor?.end()
     }
@@ -114,7 +121,7 @@ extension ManagementScan {
         for event in events {
             switch event.event {
             case .deviceFound(let found), .monitorDeviceFound(_, let found):
-                if let report = AdvertisingReport(found, time: event.time) { reports.append(report) }
+                take(found, event.time, into: &reports)
             case .discovering(_, isOn: false):
                 discoveryEnded()
             case .monitorRemoved(let handle):
@@ -128,12 +135,25 @@ extension ManagementScan {
                 break
             }
         }
-        if !reports.isEmpty {
-            // With a monitor, or another program's discovery, reports may come before the answer to a start.
-            announce()
-            sink.send(.reports(reports))
-        }
+        tell(reports)
         if let ending { end(ending) }
+    }
+
+    /// Adds the reports that are complete with this advertisement.
+    private func take(_ found: ManagementDeviceFound, _ time: ReceptionTime, into reports: inout [AdvertisingReport]) {
+        let mayLackResponse = request.isActive && found.mayBeExtendedScannable
+        if !mayLackResponse, !held.isHolding {
+            if let report = AdvertisingReport(found, time: time) { reports.append(report) }
+        } else if let advertisement = HCIAdvertisement(found) {
+            reports += held.add([advertisement], isActive: request.isActive, time: time)
+        }
+    }
+
+    private func tell(_ reports: [AdvertisingReport]) {
+        guard !reports.isEmpty else { return }
+        // With a monitor, or another program's discovery, reports may come before the answer to a start.
+        announce()
+        sink.send(.reports(reports))
     }
 
     /// Nearly all events of the socket are advertisements: those that the kernel had no room for are reported as such.
@@ -243,6 +263,26 @@ extension Result {
     /// What failed; `nil` if nothing did.
     var failure: Failure? {
         if case .failure(let failure) = self { failure } else { nil }
+    }
+}
+
+extension ManagementDeviceFound {
+    /// Whether its data may follow in a scan response: an extended advertisement with one has no data of its own, and
+    /// accepts no connection (Core Specification, Vol 4, Part E, 7.8.53 and 7.8.54).
+    fileprivate var mayBeExtendedScannable: Bool { flags.contains(.notConnectable) && data.bytes.isEmpty }
+}
+
+extension HCIAdvertisement {
+    /// What the kernel's event tells of an advertisement; `nil` for a device of classic Bluetooth.
+    fileprivate init?(_ found: ManagementDeviceFound) {
+        guard let address = found.address.lowEnergy else { return nil }
+        self.address = address
+        rssi = found.rssi
+        // A scan response alone doesn't say; devices that answer scans are mostly connectable.
+        isConnectable = !found.flags.contains(.notConnectable)
+        isScannable = found.mayBeExtendedScannable
+        isScanResponse = found.flags.contains(.scanResponse)
+        data = found.data.bytes[...]
     }
 }
 

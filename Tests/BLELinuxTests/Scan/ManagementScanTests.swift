@@ -14,7 +14,8 @@ import Testing
     private func scan(
         _ request: ScanRequest,
         on kernel: KernelDouble,
-        beside hasNeighbour: Bool = false
+        beside hasNeighbour: Bool = false,
+        events: @escaping @Sendable (ScanEvent) -> Void = { _ in }
     ) -> ManagementScan {
         let place = ScanPlace(
             loop: kernel.loop,
@@ -23,10 +24,28 @@ import Testing
             leftovers: Leftovers(folder: nil, boot: "a"),
             hasNeighbour: { hasNeighbour }
         )
-        let sink = EventSink<ScanEvent> { _ in }
+        let sink = EventSink<ScanEvent>(events)
         let scan = ManagementScan(request, management: kernel.management, place: place, sink: sink) { _ in }
         kernel.loop.enqueue { scan.begin() }
         return scan
+    }
+
+    /// What an active scan reports, once it discovers.
+    private func activeScan(
+        on kernel: KernelDouble
+    ) async throws -> (scan: ManagementScan, reports: AsyncStream<AdvertisingReport>) {
+        let (reports, tell) = AsyncStream<AdvertisingReport>.makeStream()
+        let scan = scan(ScanRequest(reportsDuplicates: false), on: kernel) { event in
+            if case .reports(let found) = event { for report in found { tell.yield(report) } }
+        }
+        #expect(try await kernel.answer(with: [6])?.opcode == .startDiscovery)
+        return (scan, reports)
+    }
+
+    /// Tells of an advertisement.
+    private func tell(_ kernel: KernelDouble, _ flags: ManagementDeviceFound.Flags, _ data: [UInt8]) throws {
+        let flags = [UInt8(flags.rawValue), 0, 0, 0]
+        try kernel.tell(0x12, ManagementAddress(.example).octets + [0xC4] + flags + [UInt8(data.count), 0] + data)
     }
 
     /// Ends the discoveries of a turn, behind each of which others may go first.
@@ -113,5 +132,39 @@ import Testing
         // Whether or not the answer was there first.
         let last = request.isActive ? await [kernel.next(), kernel.next()] : [await kernel.next()]
         #expect(last.contains(.init(opcode: .removeMonitor, parameters: [8, 0])))
+    }
+
+    /// It has its data in the scan response, and is none to connect to; the kernel merges legacy ones alone.
+    @Test func `an extended advertisement and its scan response are one report`() async throws {
+        let kernel = try KernelDouble()
+        let (scan, reports) = try await activeScan(on: kernel)
+        try tell(kernel, .notConnectable, [])
+        try tell(kernel, .scanResponse, [2, 0x0A, 4])
+        // Of a legacy device, whose advertisement was lost.
+        try tell(kernel, .scanResponse, [2, 0x0A, 5])
+        var heard = reports.makeAsyncIterator()
+        let (merged, alone) = (await heard.next(), await heard.next())
+        #expect(merged?.data.bytes == [2, 0x0A, 4] && merged?.isConnectable == false)
+        #expect(alone?.data.bytes == [2, 0x0A, 5] && alone?.isConnectable == true)
+        scan.cancel()
+    }
+
+    @Test func `an advertisement without data is reported also where no scan response comes`() async throws {
+        let kernel = try KernelDouble()
+        let (scan, reports) = try await activeScan(on: kernel)
+        try tell(kernel, .notConnectable, [])
+        // Its answer is behind that.
+        let (answered, answer) = AsyncStream<Void>.makeStream()
+        kernel.management.submit(ManagementReadInformation()) { _ in answer.finish() }
+        #expect(try await kernel.answer(.failed)?.opcode == .readInformation)
+        for await _ in answered {}
+        for _ in 0..<2 {
+            kernel.timeline.fire(HeldReports.responseDelay)
+            await kernel.loop.turn()
+        }
+        var heard = reports.makeAsyncIterator()
+        let report = await heard.next()
+        #expect(report?.data.bytes == [])
+        scan.cancel()
     }
 }

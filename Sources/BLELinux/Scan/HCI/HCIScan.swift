@@ -9,8 +9,6 @@ internal import Synchronization
 final class HCIScan: ScanWay {
     private struct State {
         var machine: HCIScanMachine
-        var merger = HCIReportMerger()
-        var flush: RadioActivity?
         var timer: RadioActivity?
         /// How many commands were sent, and the timer of the last one's answer.
         var commands = 0
@@ -20,15 +18,12 @@ final class HCIScan: ScanWay {
         var isOver = false
     }
 
-    /// How long, and at most twice that, an advertisement waits for its scan response; a controller reports the two
-    /// within milliseconds.
-    private static let responseDelay = Duration.milliseconds(100)
-
     private let socket: SharedDescriptor
     private let adapter: AdapterFacts
     private let loop: EventLoop
     private let timeline: any Timeline
     private let reading: PacedReading
+    private let held: HeldReports
     private let sink: EventSink<ScanEvent>
     private let failed: @Sendable (ScanFailure) -> Void
     private let state: Mutex<State>
@@ -50,6 +45,7 @@ final class HCIScan: ScanWay {
         self.loop = loop
         self.timeline = timeline
         reading = PacedReading(.ofAdvertisements, on: loop, timeline)
+        held = HeldReports(on: loop, timeline)
         self.sink = sink
         self.failed = failed
         state = Mutex(State(machine: HCIScanMachine(.init(request, adapter, settings))))
@@ -69,6 +65,7 @@ final class HCIScan: ScanWay {
                 return state.isOver
             }
             if isOver { return loop.unregister(registration, of: socket.descriptor) }
+            held.begin { [weak self] in self?.tell($0) }
         } catch {
             return fail(.system(error))
         }
@@ -81,13 +78,13 @@ final class HCIScan: ScanWay {
         let (output, registration, timers) = state.withLock { state in
             defer {
                 state.isOver = true
-                state.flush = nil
                 state.timer = nil
                 state.answer = nil
             }
             let output = state.isOver ? HCIScanMachine.Output() : state.machine.cancel()
-            return (output, reading.end(), [state.flush, state.timer, state.answer])
+            return (output, reading.end(), [state.timer, state.answer])
         }
+        held.end()
         for timer in timers { timer?.cancel() }
         if let command = output.command { try? send(command) }
         if let registration { loop.unregister(registration, of: socket.descriptor) }
@@ -237,7 +234,7 @@ extension HCIScan {
     /// be among them is looked for, and what is held may lack a part.
     private func missed(_ count: Int) {
         sink.send(.dropped(count))
-        state.withLock { $0.merger.missedEvents() }
+        held.missedEvents()
         perform { $0.missedEvents() }
     }
 
@@ -261,13 +258,8 @@ extension HCIScan {
             return []
         case .advertisements(let advertisements):
             perform { $0.heard() }
-            let (reports, mustFlush) = state.withLock { state in
-                let isActive = state.machine.manner != .passive
-                let reports = advertisements.flatMap { state.merger.add($0, isActive: isActive, time: time) }
-                return (reports, state.merger.isHolding && state.flush == nil && !state.isOver)
-            }
-            if mustFlush { flushLater() }
-            return reports
+            let isActive = state.withLock { $0.machine.manner != .passive }
+            return held.add(advertisements, isActive: isActive, time: time)
         case nil:
             return []
         }
@@ -277,24 +269,6 @@ extension HCIScan {
         guard !reports.isEmpty else { return }
         announce()
         sink.send(.reports(reports))
-    }
-
-    private func flushLater() {
-        let timer = timeline.schedule(after: Self.responseDelay) { [weak self, loop] in
-            loop.enqueue { [weak self] in self?.flush() }
-        }
-        state.withLock { if !$0.isOver { $0.flush = timer } }
-    }
-
-    private func flush() {
-        let (reports, isMore) = state.withLock { state in
-            state.flush = nil
-            let reports = state.isOver ? [] : state.merger.flush()
-            return (reports, state.merger.isHolding && !state.isOver)
-        }
-        // What came since the last flush waits for the next one, even if nothing else comes.
-        if isMore { flushLater() }
-        tell(reports)
     }
 }
 
