@@ -35,6 +35,13 @@ import Testing
         #expect(data(padding).followed(by: octets("0309 4142")) == data("0309 4142"))
     }
 
+    @Test(arguments: ["01", "09160A1801", "ff09"])
+    func `a structure that says to be longer than the advertisement takes nothing of the scan response`(_ cut: String) {
+        let whole = data("020106" + cut).followed(by: octets("0309 4142"))
+        #expect(whole == data("020106 0309 4142"))
+        #expect(whole.localName == "AB")
+    }
+
     @Test func `a walk that has ended stays at its end`() {
         var iterator = data("020106 00 020106").makeIterator()
         #expect(iterator.next() != nil)

@@ -43,11 +43,11 @@ import Testing
 
     @Test func `responses find their device whatever comes between`() throws {
         var merger = HCIReportMerger()
-        #expect(add(&merger, try advertisement(0x00, [1], device: 1)).isEmpty)
-        #expect(add(&merger, try advertisement(0x02, [2], device: 2)).isEmpty)
-        #expect(add(&merger, try advertisement(0x03, [3], device: 3)) == [[3]])
-        #expect(add(&merger, try advertisement(0x04, [9], device: 1)) == [[1, 9]])
-        #expect(add(&merger, try advertisement(0x04, [8], device: 2)) == [[2, 8]])
+        #expect(add(&merger, try advertisement(0x00, [1, 1], device: 1)).isEmpty)
+        #expect(add(&merger, try advertisement(0x02, [1, 2], device: 2)).isEmpty)
+        #expect(add(&merger, try advertisement(0x03, [1, 3], device: 3)) == [[1, 3]])
+        #expect(add(&merger, try advertisement(0x04, [1, 9], device: 1)) == [[1, 1, 1, 9]])
+        #expect(add(&merger, try advertisement(0x04, [1, 8], device: 2)) == [[1, 2, 1, 8]])
     }
 
     @Test func `without a response an advertisement goes out with the next one, or after two flushes`() throws {
@@ -111,15 +111,15 @@ import Testing
     @Test(arguments: [nil, 1] as [UInt8?])
     func `a response finds the set that it answers for, whether or not it tells which`(_ told: UInt8?) throws {
         var merger = HCIReportMerger()
-        var scannable = try advertisement(0x02, [1])
+        var scannable = try advertisement(0x02, [1, 1])
         scannable.set = 1
         var long = try advertisement(0x03, [2])
         (long.isIncomplete, long.set) = (true, 2)
-        var response = try advertisement(0x04, [9])
+        var response = try advertisement(0x04, [1, 9])
         response.set = told
         #expect(add(&merger, long).isEmpty)
         #expect(add(&merger, scannable).isEmpty)
-        #expect(add(&merger, response) == [[1, 9]])
+        #expect(add(&merger, response) == [[1, 1, 1, 9]])
     }
 
     @Test func `a long advertisement amid which events were lost isn't put together with the next one`() throws {
