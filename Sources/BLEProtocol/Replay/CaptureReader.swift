@@ -16,6 +16,12 @@ package struct CaptureReader {
         let address: BluetoothAddress
     }
 
+    private struct Heard {
+        /// Its position among the advertisements.
+        let place: Int
+        var hasResponse = false
+    }
+
     private struct OpenLink {
         /// Its position among the links; `nil` if nothing of it is kept.
         var place: Int?
@@ -31,7 +37,7 @@ package struct CaptureReader {
     /// The parts of long advertisements, by the adapter that heard them.
     private var reports: [UInt16: HCIReportAssembler] = [:]
     /// Each device's last advertisement, to which a scan response belongs.
-    private var lastHeard: [HeardKey: Int] = [:]
+    private var lastHeard: [HeardKey: Heard] = [:]
 
     private static let attributeChannel: UInt16 = 0x0004
     /// The time within which a scan response follows its advertisement.
@@ -142,26 +148,35 @@ package struct CaptureReader {
     private mutating func advertised(_ report: HCIAdvertisingReport, _ packet: HCIPacket) {
         guard let address = report.address else { return }
         let (key, time) = (HeardKey(index: packet.index, address: address), packet.time)
-        if report.kind.contains(.scanResponse) {
-            guard let place = lastHeard.removeValue(forKey: key),
-                time - traffic.advertisements[place].time <= Self.responseTime
-            else { return }
-            let data = AdvertisingData(bytes: traffic.advertisements[place].data)
-            traffic.advertisements[place].data = data.followed(by: report.data.bytes).bytes
+        let isResponse = report.kind.contains(.scanResponse)
+        let last = lastHeard[key]
+        if isResponse, let last, !last.hasResponse,
+            time - traffic.advertisements[last.place].time <= Self.responseTime
+        {
+            lastHeard[key]?.hasResponse = true
+            let data = AdvertisingData(bytes: traffic.advertisements[last.place].data)
+            traffic.advertisements[last.place].data = data.followed(by: report.data.bytes).bytes
             return
         }
         guard traffic.advertisements.count < CapturedTraffic.Limits.advertisements else {
             traffic.leftOut += 1
             return
         }
-        lastHeard[key] = traffic.advertisements.count
+        var isConnectable = report.kind.contains(.connectable)
+        if !isResponse {
+            lastHeard[key] = Heard(place: traffic.advertisements.count)
+        } else if report.kind.contains(.legacy), !isConnectable {
+            // It needn't say; devices that answer scans are mostly connectable.
+            isConnectable = last.map { traffic.advertisements[$0.place].isConnectable } ?? true
+        }
         traffic.advertisements.append(
             CapturedTraffic.Advertisement(
                 time: time,
                 address: address,
-                isConnectable: report.kind.contains(.connectable),
+                isConnectable: isConnectable,
                 rssi: report.rssi,
-                data: report.data.bytes
+                data: report.data.bytes,
+                isResponseAlone: isResponse
             )
         )
     }

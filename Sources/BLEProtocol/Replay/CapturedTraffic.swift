@@ -19,6 +19,9 @@ package struct CapturedTraffic: Hashable, Sendable {
         package var isConnectable: Bool
         package var rssi: Int8?
         package var data: [UInt8]
+        /// Whether it is a scan response whose advertisement was not reported with it: the system reports it by itself,
+        /// too.
+        package var isResponseAlone = false
     }
 
     /// One ATT PDU.

@@ -89,7 +89,10 @@ final class ReplayedAdvertisements: Sendable {
 
     init(_ traffic: CapturedTraffic, _ core: AirCore, of peripherals: [SimulatedAdapter]) {
         advertisements = traffic.advertisements
-        let last = Dictionary(traffic.advertisements.map { ($0.address, $0) }) { _, later in later }
+        // A response alone lacks most of what the device advertises.
+        let last = Dictionary(traffic.advertisements.map { ($0.address, $0) }) { former, later in
+            later.isResponseAlone ? former : later
+        }
         repeated = peripherals.compactMap { peripheral in last[peripheral.address].map { (peripheral.id, $0) } }
         first = traffic.begin ?? .zero
         begin = core.timeline.now
@@ -162,7 +165,8 @@ extension AirState {
     fileprivate mutating func hear(_ advertisements: ArraySlice<CapturedTraffic.Advertisement>) {
         let time = wallTime()
         for index in scans.indices where adapters[scans[index].adapter].ailment == nil {
-            let news = advertisements.filter { isNews($0.address, toScan: index) }
+            // A controller that reports each device once takes an advertisement and a response for two things.
+            let news = advertisements.filter { $0.isResponseAlone || isNews($0.address, toScan: index) }
             guard !news.isEmpty else { continue }
             let reports = news.map { advertisement in
                 AdvertisingReport(

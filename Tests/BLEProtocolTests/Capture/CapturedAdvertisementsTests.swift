@@ -36,12 +36,18 @@ import Testing
 
     /// What is heard in a recording of these events, one each millisecond.
     private func heard(_ events: [(adapter: UInt16, octets: [UInt8])]) throws -> [[UInt8]] {
+        try advertisements(events).map(\.data)
+    }
+
+    private func advertisements(
+        _ events: [(adapter: UInt16, octets: [UInt8])]
+    ) throws -> [CapturedTraffic.Advertisement] {
         var file = BTSnoopHeader(datalink: .linuxMonitor).encoded
         for (number, event) in events.enumerated() {
             let time = Duration.milliseconds(number)
             file += BTSnoopRecord(opcode: .event, index: event.adapter, time: time, data: event.octets).encoded
         }
-        return try #require(CaptureReader.traffic(in: file)).advertisements.map(\.data)
+        return try #require(CaptureReader.traffic(in: file)).advertisements
     }
 
     @Test func `the parts of a long advertisement are joined to those that the same adapter has heard`() throws {
@@ -53,7 +59,17 @@ import Testing
         let (advertisement, response) = (report([1, 1]), report([1, 2], isResponse: true))
         let both = try heard([(0, advertisement), (1, advertisement), (0, response), (1, response)])
         #expect(both == [[1, 1, 1, 2], [1, 1, 1, 2]])
-        #expect(try heard([(0, advertisement), (1, response)]) == [[1, 1]])
+        #expect(try heard([(0, advertisement), (1, response)]) == [[1, 1], [1, 2]])
+    }
+
+    /// A controller that reports each device once leaves out the advertisements behind the first one, and not the first
+    /// response that comes after them.
+    @Test func `a scan response without its advertisement is one of its own`() throws {
+        let (advertisement, response) = (report([1, 1]), report([1, 2], isResponse: true))
+        let heard = try advertisements([(0, advertisement), (0, response), (0, response), (1, response)])
+        #expect(heard.map(\.data) == [[1, 1, 1, 2], [1, 2], [1, 2]])
+        #expect(heard.map(\.isResponseAlone) == [false, true, true])
+        #expect(heard.allSatisfy(\.isConnectable))
     }
 
     @Test func `what pads an advertisement hides nothing of its scan response`() throws {

@@ -151,6 +151,28 @@ import Testing
         }
     }
 
+    /// The first response was lost on air; behind it, the controller reported the device's responses alone.
+    @Test(arguments: [false, true])
+    func `a program finds a device by the name in a scan response that came alone`(_ all: Bool) async throws {
+        func report(_ type: UInt8, _ data: [UInt8], at second: Int) -> [UInt8] {
+            let head: [UInt8] = [0x3E, UInt8(12 + data.count), 0x02, 0x01, type, 0x01, 1, 0, 0, 0, 0, 0xC0]
+            let event = head + [UInt8(data.count)] + data + [0xD0]
+            return BTSnoopRecord(opcode: .event, index: 0, time: .seconds(second), data: event).encoded
+        }
+        let advertisement = report(0x00, [2, 0x01, 6], at: 0)
+        let response = report(0x04, [3, 0x09, 0x41, 0x42], at: 1)
+        let recording = try RecordedTraffic(BTSnoopHeader(datalink: .linuxMonitor).encoded + advertisement + response)
+        #expect(recording.advertisementCount == 2 && recording.leftOut == 0)
+        try await VirtualTime.run { time in
+            let air = SimulatedAir(time)
+            let central = try await Central.open(.radio(air.adapter()))
+            let found = try await air.replay(recording) {
+                try await central.scan(for: .name("AB"), duplicates: all ? .all : .ignored).timeout(.seconds(5)).first()
+            }
+            #expect(found.isConnectable && found.rssi == -48)
+        }
+    }
+
     @Test func `a recording whose address the air has is refused, and one can be replayed again`() async throws {
         let (octets, _) = try await Self.recording()
         let recording = try RecordedTraffic(octets)
