@@ -52,19 +52,22 @@ final class LinuxScan: Sendable {
         switch failure.status {
         case .permissionDenied: scanByHCI(otherwise: error)
         // The controller or the kernel doesn't support a monitor, but can scan passively.
-        case .notSupported where !request.isActive, .unknownCommand where !request.isActive:
-            scanByHCI(otherwise: error)
+        case .notSupported where !request.isActive:
+            scanByHCI(otherwise: error, withoutRight: .monitorsNotAll(radio.adapter))
+        case .unknownCommand where !request.isActive: scanByHCI(otherwise: error)
         case .noResources where !request.isActive: scanByHCI(otherwise: .noFreeMonitor(radio.adapter.name))
         default: finish(error)
         }
     }
 
-    /// - Parameter otherwise: why the first way failed; the error if this way fails too.
-    private func scanByHCI(otherwise: BLEError) {
+    /// - Parameters:
+    ///   - otherwise: why the first way failed; the error if this way fails too.
+    ///   - withoutRight: the error if the program may not go this way; `nil`: the same.
+    private func scanByHCI(otherwise: BLEError, withoutRight: BLEError? = nil) {
         do throws(SystemError) {
             try FileDescriptor.checkScanningByHCI(on: radio.adapter.kernel)
         } catch {
-            return hciFailed(.system(error), otherwise)
+            return hciFailed(.system(error), withoutRight ?? otherwise)
         }
         guard let management = radio.management else { return scanByHCI(nil, otherwise: otherwise) }
         // This requires no permission.
@@ -201,6 +204,17 @@ extension LinuxRadio {
 }
 
 extension BLEError {
+    /// A controller that matches patterns itself reports what matches, and nothing else.
+    fileprivate static func monitorsNotAll(_ adapter: LinuxAdapter) -> BLEError {
+        let name = adapter.name
+        var error = BLEError.missingCapability(.rawNetwork, operation: "scan", object: name, on: adapter.kernel)
+        error.cause =
+            "the kernel can't monitor all advertisements on \(name), and the other way to scan passively requires the "
+            + "capability CAP_NET_RAW, which this program lacks"
+        error.remedy += " Or scan actively."
+        return error
+    }
+
     /// The kernel keeps the monitors of programs that have ended, also while the adapter is off.
     fileprivate static func noFreeMonitor(_ adapter: String) -> BLEError {
         BLEError(

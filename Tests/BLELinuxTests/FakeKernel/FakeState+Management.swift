@@ -208,8 +208,8 @@ extension FakeState {
             return succeed(call, Self.octets(0xFFFF) + [room, room, maximum, UInt8(instances.count)] + instances)
         case 0x51:
             let handles = (adapters[index]?.monitors ?? []).sorted().flatMap { [UInt8($0 & 0xFF), UInt8($0 >> 8)] }
-            // The controller looks at no patterns itself.
-            let head = Self.octets(0) + Self.octets(0) + [32, 0, 16, UInt8(handles.count / 2), 0]
+            let supported: UInt32 = adapters[index]?.matchesPatterns == true ? 1 : 0
+            let head = Self.octets(supported) + Self.octets(0) + [32, 0, 16, UInt8(handles.count / 2), 0]
             return succeed(call, head + handles)
         default: break
         }

@@ -210,6 +210,8 @@ struct FakeAdapter {
     var reportedByHCI: Set<BluetoothAddress>?
     var instances: [UInt8: Instance] = [:]
     var monitors: Set<UInt16> = []
+    /// Whether the controller looks at the patterns of monitors itself.
+    var matchesPatterns = false
     var maximumInstances: UInt8 = 5
     /// How many octets an advertisement may have.
     var advertisingRoom: UInt8 = 31
