@@ -44,6 +44,7 @@ extension PeripheralServer {
         await radio.finished()
         // The program may end now. A central has its part of a bond, and doesn't write again what it has configured.
         await served.store.flush(on: timeline)
+        answering.release()
         if let failure { throw failure }
         return try outcome.get()
     }

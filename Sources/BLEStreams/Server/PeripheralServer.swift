@@ -23,8 +23,6 @@ public final class PeripheralServer: Sendable {
     private struct State {
         /// The characteristics that are no longer offered, as many as a central may still write to; the last one last.
         var former: ArraySlice<DatabaseCharacteristic> = []
-        /// The closures that answer for characteristics, by the characteristics' names.
-        var closures: [String: ValueClosures] = [:]
         var centrals: [Int: ConnectedCentral] = [:]
         var watchers = Observers<Watcher>()
         var nextID = 0
@@ -46,6 +44,7 @@ public final class PeripheralServer: Sendable {
     let visits: PairingVisits
     let (given, iterated) = (GivenBonds(), IteratedMessages())
     let calls: ClosureCalls
+    let answering: ServedClosures
     let serving: ServingWatch
     let backlogBoard: BacklogBoard
     let advertised: ServedAdvertisement
@@ -66,7 +65,10 @@ public final class PeripheralServer: Sendable {
         let services = try description.allServices(description.services, operation: "serve")
         database = SharedDatabase(AttributeDatabase(services: services.withoutClosures))
         advertised = ServedAdvertisement(description.declaration)
-        self.description = description
+        answering = ServedClosures(of: services)
+        var described = description
+        described.services = description.services.withoutClosures
+        self.description = described
         self.radio = radio
         errands = Errands()
         warnings = ServerWarnings(warning, errands)
@@ -75,7 +77,6 @@ public final class PeripheralServer: Sendable {
         serving = ServingWatch()
         backlogBoard = BacklogBoard()
         calls = ClosureCalls(on: radio.timeline)
-        contents.withLock { $0.closures = services.closures }
     }
 
     /// The centrals that are connected now.
@@ -237,7 +238,7 @@ public final class PeripheralServer: Sendable {
             let isDifferent = database.replaceServices(all.withoutClosures)
             return (isDifferent, before.filter { database.characteristic(at: $0.valueHandle) != $0 })
         }
-        contents.withLock { $0.closures = all.closures }
+        answering.replace(with: all)
         guard isDifferent else { return false }
         let centrals = contents.withLock { state in
             state.former.append(contentsOf: former)
@@ -261,8 +262,7 @@ public final class PeripheralServer: Sendable {
 
     /// The closures that answer for the characteristic with this value handle; `nil`: none.
     func closures(at handle: UInt16) -> ValueClosures? {
-        guard let id = database.withLock({ $0.characteristic(at: handle)?.id }) else { return nil }
-        return contents.withLock { $0.closures[id] }
+        database.withLock { $0.characteristic(at: handle)?.id }.flatMap { answering[$0] }
     }
 
     // MARK: - Centrals

@@ -127,4 +127,37 @@ import Testing
             #expect(servers.count == 2 && servers.names == [])
         }
     }
+
+    @Test(arguments: [false, true])
+    func `a server is, also if the closures of its values keep it`(isLater: Bool) async throws {
+        let watched = Watched()
+        try await Bench.run { bench in
+            let adapter = bench.air.adapter()
+            for _ in 0..<2 {
+                let kept = Recorder<PeripheralServer>()
+                let services = [
+                    LocalService(BluetoothUUID(0xD000)) {
+                        LocalCharacteristic(
+                            Bench.readable,
+                            [.read],
+                            read: { _ in kept.all.map { UInt8($0.centrals.count) } }
+                        )
+                    }
+                ]
+                var described = LocalPeripheral(name: "Keeping") {}
+                if !isLater { described.services = services }
+                try await described.run(on: .radio(adapter)) { server in
+                    kept.add(server)
+                    watched.add([("the server", server)])
+                    if isLater { try server.replaceServices(services) }
+                    try await bench.central.peripheral(adapter.address).withLink { link in
+                        try await link.expect(Bench.readable, reads: [1])
+                    }
+                }
+                try await bench.time.sleep(for: .seconds(60))
+            }
+            #expect(watched.count == 2)
+            #expect(watched.names == [])
+        }
+    }
 }
