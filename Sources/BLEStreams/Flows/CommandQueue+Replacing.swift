@@ -56,10 +56,7 @@ extension CommandQueue {
             defer { active = own }
             return active
         }
-        defer {
-            core.activeFlow.withLock { active in if active === own { active = nil } }
-            own.end.end()
-        }
+        defer { core.ended(own, after: former) }
         if let former {
             former.wish.end(BLEError.replaced(former.name, by: command.name, core.connection.object))
             try await former.end.wait(on: core.timeline)
@@ -81,12 +78,29 @@ extension CommandQueue {
     public var progress: BLEStream<CommandProgress> { core.progress }
 }
 
+extension QueueCore {
+    /// A flow has ended. If it was cancelled while the one before it cleaned up, that is the active one again, and
+    /// whoever has replaced this one waits for that, too.
+    fileprivate func ended(_ flow: ActiveFlow, after former: ActiveFlow?) {
+        activeFlow.withLock { active in
+            if active === flow, let former, !former.end.hasEnded { active = former }
+        }
+        let end: @Sendable () -> Void = { [self] in
+            flow.end.end()
+            // Only then: until it has ended, it may become the active one again.
+            activeFlow.withLock { active in if active === flow { active = nil } }
+        }
+        guard let former else { return end() }
+        former.end.whenEnded { end() }
+    }
+}
+
 /// A flow that another one may replace.
 final class ActiveFlow: Sendable {
     let name: String
     /// Ends the flow early.
     let wish = Ending<any Error>()
-    /// Ends when the flow has cleaned up.
+    /// Ends when the flow has cleaned up, and those before it.
     let end = Ending<Void>()
 
     init(name: String) { self.name = name }

@@ -109,4 +109,47 @@ import Testing
         }
         #expect(log.all == ["begin 0", "end 0"])
     }
+
+    /// The second one is cancelled before the third one comes, or while that waits for it.
+    @Test(arguments: [false, true])
+    func `the third one's deadline doesn't count the clean-up that the second one did not wait for`(
+        isLate: Bool
+    ) async throws {
+        let log = Recorder<String>()
+        try await Bench.run { bench in
+            let stage = Stage(bench.time)
+            try await bench.peripheral.withQueue { queue in
+                let queue = queue.connecting()
+                try await queue.run(.connect)
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    group.addTask {
+                        let flow = Cleaning(name: "0", log: log, stage: stage)
+                        let error = await bleError { try await queue.run(flow, replacing: .activeFlow) }
+                        #expect(error?.code == .ended)
+                    }
+                    try await bench.time.sleep(for: .seconds(1))
+                    group.addTask {
+                        await withTaskGroup(of: Void.self) { second in
+                            second.addTask {
+                                let flow = Cleaning(name: "1", log: log, stage: stage)
+                                await #expect(throws: CancellationError.self) {
+                                    try await queue.run(flow, replacing: .activeFlow)
+                                }
+                            }
+                            await stage.work(for: isLate ? 1 : 0, and: .milliseconds(500))
+                            second.cancelAll()
+                        }
+                    }
+                    try await bench.time.sleep(for: .seconds(1))
+                    #expect(queue.activeFlow == (isLate ? "1" : "0"))
+                    let flow = CommandBlock<Void>("2") { _ in log.add("2") }
+                    // The first one cleans up for two seconds yet.
+                    try await queue.run(flow, replacing: .activeFlow, deadline: .seconds(1))
+                    try await group.waitForAll()
+                }
+                #expect(queue.activeFlow == nil)
+            }
+        }
+        #expect(log.all == ["begin 0", "end 0", "2"])
+    }
 }
