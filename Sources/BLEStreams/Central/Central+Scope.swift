@@ -16,7 +16,8 @@ extension Central {
     /// disk a moment later; a request cancelled while the kernel was still working on it is undone when the kernel
     /// answers; and an adapter may be off for a moment. A program that exits at once would cut this short. This
     /// function therefore waits until no link of the central is up and the kernel has answered, for five seconds at
-    /// most each, and until the files of its store are written. Cancellation doesn't shorten the wait.
+    /// most each, and until the files of its store are written. Cancellation doesn't shorten the wait. The answers of
+    /// ``Peripheral/allowPairing(_:)`` are forgotten then.
     ///
     /// - Parameters:
     ///   - choice: which adapter; by default the first one that is switched on.
@@ -95,5 +96,6 @@ extension CentralCore {
         }
         await radio.finished()
         await store.flush(on: timeline)
+        preferences.forgetAnswers()
     }
 }

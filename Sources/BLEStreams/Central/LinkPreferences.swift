@@ -38,6 +38,12 @@ final class LinkPreferences: Sendable {
             entries[address.rawValue] = value.map { (address, $0) }
             return former
         }
+
+        /// Removes what was set for all peripherals, and returns it.
+        mutating func removeAll() -> [Value] {
+            defer { entries = [:] }
+            return entries.values.map { $0.value }
+        }
     }
 
     /// The parameters of each link that has none of its own; `nil`: the radio's default.
@@ -71,6 +77,14 @@ final class LinkPreferences: Sendable {
 
     func set(_ answers: PairingAnswers?, for peripheral: BluetoothAddress) {
         let former = ownAnswers.withLock { $0.replace(with: answers, of: peripheral, identities) }
+        // Released outside the lock.
+        withExtendedLifetime(former) {}
+    }
+
+    /// Forgets who answers for single peripherals. A closure may keep its peripheral, as for the words of a question,
+    /// and that keeps the central, with the radio and its thread.
+    func forgetAnswers() {
+        let former = ownAnswers.withLock { $0.removeAll() }
         // Released outside the lock.
         withExtendedLifetime(former) {}
     }

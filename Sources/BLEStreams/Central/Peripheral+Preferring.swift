@@ -46,7 +46,8 @@ extension Peripheral {
     ///
     /// It also applies to links that are up, and takes precedence over the central's answers; the answers of a single
     /// ``withLink(timeout:parameters:pairing:_:)`` call take precedence over it. It lasts for the lifetime of this
-    /// ``Central``.
+    /// ``Central``, or until `Central.with` returns. A closure that uses the peripheral keeps it, and so a central that
+    /// was made by `Central.open`: `allowPairing(nil)` lets both go.
     ///
     /// - Parameter answers: who answers; `nil`: the central's answers.
     public func allowPairing(_ answers: PairingAnswers?) {

@@ -160,4 +160,21 @@ import Testing
             #expect(watched.names == [])
         }
     }
+
+    @Test func `a central is, also if the answers of its peripherals keep those`() async throws {
+        let watched = Watched()
+        try await Bench.run { bench in
+            for _ in 0..<2 {
+                try await Central.with(.radio(bench.air.adapter())) { central in
+                    watched.add([("the central", central), ("what it has", central.core)])
+                    let device = central.peripheral(bench.peripheralAdapter.address)
+                    device.allowPairing(PairingAnswers(passkey: { device.hasLink ? 123_456 : nil }))
+                    try await device.withLink { link in try await link.expect(Bench.readable, reads: [1, 2, 3]) }
+                }
+                try await bench.time.sleep(for: .seconds(60))
+            }
+            #expect(watched.count == 4)
+            #expect(watched.names == [])
+        }
+    }
 }
