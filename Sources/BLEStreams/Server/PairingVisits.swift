@@ -15,18 +15,18 @@ final class PairingVisits: Sendable {
         var open: [BluetoothAddress: Visit] = [:]
         /// How many receptions have ended: they open nothing any more.
         var ended = 0
+        var answers: PairingAnswers?
     }
 
-    private let answers: PairingAnswers?
     private let timeline: any Timeline
     private let visits: AsyncStream<Visit>
     private let bell: AsyncStream<Visit>.Continuation
-    private let state = Mutex(State())
+    private let state: Mutex<State>
     /// Whether the radio reports each failed pairing.
     private let isReceiving = Mutex(false)
 
     init(_ answers: PairingAnswers?, on timeline: any Timeline) {
-        self.answers = answers
+        state = Mutex(State(answers: answers))
         self.timeline = timeline
         (visits, bell) = AsyncStream.makeStream()
     }
@@ -39,8 +39,8 @@ final class PairingVisits: Sendable {
 
     /// The callbacks for the radio, until ``endAll()``.
     var reception: PairingReception {
+        let (answers, ended) = state.withLock { ($0.answers, $0.ended) }
         guard let answers else { return .refused }
-        let ended = state.withLock { $0.ended }
         return PairingReception(answers.capability, outOfBand: answers.outOfBand) { [self] central in
             let visit = Visit()
             let (isOpen, former) = state.withLock { state -> (Bool, Visit?) in
@@ -70,9 +70,17 @@ final class PairingVisits: Sendable {
         for visit in visits { visit.end.end() }
     }
 
+    /// The peripheral has ended. Its answers may keep the server, as for the words of a question: kept any longer, each
+    /// would keep the other for ever.
+    func forgetAnswers() {
+        let former = state.withLock { $0.answers.take() }
+        // Released outside the lock.
+        withExtendedLifetime(former) {}
+    }
+
     /// Answers until the task is cancelled.
     func receive() async {
-        guard let answers else { return }
+        guard let answers = state.withLock({ $0.answers }) else { return }
         await withDiscardingTaskGroup { group in
             for await visit in visits {
                 group.addTask { [timeline] in await Self.answer(visit, answers, timeline) }

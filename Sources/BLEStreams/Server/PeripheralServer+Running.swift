@@ -39,14 +39,20 @@ extension PeripheralServer {
         await stop()
         await judgedBonds()
         errands.doAll()
+        await settle()
+        if let failure { throw failure }
+        return try outcome.get()
+    }
+
+    /// Waits for what the radio and the disk have yet to do, and lets the program's closures go.
+    private func settle() async {
         // The answer to a command that puts the advertisement up may still be owed: then it is taken down only after
         // it.
         await radio.finished()
         // The program may end now. A central has its part of a bond, and doesn't write again what it has configured.
         await served.store.flush(on: timeline)
         answering.release()
-        if let failure { throw failure }
-        return try outcome.get()
+        visits.forgetAnswers()
     }
 
     /// Waits until each bond so far has been compared with its former one, and so is kept or not.

@@ -67,7 +67,7 @@ public final class PeripheralServer: Sendable {
         advertised = ServedAdvertisement(description.declaration)
         answering = ServedClosures(of: services)
         var described = description
-        described.services = description.services.withoutClosures
+        (described.services, described.pairing) = (description.services.withoutClosures, nil)
         self.description = described
         self.radio = radio
         errands = Errands()

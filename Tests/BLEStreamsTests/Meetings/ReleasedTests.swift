@@ -128,8 +128,11 @@ import Testing
         }
     }
 
-    @Test(arguments: [false, true])
-    func `a server is, also if the closures of its values keep it`(isLater: Bool) async throws {
+    /// What a peripheral is given that keeps its server.
+    private enum Keeper: CaseIterable { case value, laterValue, pairing }
+
+    @Test(arguments: Keeper.allCases)
+    private func `a server is, also if the closures that it is given keep it`(keeper: Keeper) async throws {
         let watched = Watched()
         try await Bench.run { bench in
             let adapter = bench.air.adapter()
@@ -145,13 +148,17 @@ import Testing
                     }
                 ]
                 var described = LocalPeripheral(name: "Keeping") {}
-                if !isLater { described.services = services }
+                if keeper != .laterValue { described.services = services }
+                if keeper == .pairing {
+                    described.services = Bench.description.services
+                    described.pairing = PairingAnswers(passkey: { kept.all.isEmpty ? nil : 123_456 })
+                }
                 try await described.run(on: .radio(adapter)) { server in
                     kept.add(server)
                     watched.add([("the server", server)])
-                    if isLater { try server.replaceServices(services) }
+                    if keeper == .laterValue { try server.replaceServices(services) }
                     try await bench.central.peripheral(adapter.address).withLink { link in
-                        try await link.expect(Bench.readable, reads: [1])
+                        try await link.expect(Bench.readable, reads: keeper == .pairing ? [1, 2, 3] : [1])
                     }
                 }
                 try await bench.time.sleep(for: .seconds(60))
