@@ -60,6 +60,13 @@ extension Session {
         if !orders.stop() { end() }
     }
 
+    /// Nobody runs the session any more.
+    func endDriving() {
+        orders.endDriving()
+        // If the task that ran it was cancelled, it may have been stopped just behind its end, and left that to the run.
+        if orders.isStopped { end() }
+    }
+
     /// Ends the streams, and whoever waits for the session.
     func end() {
         channels.finish(throwing: nil)()

@@ -92,7 +92,7 @@ extension Session {
             group.cancelAll()
         }
         await driver.leave(forGood: true)
-        orders.endDriving()
+        endDriving()
     }
 
     /// Drives the session until there is an order, and returns it; `nil` if the task was cancelled.

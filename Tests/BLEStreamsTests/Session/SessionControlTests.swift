@@ -147,6 +147,19 @@ import Testing
         }
     }
 
+    @Test func `a session that is stopped just as its cancelled run ends has its queue ended`() async throws {
+        try await Bench.run { bench in
+            let session = bench.central.session(Self.plan)
+            #expect(session.orders.beginDriving({}))
+            // The run's task was cancelled, so who waits is told of the end, and may stop the session then.
+            session.end()
+            session.stop()
+            session.endDriving()
+            let contents = try await session.queue.contents.timeout(.seconds(1), for: .wholeStream).collect()
+            #expect(contents.count == 1)
+        }
+    }
+
     @Test func `searching again finds another one`() async throws {
         try await Bench.run(serve: Bench.sendForEver) { bench in
             try await withThrowingTaskGroup(of: Void.self) { group in
