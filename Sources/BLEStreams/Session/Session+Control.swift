@@ -72,7 +72,9 @@ extension Session {
         channels.finish(throwing: nil)()
         board.end()
         // One that was only cancelled may be run again, with the same queue.
-        if orders.isStopped { queueCore.abandon() }
+        guard orders.isStopped else { return }
+        queueCore.abandon()
+        forgetSteps()
     }
 
     /// The error of whoever waits for the session when it has ended.

@@ -49,8 +49,13 @@ public final class Session: Sendable {
         }
     }
 
-    /// The program's first steps on each link.
-    let initialise: @Sendable (Link) async throws -> Void
+    /// The program's first steps on each link; `nil` once it is stopped. A closure that a lock holds directly is wrapped
+    /// at each access.
+    private struct Initialisation {
+        var steps: (@Sendable (Link) async throws -> Void)?
+    }
+
+    private let initialisation: Mutex<Initialisation>
 
     /// The first steps on a link that the running task takes: they end before their session disconnects, so they can't
     /// wait for that.
@@ -86,7 +91,7 @@ public final class Session: Sendable {
     ) {
         self.plan = plan
         self.central = central
-        self.initialise = initialise
+        initialisation = Mutex(Initialisation(steps: initialise))
         core = central.core
         turns = Turns()
         var facts = Facts()
@@ -210,6 +215,19 @@ public final class Session: Sendable {
 
     /// The last link, which may still be closing.
     var lastLink: Link? { facts.withLock { $0.lastLink } }
+
+    /// Takes the program's first steps on a link.
+    func initialise(_ link: Link) async throws {
+        let steps = initialisation.withLock { $0.steps }
+        try await steps?(link)
+    }
+
+    /// It takes no more first steps. They may use the session: kept any longer, each would keep the other for ever.
+    func forgetSteps() {
+        let former = initialisation.withLock { $0.steps.take() }
+        // Released outside the lock.
+        withExtendedLifetime(former) {}
+    }
 
     /// Wakes the driver, to look for work.
     func wake() { orders.wake() }

@@ -76,6 +76,24 @@ import Testing
         }
     }
 
+    @Test func `a session is, also if its first steps keep it`() async throws {
+        let watched = Watched()
+        try await Bench.run { bench in
+            for _ in 0..<3 {
+                let kept = Recorder<Session>()
+                let steps: @Sendable (Link) async throws -> Void = { _ in #expect(kept.all.count == 1) }
+                try await bench.central.withSession(Session.Plan(bench.peripheral), initialise: steps) { session in
+                    kept.add(session)
+                    watched.add([("the session", session)])
+                    try await session.ready()
+                }
+                try await bench.time.sleep(for: .seconds(60))
+            }
+            #expect(watched.count == 3)
+            #expect(watched.names == [])
+        }
+    }
+
     /// Adds a session to a fleet, and removes it when it has had some values.
     private static func visit(_ fleet: Fleet, _ bench: Bench, _ watched: Watched) async throws {
         let session = fleet.add(Session.Plan(bench.peripheral).subscribing(to: Bench.notifying))
