@@ -9,7 +9,9 @@ import Synchronization
 /// let sensor = try await central.scan(for: .service(.heartRate), .rssi(atLeast: -80)).timeout(.seconds(10)).first()
 /// ```
 ///
-/// A central holds no resources while no stream of it is iterated and no link is in use.
+/// While no stream of it is iterated and no link is in use, the adapter does nothing for it. On Linux, it has a thread
+/// and a few descriptors until it is released, with the peripherals and links that came from it: a program that works
+/// for long opens one, not one for each task.
 public final class Central: Sendable {
     let core: CentralCore
 
