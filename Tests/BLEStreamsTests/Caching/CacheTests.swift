@@ -205,6 +205,27 @@ import Testing
         }
     }
 
+    @Test(arguments: [false, true])
+    func `what a link didn't find before it ended is not said to be missing`(isUnanswered: Bool) async throws {
+        let own = LocalService(BluetoothUUID(0xA000)) {
+            LocalCharacteristic(Bench.readable, [.read], value: .stored([1, 2, 3]))
+        }
+        try await Bench.run(description: Self.static(own)) { bench in
+            try await bench.peripheral.withLink { link in try await link.expect(Bench.readable, reads: [1, 2, 3]) }
+            // What is remembered lacks it, so everything is discovered before the program is told so.
+            bench.air.faults.add(isUnanswered ? .swallow(.opcode(0x08)) : .dropLink(insteadOf: .opcode(0x08)))
+            let lost = await bleError {
+                try await bench.peripheral.withLink { link in _ = try await link.read(Bench.long) }
+            }
+            #expect(lost?.code == (isUnanswered ? .timedOut : .disconnected))
+            bench.air.faults.removeAll()
+            let missing = await bleError {
+                try await bench.peripheral.withLink { link in _ = try await link.read(Bench.long) }
+            }
+            #expect(missing?.code == .notFound)
+        }
+    }
+
     @Test func `one that has changed all the same is found out, and discovered from then on`() async throws {
         try await VirtualTime.run { time in
             let air = SimulatedAir(time)

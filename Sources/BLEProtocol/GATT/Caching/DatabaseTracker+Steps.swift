@@ -57,8 +57,14 @@ extension DatabaseTracker {
         if isCompletion { completion = nil }
         // Meanwhile everything may be discovered for another reason.
         guard state == .known, let database else { return }
-        if case .success(let found) = result, found != database {
+        switch result {
+        case .success(let found) where found != database:
             return isVerification ? surprised(&output) : differs(found, &output)
+        // Nobody has said whether something is missing, and nobody will on this link.
+        case .failure(let failure) where failure.endsBearer:
+            if isCompletion { fail(failure, &output) }
+            return
+        case .success, .failure: break
         }
         // A peer that doesn't answer is asked once.
         isConfirmed = true

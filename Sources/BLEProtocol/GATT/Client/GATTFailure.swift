@@ -17,6 +17,14 @@ package indirect enum GATTFailure: Error, Hashable, Sendable {
     case mismatch(handle: UInt16, offset: Int)
     /// The value is longer than the procedure can carry; nothing was sent.
     case valueTooLong(count: Int, maximum: Int)
+
+    /// Whether no further request is answered on the bearer: the failure says nothing about the server's attributes.
+    var endsBearer: Bool {
+        switch self {
+        case .timedOut, .disconnected: true
+        case .attribute, .malformedResponse, .cancelled, .databaseChanged, .mismatch, .valueTooLong: false
+        }
+    }
 }
 
 extension GATTFailure: CustomStringConvertible {

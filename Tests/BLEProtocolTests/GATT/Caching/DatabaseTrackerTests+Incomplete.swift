@@ -67,6 +67,23 @@ extension DatabaseTrackerTests {
         }
     }
 
+    @Test func `what is missing stays unknown if the link ends while it is looked for`() throws {
+        for failure in [GATTFailure.disconnected(DisconnectReason(.supervisionTimeout)), .timedOut] {
+            var tracker = try trusting(hash: Self.hash)
+            let ended = tracker.discovered(try number(tracker.missed()), .failure(failure))
+            #expect(ended.known == nil && ended.failure == failure && tracker.current == nil)
+        }
+    }
+
+    @Test func `what is missing stays unknown if the link ends while a database without a hash is confirmed`() throws {
+        var (tracker, trusted) = try recalling(Self.empty)
+        _ = tracker.probed(try number(trusted), .success(Self.empty.services))
+        let settled = tracker.operationBegan()
+        let failure = GATTFailure.disconnected(DisconnectReason(.supervisionTimeout))
+        #expect(tracker.discovered(try number(settled), .failure(failure)) == Tracker.Output())
+        #expect(tracker.mayBeIncomplete)
+    }
+
     @Test func `a database with the peer's own hash lacks nothing`() throws {
         var tracker = try trusting(hash: try #require(Self.database.computedHash()))
         #expect(!tracker.mayBeIncomplete && tracker.missed() == Tracker.Output())
