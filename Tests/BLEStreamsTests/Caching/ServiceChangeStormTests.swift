@@ -44,6 +44,21 @@ import Testing
         #expect(peer.sent.count == afterTwoSeconds + 1)
     }
 
+    @Test func `a peer that says once more that it has changed is used as it is now, not as it was`() async throws {
+        try await withPeer(StormyPeer(.same, moves: true)) { link, peer, time in
+            let before = try await link.discover()
+            #expect(before.characteristic(Bench.notifying)?.valueHandle == 9)
+            // It counts as calm again, so that Service Changed is subscribed to once more behind the change.
+            try await time.sleep(for: .seconds(120))
+            try await link.write([1], to: .handle(9))
+            try await time.sleep(for: .seconds(2))
+            let after = try await link.discover()
+            #expect(after.characteristic(Bench.notifying)?.valueHandle == 11)
+            try await link.expect(Bench.notifying, reads: [42])
+            #expect(peer.sent.contains([0x0A, 11, 0]) && !peer.sent.contains([0x0A, 9, 0]))
+        }
+    }
+
     @Test func `a peer that is another one each time is looked at less and less often`() async throws {
         try await withPeer(StormyPeer(.alwaysAnother)) { link, peer, time in
             _ = try await link.discover()

@@ -12,7 +12,8 @@ extension DatabaseTracker {
     }
 
     mutating func checked(_ read: [UInt8]?, _ output: inout Output) {
-        if let read, read == hash, let found = database ?? found {
+        // Which may not be known yet: the one known before has another hash.
+        if let read, read == hash, let found {
             becomeKnown(found, &output)
         } else if let read, let remembered, read == remembered.hash {
             hash = read
