@@ -56,6 +56,22 @@ import Testing
         #expect(next?.first == 0x08)
     }
 
+    @Test(arguments: [0, 20])
+    func `a change that was told long before the services were asked for has them looked at`(seconds: Int) {
+        var machine = Self.machine()
+        var output = LinkMachine.Output()
+        machine.now = .seconds(seconds)
+        machine.receive(Self.indication, &output)
+        let confirmation = machine.send(&output)
+        #expect(confirmation == [0x1E])
+        // No value is early any more.
+        machine.now = .seconds(30)
+        Self.discover(&machine)
+        #expect(machine.tracker.current == nil && machine.operations.last?.stage == .finding)
+        let next = machine.send(&output)
+        #expect(next?.first == 0x08)
+    }
+
     @Test(arguments: [false, true])
     func `what has the handle of Service Changed once that is gone tells of no change`(isSubscribed: Bool) {
         var machine = Self.machine()

@@ -109,8 +109,21 @@ extension LinkMachine {
         guard let handle = database.serviceChanged?.valueHandle else { return }
         serviceChanged = (handle, false)
         routes[handle, default: Route()].isOwn = true
-        let early = early.take(handle, now: now)
-        if !early.isEmpty { servicesChanged(early, &output) }
+        // They are told now, and nobody else's.
+        _ = early.take(handle, now: now)
+        if let told = toldChange.take() { servicesChanged(in: told, &output) }
+    }
+
+    /// The peer has indicated Service Changed where it was on the last link, and nobody listens there yet: that has to
+    /// wait until the program asks for the services.
+    mutating func keepChanges(_ values: [CharacteristicValue]) {
+        for value in values {
+            var range = ClosedRange<UInt16>(serviceChanged: value)
+            if let told = toldChange {
+                range = min(told.lowerBound, range.lowerBound)...max(told.upperBound, range.upperBound)
+            }
+            toldChange = range
+        }
     }
 
     /// Withheld values belong to the consumer, or possibly to another characteristic, and are then lost.

@@ -58,6 +58,10 @@ struct LinkMachine: Sendable {
     /// How often the link had been raised when the peer refused that subscription, since the link wasn't secure enough;
     /// `nil` if it hasn't.
     var refusedServiceChanged: Int?
+    /// Where Service Changed was on the last link, and what the peer has told there before anybody listened: it tells
+    /// that only once, however long before.
+    let rememberedChange: UInt16?
+    var toldChange: ClosedRange<UInt16>?
     /// The number of subscribers that have left, and wait for their turn in the lane.
     var leaving = 0
     /// Whether to tell when nothing is in progress for a subscription any more.
@@ -109,6 +113,7 @@ struct LinkMachine: Sendable {
         server = ATTServer(maximumMTU: maximumMTU, client: servedClient)
         early = EarlyValues(isResumed: isResumed)
         tracker = DatabaseTracker(remembered: remembered, tellsLater: tellsLater)
+        rememberedChange = remembered?.database.serviceChanged?.valueHandle
     }
 
     /// The link has begun.
