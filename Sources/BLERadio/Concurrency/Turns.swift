@@ -35,6 +35,10 @@ package final class Turns: Sendable {
         var progress: Duration?
         /// Fires when the caller with the longest turn has to make room.
         var timer: RadioActivity?
+        /// The number of the timer that is set, or is being set: it may fire before it is known here. `nil`: none is.
+        var watch: Int?
+        /// How many timers were set.
+        var watches = 0
 
         /// When a turn that began then has lasted for long enough.
         func end(of beginning: Duration, _ limit: Limit) -> Duration {
@@ -137,7 +141,9 @@ package final class Turns: Sendable {
             while let id = state.order.admit(now: now) {
                 if let caller = state.callers[id] { admitted.append(caller) }
             }
-            return (admitted, state.order.waiting.isEmpty ? state.timer.take() : nil)
+            guard state.order.waiting.isEmpty else { return (admitted, nil) }
+            state.watch = nil
+            return (admitted, state.timer.take())
         }
         timer?.cancel()
         for caller in admitted { caller.grant() }
@@ -150,33 +156,38 @@ package final class Turns: Sendable {
     private func watch() {
         guard let limit else { return }
         let now = limit.timeline.now
-        let delay = state.withLock { state -> Duration? in
-            guard state.timer == nil, !state.order.waiting.isEmpty, let oldest = state.order.inside.first else {
+        let next = state.withLock { state -> (delay: Duration, number: Int)? in
+            guard state.watch == nil, !state.order.waiting.isEmpty, let oldest = state.order.inside.first else {
                 return nil
             }
-            return max(.zero, state.end(of: oldest.since, limit) - now)
+            state.watches += 1
+            state.watch = state.watches
+            return (max(.zero, state.end(of: oldest.since, limit) - now), state.watches)
         }
-        guard let delay else { return }
-        let timer = limit.timeline.schedule(after: delay) { [weak self] in self?.turnIsOver(limit) }
+        guard let (delay, number) = next else { return }
+        let timer = limit.timeline.schedule(after: delay) { [weak self] in self?.turnIsOver(limit, number) }
         let superfluous = state.withLock { state -> RadioActivity? in
-            guard state.timer == nil, !state.order.waiting.isEmpty else { return timer }
+            guard state.watch == number else { return timer }
             state.timer = timer
             return nil
         }
         superfluous?.cancel()
     }
 
-    private func turnIsOver(_ limit: Limit) {
+    /// - Parameter number: the timer's; one that was replaced is ignored.
+    private func turnIsOver(_ limit: Limit, _ number: Int) {
         let now = limit.timeline.now
-        let (over, caller) = state.withLock { state -> (RadioActivity?, Caller?) in
+        let (over, caller, isLast) = state.withLock { state -> (RadioActivity?, Caller?, Bool) in
+            guard state.watch == number else { return (nil, nil, false) }
+            state.watch = nil
             let over = state.timer.take()
             guard !state.order.waiting.isEmpty, let oldest = state.order.inside.first,
                 state.end(of: oldest.since, limit) <= now
-            else { return (over, nil) }
+            else { return (over, nil, true) }
             state.asked.insert(oldest.id)
-            return (over, state.callers[oldest.id])
+            return (over, state.callers[oldest.id], true)
         }
         withExtendedLifetime(over) {}
-        if let caller { caller.revoke() } else { watch() }
+        if let caller { caller.revoke() } else if isLast { watch() }
     }
 }

@@ -123,6 +123,22 @@ import Testing
         }
     }
 
+    @Test func `a timer that fires before it is known leaves no turn to its caller for ever`() {
+        let timeline = EagerTimeline()
+        let turns = Turns(limit: Turns.Limit(.zero, on: timeline))
+        let (granted, revoked) = (Recorder<Int>(), Recorder<Int>())
+        let leaving = (0..<3).map { number in
+            turns.enter(grant: { granted.add(number) }, revoke: { revoked.add(number) })
+        }
+        #expect(granted.all == [0] && revoked.all == [0], "the second one has its time claimed at once")
+        leaving[0]()
+        while timeline.hand.step() {}
+        #expect(granted.all == [0, 1] && revoked.all == [0, 1], "the third one waits for the second")
+        leaving[1]()
+        #expect(granted.all == [0, 1, 2])
+        leaving[2]()
+    }
+
     @Test func `no lock is held while somebody is let in: it may leave, and line up again`() {
         let (turns, granted) = (Turns(), Recorder<Int>())
         let again = Mutex(3)
