@@ -155,7 +155,9 @@ final class Pairing: Sendable {
         switch answer {
         case .success where lacksKeys: forgetUnseenKeys()
         case .success: outlastBluetoothd(.success(bond))
-        case .failure(let failure) where failure.status == .alreadyPaired: finish(.success(nil))
+        case .failure(let failure) where failure.status == .alreadyPaired:
+            // What the kernel has paired by itself since this began, at the peer's request, nobody else is told.
+            if let bond { outlastBluetoothd(.success(bond)) } else { finish(.success(nil)) }
         case .failure where isEnded:
             finish(.failure(engagement.dialogue.failure(.cancelled) ?? .pairingQuestionLost(with: peer)))
         case .failure(let failure): fail(failure)
