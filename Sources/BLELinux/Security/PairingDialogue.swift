@@ -81,6 +81,9 @@ final class PairingDialogue: Sendable {
     /// Whether bluetoothd may inspect a new bond's services.
     var isBesideBluetoothd: Bool { bluetoothd == .here || state.withLock { $0.agentOutcome == .ready } }
 
+    /// Whether bluetoothd is known to have no part in it.
+    var isAlone: Bool { bluetoothd != .here && state.withLock { $0.agentOutcome == .notNeeded } }
+
     /// Whether the capability allowed questions here, but the kernel has asked nothing and shown nothing.
     var wasNobodyAsked: Bool {
         interview.capability != .noInputNoOutput

@@ -16,12 +16,14 @@ final class PairingEngagement: Sendable {
 
     let dialogue: PairingDialogue
     private let peer: BluetoothAddress
+    private let interview: PairingInterview
     private let surroundings: PairingSurroundings
     private let state = Mutex(State())
 
     init(with peer: BluetoothAddress, in surroundings: PairingSurroundings, asking interview: PairingInterview) {
         self.surroundings = surroundings
         self.peer = peer
+        self.interview = interview
         dialogue = PairingDialogue(
             with: peer,
             on: surroundings.adapter,
@@ -69,13 +71,37 @@ final class PairingEngagement: Sendable {
         surroundings.settings.hold { [self] failure in
             guard !isWithdrawn else { return }
             if let failure { return ready(failure) }
-            dialogue.begin { [self] in if !isWithdrawn { ready(nil) } }
+            dialogue.begin { [self] in
+                guard !isWithdrawn else { return }
+                takeOver { [self] in if !isWithdrawn { ready(nil) } }
+            }
         }
         let isHeldInVain = state.withLock { state in
             state.holdsSettings = !state.isWithdrawn
             return state.isWithdrawn
         }
         if isHeldInVain { surroundings.settings.release() }
+    }
+
+    /// Takes over what the kernel pairs with the peer by itself, at the peer's request: until that is over, it begins
+    /// nothing else, and it has asked its question once, before this program heard of it.
+    ///
+    /// Consent is given where the program wants no more than that. Anything else is ended, so that the kernel begins anew
+    /// with the program's capability, and a person has all of the time for an answer; so is what may be over already,
+    /// which a refusal does nothing to.
+    private func takeOver(_ next: @escaping @Sendable () -> Void) {
+        // bluetoothd has its agents answer.
+        guard dialogue.isAlone, let question = surroundings.unasked?.takeQuestion(of: peer) else { return next() }
+        let isJustWorks = interview.capability == .noInputNoOutput && interview.outOfBand == nil
+        if case .userConfirmationRequest(let request) = question.event, request.value == nil, isJustWorks,
+            question.peer == peer, !question.mayBeOver
+        {
+            dialogue.received(question.event)
+            return next()
+        }
+        // The kernel tells of the failure before it answers this.
+        let refusal = ManagementUserConfirmationNegativeReply(ManagementAddress(question.peer))
+        surroundings.management.submit(refusal) { _ in next() }
     }
 
     private var isWithdrawn: Bool { state.withLock { $0.isWithdrawn } }

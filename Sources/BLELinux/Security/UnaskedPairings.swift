@@ -20,6 +20,14 @@ final class UnaskedPairings: Sendable {
         var patience: RadioActivity?
     }
 
+    /// A question of the kernel that nobody has answered yet, and the time after which it is refused.
+    private struct Question {
+        let event: ManagementEvent
+        let limit: RadioActivity
+        /// Whether the end of its pairing may be among events that were lost.
+        var mayBeOver = false
+    }
+
     private struct State {
         /// The peers with which this program pairs by itself, and how often: these pairings answer and tell.
         var engaged: [BluetoothAddress: Int] = [:]
@@ -29,8 +37,8 @@ final class UnaskedPairings: Sendable {
         var peripherals: Set<BluetoothAddress> = []
         /// The peers among these that have told an identity on their links, by that identity: the kernel uses it then.
         var renamed: [BluetoothAddress: BluetoothAddress] = [:]
-        /// The limits of the questions that nobody has answered yet.
-        var questions: [BluetoothAddress: RadioActivity] = [:]
+        /// The questions that nobody has answered yet, by the peers as the kernel names them.
+        var questions: [BluetoothAddress: Question] = [:]
         /// Who is told of bonds, by number.
         var watchers: [Int: Watcher] = [:]
         var lastWatcher = 0
@@ -116,6 +124,21 @@ final class UnaskedPairings: Sendable {
 
     // MARK: - Questions, on the loop's thread
 
+    /// Takes out the question that the kernel has asked about a peer and nobody has answered, with the peer as the
+    /// kernel names it: it is not asked again, and no longer refused here. Its pairing may be over, where that was lost.
+    func takeQuestion(
+        of peer: BluetoothAddress
+    ) -> (peer: BluetoothAddress, event: ManagementEvent, mayBeOver: Bool)? {
+        let taken = state.withLock { state -> (BluetoothAddress, Question)? in
+            let link = state.link(of: peer)
+            guard let name = state.questions.keys.first(where: { state.link(of: $0) == link }) else { return nil }
+            return state.questions.removeValue(forKey: name).map { (name, $0) }
+        }
+        guard let (name, question) = taken else { return nil }
+        question.limit.cancel()
+        return (name, question.event, question.mayBeOver)
+    }
+
     private func received(_ event: ManagementEvent) {
         switch event {
         case .deviceConnected(let connected):
@@ -137,8 +160,10 @@ final class UnaskedPairings: Sendable {
         // The links have ended with the adapter, and nothing tells that of each.
         case .indexRemoved, .extendedIndexRemoved: endedAll()
         case .newSettings(let settings) where !settings.contains(.powered): endedAll()
-        case .userConfirmationRequest(let request): asked(request.address)
-        case .userPasskeyRequest(let address): asked(address)
+        case .userConfirmationRequest(let request): asked(request.address, event)
+        case .userPasskeyRequest(let address): asked(address, event)
+        // It needs no answer, but somebody who shows it.
+        case .passkeyNotify(let notice): asked(notice.address, event)
         case .authenticationFailed(let address, _): ended(address)
         case .newIdentityResolvingKey(let new):
             if let identity = new.key.address.lowEnergy { rename(new.privateAddress, to: identity) }
@@ -150,17 +175,17 @@ final class UnaskedPairings: Sendable {
         }
     }
 
-    private func asked(_ address: ManagementAddress) {
+    private func asked(_ address: ManagementAddress, _ event: ManagementEvent) {
         guard let peer = address.lowEnergy, state.withLock({ $0.isOwnPeripheral(peer) && !$0.isEngaged(peer) })
         else { return }
         let limit = timeline.schedule(after: Self.patience) { [weak self, loop] in
             loop.enqueue { [weak self] in self?.refuse(peer) }
         }
         let former = state.withLock { state in
-            defer { state.questions[peer] = limit }
+            defer { state.questions[peer] = Question(event: event, limit: limit) }
             return state.questions[peer]
         }
-        former?.cancel()
+        former?.limit.cancel()
     }
 
     /// The kernel uses the peer's identity from now on.
@@ -172,8 +197,8 @@ final class UnaskedPairings: Sendable {
     /// The pairing with a peer is over, in whatever way.
     private func ended(_ address: ManagementAddress) {
         guard let peer = address.lowEnergy else { return }
-        let limit = state.withLock { $0.questions.removeValue(forKey: peer) }
-        limit?.cancel()
+        let question = state.withLock { $0.questions.removeValue(forKey: peer) }
+        question?.limit.cancel()
     }
 
     private func endedAll() {
@@ -182,7 +207,7 @@ final class UnaskedPairings: Sendable {
             defer { state.questions = [:] }
             return Array(state.questions.values)
         }
-        for limit in questions { limit.cancel() }
+        for question in questions { question.limit.cancel() }
     }
 
     /// The ends of links may be among events that were lost: only this radio's links are known to be up.
@@ -191,6 +216,7 @@ final class UnaskedPairings: Sendable {
             let linked = state.linked
             state.peripherals = state.peripherals.filter { linked[$0] != nil }
             state.renamed = state.renamed.filter { linked[$0.value] != nil }
+            for peer in Array(state.questions.keys) { state.questions[peer]?.mayBeOver = true }
         }
     }
 
