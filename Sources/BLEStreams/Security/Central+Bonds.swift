@@ -28,12 +28,14 @@ extension Central {
     ///
     /// - Parameters:
     ///   - bonds: the bonds, from ``Bond/imported(from:)`` or ``Bond/importedFromBluetoothd(in:)``.
-    ///   - replacing: whether they may replace bonds with other keys between the same peer and adapter.
-    /// - Throws: ``BLEError/Code/securityFailed`` if one would replace a bond without permission;
+    ///   - replacing: whether they may replace bonds with other keys between the same peer and adapter; of several such
+    ///     bonds among them, the last one then remains.
+    /// - Throws: ``BLEError/Code/securityFailed`` if one would replace a bond, or another one of them, without permission;
     ///   ``BLEError/Code/systemFailure`` if they could not be written, or if a file that may have a former bond with
     ///   one of the peers can't be read: nothing is stored then. A bond that was replaced by then, and that the disk
     ///   has no room for, is put back like any bond that could not be written: see ``PeerStore``.
     public func adopt(_ bonds: [Bond], replacing: Bool = false) async throws {
+        if !replacing, let rival = bonds.firstRival { throw BLEError.rivals(rival) }
         let (store, timeline) = (core.store, core.timeline)
         let (before, unread): ([[Bond]], BLEError?) = await withCheckedContinuation { continuation in
             store.perform(on: timeline) {
@@ -74,7 +76,28 @@ extension Central {
     }
 }
 
+extension [Bond] {
+    /// The first bond with other keys than an earlier one between the same peer and adapter; `nil` if there is none.
+    fileprivate var firstRival: Bond? {
+        for (index, bond) in enumerated() {
+            let isRival = self[..<index].contains { $0.peer == bond.peer && $0.adapter == bond.adapter && $0 != bond }
+            if isRival { return bond }
+        }
+        return nil
+    }
+}
+
 extension BLEError {
+    fileprivate static func rivals(_ bond: Bond) -> BLEError {
+        BLEError(
+            .securityFailed,
+            operation: "adopt",
+            object: "the \(bond)",
+            cause: "there are several of it with different keys, and the peer knows only one of them",
+            remedy: "Leave out those whose keys the peer no longer has."
+        )
+    }
+
     fileprivate static func wouldReplace(_ bond: Bond) -> BLEError {
         BLEError(
             .securityFailed,

@@ -103,6 +103,22 @@ import Testing
         }
     }
 
+    @Test func `of two bonds with different keys none replaces the other unless that is said`() async throws {
+        let store = PeerStore.inMemory()
+        try await VirtualTime.run { time in
+            let central = try await Central.open(.radio(SimulatedAir(time).adapter()), store: store)
+            let bonds: [Bond] = [.planted(1, with: peer), .planted(1, with: other), .planted(2, with: peer)]
+            let error = await #expect(throws: BLEError.self) { try await central.adopt(bonds) }
+            #expect(error?.code == .securityFailed && error?.object.contains("\(peer)") == true)
+            #expect(try central.bonds.isEmpty, "all or none")
+            // The same one twice is no other one.
+            try await central.adopt([bonds[0], bonds[1], bonds[0]])
+            #expect(try Set(central.bonds) == Set(bonds.prefix(2)))
+            try await central.adopt(bonds, replacing: true)
+            #expect(try Set(central.bonds) == Set(bonds.suffix(2)))
+        }
+    }
+
     /// Keeps what it is given to restore.
     private struct Keeping: IdleRadio {
         let given = Recorder<[Bond]>()
