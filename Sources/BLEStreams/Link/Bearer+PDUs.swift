@@ -78,7 +78,10 @@ extension Bearer: ATTLinkReceiver {
         if let consumers = state.withLock({ $0.machine.received(from: run.handle) }) {
             for consumer in consumers { consumer.deliver(values) }
         } else {
-            step { machine, output in machine.received(values, of: run.handle, &output) }
+            step { machine, output in
+                noteLevel(&machine, for: run.handle)
+                machine.received(values, of: run.handle, &output)
+            }
         }
     }
 
@@ -88,6 +91,7 @@ extension Bearer: ATTLinkReceiver {
         let octets = Array(pdu)
         step { machine, output in
             guard machine.end == nil else { return }
+            noteLevel(&machine, for: octets)
             if machine.received(octets, at: time, &output) { return }
             let security = self.security
             database.withLock { machine.served(octets, security: security, database: &$0, &output) }
@@ -111,6 +115,7 @@ extension Bearer: ATTLinkReceiver {
             while index < pdus.count, output.finished.isEmpty {
                 guard machine.end == nil else { return (pdus.count, security) }
                 if let run = pdus.notifications(from: index) {
+                    noteLevel(&machine, for: run.handle)
                     machine.received(pdus.values(index..<run.end), of: run.handle, &output)
                     index = run.end
                     continue
@@ -119,6 +124,7 @@ extension Bearer: ATTLinkReceiver {
                 index += 1
                 // One that came alone is the whole of its array, and isn't copied.
                 let octets = Array(pdu.bytes)
+                noteLevel(&machine, for: octets)
                 if machine.received(octets, at: pdu.time, &output) { continue }
                 // Asking the kernel costs a system call; once per batch is enough.
                 let current = security ?? self.security
@@ -126,6 +132,20 @@ extension Bearer: ATTLinkReceiver {
                 database.withLock { machine.served(octets, security: current, database: &$0, &output) }
             }
             return (index, security)
+        }
+    }
+
+    /// Has the machine know how the link is protected when a value comes for which nobody is there yet: who subscribes
+    /// later may demand more.
+    private func noteLevel(_ machine: inout LinkMachine, for handle: UInt16) {
+        if machine.mayBeEarly(handle) { machine.level = radioLink.security.level }
+    }
+
+    private func noteLevel(_ machine: inout LinkMachine, for pdu: [UInt8]) {
+        guard machine.early.isOpen, let first = pdu.first else { return }
+        switch ATTOpcode(rawValue: first).kind {
+        case .notification, .indication: machine.level = radioLink.security.level
+        default: break
         }
     }
 

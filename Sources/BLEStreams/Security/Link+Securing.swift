@@ -14,7 +14,9 @@ extension Link {
     ///
     /// If there is a bond, the link is encrypted with its keys; if there is none, or its keys are of a lower level, the
     /// two devices pair, again if necessary. A stored bond is never replaced by a weaker one. Meanwhile the link's
-    /// other operations wait, and received values are delivered.
+    /// other operations wait, and received values are delivered. A peripheral may send values at the beginning of a
+    /// link that nobody has subscribed to yet: those that came before the link had this level are not delivered to
+    /// later streams, and count as dropped there.
     ///
     /// On a link that is already encrypted, Linux asks a person only as announced before the link was made, with
     /// `withLink(pairing:)`, ``Peripheral/allowPairing(_:)`` or for the ``Central``; and not while bluetoothd runs,
@@ -37,6 +39,7 @@ extension Link {
         timeout: Duration = .seconds(60)
     ) async throws {
         try await raise(to: level, answers: answers ?? self.answers, timeout: timeout, operation: "secure link")
+        bearer.dropEarly(below: level)
     }
 
     /// The link's protection: its present state, then each change.

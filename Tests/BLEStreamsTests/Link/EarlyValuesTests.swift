@@ -80,6 +80,28 @@ import Testing
         #expect(second?.losses == [LinkMachine.Loss(position: 0, dropped: 1)])
     }
 
+    @Test func `what came below a level is missing where it was`() {
+        var early = EarlyValues()
+        early.begin(now: .zero)
+        let levels: [LinkSecurity.Level?] = [nil, .authenticated, .encrypted, .secureConnections]
+        for (index, level) in levels.enumerated() {
+            early.keep(Self.value(UInt8(index)), of: 1, at: level, now: .zero)
+            if index == 1 { early.lost() }
+        }
+        early.keep(Self.value(9), of: 2, now: .zero)
+        early.drop(below: .authenticated, of: 1)
+        let first = early.take(all: 1, wasSent: true, now: .zero)
+        #expect(first?.values.map { $0[0] } == [1, 3])
+        let places = [
+            LinkMachine.Loss(position: 0, dropped: 1), LinkMachine.Loss(position: 1, dropped: 1, mayLackMore: true),
+        ]
+        #expect(first?.losses == places)
+        early.drop(below: .encrypted)
+        let second = early.take(all: 2, wasSent: true, now: .zero)
+        #expect(second?.values.isEmpty == true)
+        #expect(second?.losses == [LinkMachine.Loss(position: 0, dropped: 1, mayLackMore: true)])
+    }
+
     @Test func `what was taken makes room for others`() {
         var early = EarlyValues()
         early.begin(now: .zero)

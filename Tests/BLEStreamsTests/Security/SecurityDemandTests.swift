@@ -161,4 +161,37 @@ import Testing
             }
         }
     }
+
+    /// Who demands the level: nobody, the program for the characteristic, for the link, or for each link of a session.
+    @Test(arguments: 0...3)
+    func `what came before the link had the level is not delivered, and counts as dropped`(_ way: Int) async throws {
+        try await Self.withLock(manner: .showsPasskey(Vault.passkey)) { bench in
+            let handle = try await bench.peripheral.withLink { link in
+                try await link.discover().characteristic(Self.code)?.valueHandle ?? 0
+            }
+            let forged = [0x1B, UInt8(truncatingIfNeeded: handle), UInt8(handle >> 8), 99]
+            let radio = EagerRadio(radio: bench.centralAdapter, time: bench.time, early: [forged])
+            let central = try await Central.open(.radio(radio))
+            let peripheral = central.peripheral(bench.peripheralAdapter.address)
+            peripheral.allowPairing(.passkey(Vault.passkey))
+            if way == 1 { peripheral.secure(Self.code, to: .authenticated) }
+            let take: @Sendable (BLEStream<CharacteristicValue>) async throws -> Void = { stream in
+                for try await value in stream {
+                    #expect(value.bytes == (way == 0 ? [99] : [7]))
+                    #expect(stream.counters.dropped == (way == 0 ? 0 : 1))
+                    break
+                }
+            }
+            if way == 3 {
+                var plan = Session.Plan(peripheral)
+                plan.security = .authenticated
+                try await central.withSession(plan) { session in try await take(session.notifications(of: Self.code)) }
+            } else {
+                try await peripheral.withLink { link in
+                    if way == 2 { try await link.secure(to: .authenticated) }
+                    try await take(link.notifications(of: Self.code))
+                }
+            }
+        }
+    }
 }

@@ -1,3 +1,5 @@
+import BLEProtocol
+
 /// Values that arrive on a new link before the program has subscribed; buffered for the subscription that follows.
 ///
 /// A bonded peer remembers its subscriptions, and on a link taken over it never stopped sending: it continues as soon
@@ -10,7 +12,13 @@ struct EarlyValues {
     /// that follows counts them.
     static let limit = 1024
 
-    private var values: [UInt16: [CharacteristicValue]] = [:]
+    /// A value, and how the link was protected when it came.
+    private struct Kept {
+        var value: CharacteristicValue
+        var level: LinkSecurity.Level?
+    }
+
+    private var values: [UInt16: [Kept]] = [:]
     /// The places among them where some may be missing, and whether that may be so before the first one of a
     /// characteristic.
     private var losses: [UInt16: [LinkMachine.Loss]] = [:]
@@ -34,11 +42,18 @@ struct EarlyValues {
     mutating func begin(now: Duration) { end = now + Self.period }
 
     /// Buffers a value without a listener, if it may be early.
-    mutating func keep(_ value: CharacteristicValue, of handle: UInt16, now: @autoclosure () -> Duration) {
+    ///
+    /// - Parameter level: how the link is protected; `nil`: it isn't encrypted.
+    mutating func keep(
+        _ value: CharacteristicValue,
+        of handle: UInt16,
+        at level: LinkSecurity.Level? = nil,
+        now: @autoclosure () -> Duration
+    ) {
         guard let end, count < Self.limit, !closed.contains(handle) else { return drop(of: handle) }
         guard now() < end else { return close() }
         if hasLost, values[handle] == nil { lose(LinkMachine.Loss(position: 0, mayLackMore: true), of: handle) }
-        values[handle, default: []].append(value)
+        values[handle, default: []].append(Kept(value: value, level: level))
         count += 1
     }
 
@@ -89,8 +104,43 @@ struct EarlyValues {
             return []
         }
         count -= taken.count
-        return taken
+        return taken.map(\.value)
+    }
+
+    /// Drops what came while the link was protected less than this, which anybody may have sent. It is missing there.
+    ///
+    /// - Parameter handle: of this characteristic alone; `nil`: of all.
+    mutating func drop(below level: LinkSecurity.Level, of handle: UInt16? = nil) {
+        for (one, all) in values where handle == nil || handle == one {
+            var left: [Kept] = []
+            var places: [LinkMachine.Loss] = []
+            var former = losses[one] ?? []
+            for (index, kept) in all.enumerated() {
+                while let loss = former.first, loss.position <= index {
+                    places.add(loss.moved(to: left.count))
+                    former.removeFirst()
+                }
+                if let came = kept.level, came >= level {
+                    left.append(kept)
+                } else {
+                    places.add(LinkMachine.Loss(position: left.count, dropped: 1))
+                }
+            }
+            for loss in former { places.add(loss.moved(to: left.count)) }
+            count -= all.count - left.count
+            values[one] = left.isEmpty ? nil : left
+            losses[one] = places.isEmpty ? nil : places
+        }
     }
 
     private mutating func close() { self = EarlyValues() }
+}
+
+extension LinkMachine.Loss {
+    /// The same, with other values before it.
+    fileprivate func moved(to position: Int) -> LinkMachine.Loss {
+        var loss = self
+        loss.position = position
+        return loss
+    }
 }

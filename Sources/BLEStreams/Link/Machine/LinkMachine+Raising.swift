@@ -92,7 +92,10 @@ extension LinkMachine {
         let isInDoubt = raise <= doubted.raise
         switch (cause, outcome) {
         case (.demanded, .done) where isInDoubt: findAgain(id, &output)
-        case (.demanded(_, let found?), .done): proceed(with: found, id, &output)
+        case (.demanded(let level, let found?), .done):
+            // Anybody may have sent what came before.
+            early.drop(below: level, of: found.valueHandle)
+            proceed(with: found, id, &output)
         case (.demanded(_, nil), .done):
             if case .handles(let procedure) = operations[index].target.content { use(procedure, id, &output) }
         case (.demanded(let level, _), .failed(let error)):
