@@ -244,6 +244,8 @@ final class PairingReceiver: Sendable {
         }
         ended.observation?.cancel()
         for caller in ended.callers.values {
+            // The kernel asks once, and ends a link on which nobody answers: it may go on behind this reception.
+            _ = caller.dialogue?.refuse()
             caller.dialogue?.end()
             caller.patience?.cancel()
         }

@@ -36,6 +36,36 @@ import Testing
         #expect(bonds == [.example])
     }
 
+    @Test(arguments: [true, false])
+    func `what nobody has answered when a reception ends is refused, and the next one is asked`(
+        _ isPasskey: Bool
+    ) async throws {
+        let (kernel, number) = (run.kernel, run.kernel.peripheral)
+        let radio = try run.radio(number)
+        kernel.with { state in
+            state.peers[.example]?.pairing = isPasskey ? .passkey : .comparison(123_456)
+            state.makeLink(of: number, isCentral: false)
+        }
+        await kernel.idle()
+        let events = FakeRun.Collector<PairingReceptionEvent>()
+        let capability = isPasskey ? PairingCapability.keyboardOnly : .displayYesNo
+        let first = await run.receive(PairingInterview(capability) { _, _ in }, on: radio, events)
+        kernel.with { $0.pair(ManagementAddress(.example), on: number, for: nil) }
+        await kernel.idle()
+        first.cancel()
+        await kernel.idle()
+        let isPairing = kernel.with { $0.adapters[number]?.pairingPeers.isEmpty == false }
+        #expect(!isPairing)
+        let answering = PairingInterview(capability) { _, reply in reply(isPasskey ? .passkey(123_456) : .accept) }
+        let second = await run.receive(answering, on: radio, events)
+        kernel.with { $0.pair(ManagementAddress(.example), on: number, for: nil) }
+        await kernel.idle()
+        #expect(events.bonds == [.example] && events.failures.isEmpty)
+        second.cancel()
+        await kernel.idle()
+        withExtendedLifetime(radio) {}
+    }
+
     @Test func `a device that this machine had connected to is no central`() async throws {
         let bonds = try await bonds(of: .justWorks, isCentral: true)
         #expect(bonds.isEmpty)
