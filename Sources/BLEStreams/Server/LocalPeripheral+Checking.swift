@@ -26,6 +26,20 @@ extension LocalPeripheral {
         return all
     }
 
+    /// Checks that out-of-band data to pair with says whose it is: an adapter finds it by that alone, and otherwise any
+    /// central would pair by Just Works.
+    func checkPairing() throws {
+        guard let data = pairing?.outOfBand, data.address == nil else { return }
+        throw BLEError(
+            .invalidArgument,
+            operation: "serve",
+            object: name,
+            cause: "the out-of-band data in its pairing answers doesn't include the central's address, so it would be "
+                + "used for none",
+            remedy: "Pass data that includes the central's address, the AD type 0x1B."
+        )
+    }
+
     private func describedTwice(_ characteristic: LocalCharacteristic, _ operation: String) -> BLEError {
         BLEError(
             .invalidArgument,

@@ -119,16 +119,18 @@ public struct LocalPeripheral: Sendable {
     ///   - body: the peripheral's work with the server, in a task of its own; when it returns or throws, advertising
     ///     ends and all links are dropped.
     /// - Returns: what the closure returns.
-    /// - Throws: ``BLEError/Code/invalidArgument`` if the services can't be laid out, ``BLEError/Code/overflow`` if the
-    ///   adapter has no room for the advertisement, ``BLEError/Code/notSupported`` if a characteristic requires
-    ///   something this server doesn't support, ``BLEError/Code/busy`` if another peripheral is served on the adapter;
-    ///   an error of the adapter, also when it fails later; what the closure throws; `CancellationError`.
+    /// - Throws: ``BLEError/Code/invalidArgument`` if the services can't be laid out, or if out-of-band data for
+    ///   pairing lacks its central's address; ``BLEError/Code/overflow`` if the adapter has no room for the
+    ///   advertisement, ``BLEError/Code/notSupported`` if a characteristic requires something this server doesn't
+    ///   support, ``BLEError/Code/busy`` if another peripheral is served on the adapter; an error of the adapter, also
+    ///   when it fails later; what the closure throws; `CancellationError`.
     public func run<Output: Sendable>(
         on adapter: AdapterChoice = .default,
         store: PeerStore? = nil,
         warning: @escaping PeerStore.Warning = PeerStore.printWarning,
         _ body: @escaping @Sendable (PeripheralServer) async throws -> Output
     ) async throws -> Output {
+        try checkPairing()
         let store = store ?? (adapter.isOfThisMachine ? .standard : .inMemory())
         // One that resumes waits for its adapter, which may be plugged in later than the program begins.
         let radio = try resuming == nil ? adapter.makeRadio() : adapter.awaitRadio()
@@ -142,6 +144,7 @@ public struct LocalPeripheral: Sendable {
         warning: @escaping PeerStore.Warning = PeerStore.printWarning,
         _ body: @escaping @Sendable (PeripheralServer) async throws -> Output
     ) async throws -> Output {
+        try checkPairing()
         let server = try PeripheralServer(self, radio: radio, store: .inMemory(), warning: warning)
         return try await server.run(body)
     }

@@ -62,6 +62,16 @@ import Testing
         }
     }
 
+    @Test func `a peripheral is not served with data that doesn't say whose it is`() async throws {
+        let data = try #require(OutOfBandData(octets: [17, 0x22] + (0..<16) + [17, 0x23] + (0..<16)))
+        try await VirtualTime.run { time in
+            let adapter = SimulatedAir(time).adapter()
+            let error = await bleError { try await Self.peripheral(.outOfBand(data)).run(on: adapter) { _ in } }
+            #expect(error?.code == .invalidArgument && error?.cause.contains("address") == true)
+            #expect(error?.remedy.isEmpty == false)
+        }
+    }
+
     @Test func `an adapter that hides makes none`() async throws {
         try await Bench.run { bench in
             try await bench.central.setPrivacy(true)
