@@ -146,8 +146,7 @@ extension LinuxRadio: LinkEnvironment {
     func drop(_ peer: BluetoothAddress, _ result: @escaping @Sendable (Bool) -> Void) {
         guard let management else { return result(false) }
         management.submit(ManagementDisconnect(ManagementAddress(peer))) { [security] answer in
-            // For 0.2 s after a peer sent its identity, the socket has the old address, and the connection the new one
-            // (net/bluetooth/smp.c, ID_ADDR_TIMEOUT).
+            // It may be a connection whose peer has just told its identity.
             guard answer.failure != nil, let identity = security.identity(of: peer) else {
                 return result(answer.failure == nil)
             }
@@ -155,9 +154,17 @@ extension LinuxRadio: LinkEnvironment {
         }
     }
 
+    /// The address by which the kernel knows the connection of a link's socket: for 0.2 s after a peer has told its
+    /// identity, the socket has the former address, and the connection that one. Source: kernel, `net/bluetooth/smp.c`,
+    /// `smp_notify_keys`, `ID_ADDR_TIMEOUT`.
+    ///
+    /// - Parameter peer: the peer's address, as the socket has it.
+    func connectionName(of peer: BluetoothAddress) -> BluetoothAddress { security.identity(of: peer) ?? peer }
+
     func readRSSI(of peer: BluetoothAddress, _ result: @escaping @Sendable (Int8?) -> Void) {
         guard let management else { return loop.enqueue { result(nil) } }
-        management.submit(ManagementGetConnectionInformation(ManagementAddress(peer))) { answer in
+        let address = ManagementAddress(connectionName(of: peer))
+        management.submit(ManagementGetConnectionInformation(address)) { answer in
             result((try? answer.get())?.rssi)
         }
     }
@@ -184,7 +191,7 @@ extension LinuxRadio: LinkEnvironment {
     func hasKey(of peer: BluetoothAddress) -> Bool { keys.isKnown(peer) }
 
     func keyLevel(of peer: BluetoothAddress) -> LinkSecurity.Level? {
-        let identity = security.identity(of: peer) ?? peer
+        let identity = connectionName(of: peer)
         let least: LinkSecurity.Level? = keys.isAuthenticated(identity) ? .authenticated : nil
         // Nor may another program's key of less stand in for an authenticated bond.
         return keys.level(of: identity).map { max($0, least ?? $0) } ?? least

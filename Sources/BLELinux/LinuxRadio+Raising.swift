@@ -71,6 +71,8 @@ extension LinuxRadio {
     ) -> RadioActivity {
         let sink = EventSink(result)
         let object = "with \(peer)"
+        // Under the former address, the kernel would look for another device, and nothing would end that.
+        let peer = connectionName(of: peer)
         let surroundings: PairingSurroundings
         do throws(BLEError) {
             surroundings = try pairingSurroundings(for: "pair", object: object)

@@ -32,7 +32,8 @@ extension LinuxRadio {
         var known = handle.flatMap { monitor.conditions($0) } ?? LinkConditions()
         if known.interval == nil { known.whyIncomplete = whyUnheard(object) }
         guard let management else { return loop.enqueue { [known] in result(known) } }
-        management.submit(ManagementGetConnectionInformation(ManagementAddress(peer))) { [known, adapter] answer in
+        let address = ManagementAddress(connectionName(of: peer))
+        management.submit(ManagementGetConnectionInformation(address)) { [known, adapter] answer in
             var conditions = known
             switch answer {
             case .success(let information):
@@ -79,12 +80,14 @@ extension LinuxRadio {
         guard let management else { return result(.failure(.parametersNotChanged(peer))) }
         let link = handle.flatMap { monitor.conditions($0) }
         let loads = parameters.loads(for: link, madeWith: made.withLock { $0[peer] })
+        // An entry under another address would be taken, and change nothing.
+        let name = connectionName(of: peer)
         management.submit(ManagementReadVersion(), index: ManagementIndex.none) { [self] version in
             for load in loads.dropLast() {
-                management.submit(ManagementLoadConnectionParameters([.init(load, for: peer)])) { _ in }
+                management.submit(ManagementLoadConnectionParameters([.init(load, for: name)])) { _ in }
             }
             let last = loads.last ?? parameters
-            management.submit(ManagementLoadConnectionParameters([.init(last, for: peer)])) { [self] answer in
+            management.submit(ManagementLoadConnectionParameters([.init(last, for: name)])) { [self] answer in
                 switch (answer, version) {
                 case (.failure(let failure), _):
                     let object = "of the link to \(peer)"

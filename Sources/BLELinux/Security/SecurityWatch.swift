@@ -121,11 +121,14 @@ final class SecurityWatch: Sendable {
         }
     }
 
+    /// - Parameter end: why a link has ended; `nil`: it is made. The kernel names a new one by the private address only
+    ///   if it knows no identity for that.
     private func note(_ end: ManagementDisconnectReason?, _ address: ManagementAddress) {
         guard let peer = address.lowEnergy else { return }
         state.withLock { state in
             if state.ends.count >= Self.maximumIdentities { state.ends = [:] }
             state.ends[peer] = end
+            if end == nil { state.identities[peer] = nil }
         }
     }
 

@@ -30,6 +30,58 @@ import Testing
         _ = try await end.end(in: run)
     }
 
+    /// A link to a device with a private address, which it has been told the identity behind.
+    private func linkToPrivate(_ device: BluetoothAddress, on radio: LinuxRadio) async throws -> FakeRun.End {
+        let end = FakeRun.End(try await run.connect(radio, to: device))
+        await run.kernel.idle()
+        run.kernel.with { $0.tellIdentity(.example, of: device, to: run.kernel.central) }
+        await run.kernel.idle()
+        return end
+    }
+
+    /// The kernel names the connection by the identity at once, and the link's socket 0.2 s later.
+    @Test func `a link goes by the identity that its peer has just told, for better keys and for its conditions`()
+        async throws
+    {
+        let device = try #require(BluetoothAddress("66:55:44:33:22:11/random"))
+        run.kernel.with { state in
+            state.peers[device] = FakePeer(address: device)
+            state.peers[.example]?.pairing = .comparison(123_456)
+        }
+        let end = try await linkToPrivate(device, on: try run.radio())
+        let rssi = try await run.answer("reading the RSSI") { end.link.readRSSI($0) }
+        #expect(rssi != nil)
+        let asked = FakeRun.Collector<PairingQuestion>()
+        let interview = PairingInterview(.displayYesNo) { question, reply in
+            asked.add(question)
+            reply(.accept)
+        }
+        let bond: Bond? = try await run.result("raising") { result in
+            end.link.raise(to: .authenticated, asking: interview, result: result)
+        }
+        #expect(bond?.peer == .example && asked.all.count == 1)
+        end.link.disconnect()
+        _ = try await end.end(in: run)
+    }
+
+    /// Its bond may have been removed since, and the kernel knows no identity for it any more.
+    @Test func `a link goes by the private address under which it is made, whatever was told under it before`()
+        async throws
+    {
+        let device = try #require(BluetoothAddress("66:55:44:33:22:11/random"))
+        run.kernel.with { $0.peers[device] = FakePeer(address: device) }
+        let radio = try run.radio()
+        let former = try await linkToPrivate(device, on: radio)
+        former.link.disconnect()
+        _ = try await former.end(in: run)
+        let end = FakeRun.End(try await run.connect(radio, to: device))
+        await run.kernel.idle()
+        let rssi = try await run.answer("reading the RSSI") { end.link.readRSSI($0) }
+        #expect(rssi != nil)
+        end.link.disconnect()
+        _ = try await end.end(in: run)
+    }
+
     @Test func `a link leaves the capability alone that another radio receives pairings with`() async throws {
         let (server, radio) = (try run.radio(), try run.radio())
         let reception = PairingReception(.displayOnly) { _ in PairingInterview(.displayOnly) { _, _ in } }

@@ -194,8 +194,8 @@ extension FakeState {
     }
 
     mutating func tellDisconnected(_ link: FakeLink, _ reason: UInt8) {
-        adapters[link.adapter]?.pairingPeers.remove(ManagementAddress(link.peer))
-        tell(link.adapter, 0x0C, ManagementAddress(link.peer).octets + [reason])
+        adapters[link.adapter]?.pairingPeers.remove(ManagementAddress(link.name))
+        tell(link.adapter, 0x0C, ManagementAddress(link.name).octets + [reason])
         reportDisconnected(link.handle, of: link.adapter)
     }
 

@@ -15,7 +15,7 @@ extension FakeState {
     func link(of adapter: UInt16, with peer: BluetoothAddress) -> (socket: Int32, link: FakeLink)? {
         for (descriptor, object) in objects {
             if case .connected(let link)? = object.l2cap?.phase, !object.isHungUp, link.adapter == adapter,
-                link.peer.rawValue == peer.rawValue
+                link.name.rawValue == peer.rawValue
             {
                 return (descriptor, link)
             }
@@ -189,6 +189,16 @@ extension FakeState {
     }
 
     // MARK: - Security
+
+    /// The peer of a link tells its identity. Source: kernel, `net/bluetooth/smp.c`, `smp_notify_keys`.
+    mutating func tellIdentity(_ identity: BluetoothAddress, of peer: BluetoothAddress, to number: UInt16) {
+        guard let (socket, link) = link(of: number, with: peer) else { return }
+        var renamed = link
+        renamed.identity = identity
+        objects[socket]?.l2cap?.phase = .connected(renamed)
+        let key = Array(1...16) as [UInt8]
+        tell(number, 0x18, [1] + peer.littleEndianOctets + ManagementAddress(identity).octets + key)
+    }
 
     /// A peer's level is raised with its key, where there is one, or by pairing without questions.
     mutating func requireSecurity(_ level: UInt8, of descriptor: Int32) -> Int32 {

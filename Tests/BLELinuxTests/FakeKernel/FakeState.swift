@@ -176,6 +176,11 @@ struct FakeLink {
     var isCentral: Bool
     /// The socket at the other end, where that is an adapter of this kernel.
     var far: Int32?
+    /// The identity that the peer has told: the kernel names the connection by it, the socket still by the address.
+    var identity: BluetoothAddress?
+
+    /// The peer as the kernel names it.
+    var name: BluetoothAddress { identity ?? peer }
 }
 
 /// A controller, and what the kernel has for it.
