@@ -100,9 +100,9 @@ enum Bluetoothd {
             bus.call(.busCall("GetNameOwner", [.string(BusMessage.bluetoothd)]), deadline: patience) { owner in
                 switch owner {
                 case .success:
-                    bus.call(removal(of: device, from: adapter), deadline: patience) { removed in
+                    remove(device, from: adapter, over: bus) { failure in
                         bus.close()
-                        tell(removed.failure)
+                        tell(failure)
                     }
                 case .failure(.refused(BusFailure.noOwner, _)):
                     bus.close()
@@ -115,15 +115,86 @@ enum Bluetoothd {
         }
     }
 
+    /// Has it remove a device; one that it doesn't know by its address may have another path.
+    private static func remove(
+        _ device: BluetoothAddress,
+        from adapter: String,
+        over bus: BusConnection,
+        _ done: @escaping @Sendable (BusFailure?) -> Void
+    ) {
+        bus.call(removal(of: device, from: adapter), deadline: PairingAgent.patience) { removed in
+            guard case .failure(.refused(doesNotExist, _)) = removed else { return done(removed.failure) }
+            bus.call(devicesQuestion(of: adapter), deadline: PairingAgent.patience) { answer in
+                guard case .success(let reply) = answer, case .string(let text)? = reply.arguments.first else {
+                    return done(answer.failure)
+                }
+                removeFormer(device, at: privatePaths(in: text, of: adapter)[...], from: adapter, over: bus, done)
+            }
+        }
+    }
+
+    /// Asks it about one path after the other, and has it remove the device there that has the address now.
+    ///
+    /// It keeps the path under which it came to know a device: see ``AgentQuestions/pathToLookUp(in:)``.
+    private static func removeFormer(
+        _ device: BluetoothAddress,
+        at paths: ArraySlice<String>,
+        from adapter: String,
+        over bus: BusConnection,
+        _ done: @escaping @Sendable (BusFailure?) -> Void
+    ) {
+        guard let path = paths.first else { return done(nil) }
+        bus.call(addressQuestion(at: path), deadline: PairingAgent.patience) { answer in
+            switch answer {
+            case .success(let reply):
+                guard case .string(let text)? = reply.arguments.first,
+                    BluetoothAddress.candidates(for: text).first?.rawValue == device.rawValue
+                else { break }
+                let call = removal(at: path, from: adapter)
+                return bus.call(call, deadline: PairingAgent.patience) { done($0.failure) }
+            case .failure(let failure) where failure.leavesDoubt: return done(failure)
+            case .failure: break
+            }
+            removeFormer(device, at: paths.dropFirst(), from: adapter, over: bus, done)
+        }
+    }
+
+    /// What it answers about a device that it doesn't know.
+    private static let doesNotExist = "org.bluez.Error.DoesNotExist"
+
     /// The call that removes a device; bluetoothd drops a link to it too. Source: BlueZ, `doc/adapter-api.txt`.
     static func removal(of device: BluetoothAddress, from adapter: String) -> BusMessage {
+        removal(at: path(of: device, on: adapter), from: adapter)
+    }
+
+    private static func removal(at path: String, from adapter: String) -> BusMessage {
         .call(
             "RemoveDevice",
             of: "org.bluez.Adapter1",
-            at: path(of: adapter),
+            at: self.path(of: adapter),
             in: BusMessage.bluetoothd,
-            [.objectPath(path(of: device, on: adapter))]
+            [.objectPath(path)]
         )
+    }
+
+    /// The call that lists the devices of an adapter, as part of a description in XML. Source: D-Bus Specification,
+    /// "Introspection Data Format".
+    private static func devicesQuestion(of adapter: String) -> BusMessage {
+        .call(
+            "Introspect",
+            of: "org.freedesktop.DBus.Introspectable",
+            at: path(of: adapter),
+            in: BusMessage.bluetoothd
+        )
+    }
+
+    /// The paths in such a description of the devices that were got to know by private addresses.
+    private static func privatePaths(in description: String, of adapter: String) -> [String] {
+        description.split(separator: "\"").compactMap { name in
+            let place = "\(path(of: adapter))/\(name)"
+            guard let octets = device(at: place, of: adapter) else { return nil }
+            return BluetoothAddress(rawValue: octets, kind: .random).subkind == .resolvablePrivate ? place : nil
+        }
     }
 
     /// The call that reads the address that a device has now. Source: BlueZ, `doc/device-api.txt`, `Address`.

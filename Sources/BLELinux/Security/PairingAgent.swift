@@ -98,8 +98,14 @@ final class PairingAgent: Sendable {
             return (state.bus, state.questions != nil)
         }
         guard let bus else { return }
-        loop.enqueue { [adapter] in
-            if wasKnown, let device { bus.send(Bluetoothd.removal(of: device, from: adapter)) }
+        loop.enqueue { [adapter, peer] in
+            if wasKnown, let device {
+                bus.send(Bluetoothd.removal(of: device, from: adapter))
+                // It keeps the path under which it came to know the device.
+                if let peer, peer.subkind == .resolvablePrivate, peer != device {
+                    bus.send(Bluetoothd.removal(of: peer, from: adapter))
+                }
+            }
             if wasKnown { bus.send(.agentManagerCall("UnregisterAgent", [.objectPath(AgentQuestions.path)])) }
             bus.close()
         }

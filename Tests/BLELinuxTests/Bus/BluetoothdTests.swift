@@ -107,16 +107,81 @@ import Testing
     }
 
     /// The policy of the bus may let only some users talk to bluetoothd.
-    @Test(arguments: [("org.freedesktop.DBus.Error.AccessDenied", false), ("org.bluez.Error.DoesNotExist", true)])
-    func `who may not ask it is told that it may still have the device`(
-        _ refusal: String,
-        _ isForgotten: Bool
-    ) async throws {
+    @Test func `who may not ask it is told that it may still have the device`() async throws {
         let done = forgetting(over: bus.bus)
         try await letIn()
         bus.send(.reply(to: try await bus.next("GetNameOwner").serial, ":1.7"))
-        bus.send(.failure(of: try await bus.next("RemoveDevice").serial, refusal))
-        #expect(await done.next() == isForgotten)
+        bus.send(.failure(of: try await bus.next("RemoveDevice").serial, Self.accessDenied))
+        #expect(await done.next() == false)
+    }
+
+    private static let accessDenied = "org.freedesktop.DBus.Error.AccessDenied"
+
+    /// It doesn't know the device by its address, and is asked for the paths of those that it knows. Returns the serial
+    /// of that question.
+    private func askedForPaths() async throws -> UInt32 {
+        try await letIn()
+        bus.send(.reply(to: try await bus.next("GetNameOwner").serial, ":1.7"))
+        bus.send(.failure(of: try await bus.next("RemoveDevice").serial, "org.bluez.Error.DoesNotExist"))
+        let question = try await bus.next("Introspect")
+        #expect(question.destination == "org.bluez" && question.path == "/org/bluez/hci1")
+        #expect(question.interface == "org.freedesktop.DBus.Introspectable" && question.arguments.isEmpty)
+        return question.serial
+    }
+
+    /// The question for the address of the device at a path. Returns its serial.
+    private func askedForAddress(at name: String) async throws -> UInt32 {
+        let question = try await bus.next("Get")
+        #expect(question.path == "/org/bluez/hci1/\(name)")
+        #expect(question.arguments == ["org.bluez.Device1", "Address"])
+        return question.serial
+    }
+
+    /// What it knows, as it describes that: the address of the first device has never changed.
+    private static let description = """
+        <node><interface name="org.bluez.Adapter1"><property name="Address" type="s" access="read"/></interface>
+        <node name="dev_C8_11_22_33_44_55"/><node name="dev_5A_11_22_33_44_55"/><node name="dev_6B_11_22_33_44_55"/>
+        <node name="dev_7C_11_22_33_44_55"/></node>
+        """
+
+    @Test func `a device that it got to know by a private address is taken out under that`() async throws {
+        let done = forgetting(over: bus.bus)
+        bus.send(.reply(to: try await askedForPaths(), Self.description))
+        bus.send(.reply(to: try await askedForAddress(at: "dev_5A_11_22_33_44_55"), property: "5A:11:22:33:44:55"))
+        bus.send(.reply(to: try await askedForAddress(at: "dev_6B_11_22_33_44_55"), property: "C4:F2:17:1A:1D:BB"))
+        let removal = try await bus.next("RemoveDevice")
+        #expect(removal.path == "/org/bluez/hci1" && removal.arguments == ["/org/bluez/hci1/dev_6B_11_22_33_44_55"])
+        #expect(done.count == 0, "it is not done before bluetoothd has answered")
+        bus.send(.reply(to: removal.serial))
+        #expect(await done.next() == true)
+    }
+
+    @Test(arguments: [nil, description] as [String?])
+    func `a device that it doesn't know under any path is forgotten`(_ description: String?) async throws {
+        let done = forgetting(over: bus.bus)
+        let question = try await askedForPaths()
+        if let description {
+            bus.send(.reply(to: question, description))
+            for number in ["5A", "6B", "7C"] {
+                let lookUp = try await askedForAddress(at: "dev_\(number)_11_22_33_44_55")
+                bus.send(.failure(of: lookUp, "org.freedesktop.DBus.Error.UnknownObject"))
+            }
+        } else {
+            bus.send(.failure(of: question, "org.freedesktop.DBus.Error.UnknownMethod"))
+        }
+        #expect(await done.next() == true)
+    }
+
+    @Test(arguments: [false, true])
+    func `who may not look for the device is told that it may still have it`(_ knowsPaths: Bool) async throws {
+        let done = forgetting(over: bus.bus)
+        var refused = try await askedForPaths()
+        if knowsPaths {
+            bus.send(.reply(to: refused, Self.description))
+            refused = try await askedForAddress(at: "dev_5A_11_22_33_44_55")
+        }
+        bus.send(.failure(of: refused, Self.accessDenied))
+        #expect(await done.next() == false)
     }
 
     @Test func `who may not even ask whether it is there is told that it may still have the device`() async throws {

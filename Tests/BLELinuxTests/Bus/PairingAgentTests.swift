@@ -25,15 +25,15 @@ import Testing
         }
     }
 
-    private func begin() -> Events<PairingAgent.Outcome> {
+    private func begin(_ other: PairingAgent? = nil) -> Events<PairingAgent.Outcome> {
         Events { yield in
-            agent.begin(over: bus.bus, yield)
+            (other ?? agent).begin(over: bus.bus, yield)
             return RadioActivity {}
         }
     }
 
-    private func begun() async throws {
-        let outcome = begin()
+    private func begun(_ other: PairingAgent? = nil) async throws {
+        let outcome = begin(other)
         bus.send(.reply(to: try await bus.next("Hello").serial, ":1.9"))
         let owner = try await bus.next("GetNameOwner")
         #expect(owner.arguments == ["org.bluez"])
@@ -168,6 +168,16 @@ import Testing
         }
         let no = await answer()
         #expect(no?.type == 3 && no?.replySerial == question && no?.errorName == "org.bluez.Error.Rejected")
+    }
+
+    @Test func `a device that it has paired with by a private address is forgotten under that, too`() async throws {
+        let device = try #require(BluetoothAddress("5A:11:22:33:44:55/random"))
+        let agent = PairingAgent(for: device, on: "hci1", as: .keyboardDisplay, loop: loop, timeline: timeline) { _ in }
+        try await begun(agent)
+        agent.end(forgetting: .example)
+        #expect(try await bus.next("RemoveDevice").arguments == [Self.device])
+        #expect(try await bus.next("RemoveDevice").arguments == [Self.formerPath])
+        #expect(try await bus.next("UnregisterAgent").arguments == [AgentQuestions.path])
     }
 
     @Test func `what bluetoothd has withdrawn before it says about whom it was is no question`() async throws {
