@@ -174,7 +174,7 @@ final class Connector: Sendable {
         guard identities.mayHaveOthers(address) else { return own }
         let all = state.current.values.filter { number in
             state.entries[number].map { identities.areOfOne($0.peripheral.address, address) } ?? false
-        }
+        }.sorted()
         return all.first { state.entries[$0]?.machine.isLinked == true } ?? own ?? all.first
     }
 

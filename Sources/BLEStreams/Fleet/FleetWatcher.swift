@@ -3,7 +3,9 @@ import Synchronization
 /// Watches one property of every session of a fleet: begins once for each session, and ends all.
 final class FleetWatcher: Sendable {
     private struct State {
-        var open: [ObjectIdentifier: @Sendable () -> Void] = [:]
+        var open: [ObjectIdentifier: (number: Int, close: @Sendable () -> Void)] = [:]
+        /// The number of sessions so far: they are closed in their order.
+        var count = 0
         var isOver = false
     }
 
@@ -27,14 +29,15 @@ final class FleetWatcher: Sendable {
         let id = ObjectIdentifier(session)
         let isNew = state.withLock { state in
             guard !state.isOver, state.open[id] == nil else { return false }
-            state.open[id] = {}
+            state.count += 1
+            state.open[id] = (state.count, {})
             return true
         }
         guard isNew else { return }
         let close = start(session)
         let isOver = state.withLock { state in
             guard state.open[id] != nil else { return true }
-            state.open[id] = close
+            state.open[id]?.close = close
             return false
         }
         if isOver { close() }
@@ -42,7 +45,7 @@ final class FleetWatcher: Sendable {
 
     /// The session has left the fleet.
     func forget(_ session: Session) {
-        let close = state.withLock { $0.open.removeValue(forKey: ObjectIdentifier(session)) }
+        let close = state.withLock { $0.open.removeValue(forKey: ObjectIdentifier(session))?.close }
         close?()
     }
 
@@ -56,7 +59,7 @@ final class FleetWatcher: Sendable {
         let all = state.withLock { state in
             state.isOver = true
             defer { state.open = [:] }
-            return Array(state.open.values)
+            return state.open.values.sorted { $0.number < $1.number }.map { $0.close }
         }
         for close in all { close() }
     }

@@ -23,7 +23,8 @@ final class CommandScope: Sendable {
     }
 
     private struct State {
-        var subscriptions: [CharacteristicReference: @Sendable () -> Void] = [:]
+        /// Not hashed: they end in the same order each time.
+        var subscriptions: SmallTable<CharacteristicReference, @Sendable () -> Void> = [:]
         var meter: ProgressMeter?
         var phase = ""
         /// The number of achievements: a command that makes progress may be interrupted any number of times.
@@ -82,7 +83,8 @@ final class CommandScope: Sendable {
     func add(_ undo: @escaping @Sendable () -> Void, of reference: CharacteristicReference) -> Bool {
         let (isKept, former) = state.withLock { state -> (Bool, (@Sendable () -> Void)?) in
             guard !state.isOver, !state.isSilent else { return (false, nil) }
-            return (true, state.subscriptions.updateValue(undo, forKey: reference))
+            defer { state.subscriptions[reference] = undo }
+            return (true, state.subscriptions[reference])
         }
         former?()
         return isKept

@@ -142,7 +142,7 @@ final class JoinedScan: Sendable {
                 state = State()
                 state.isOver = true
             }
-            return Array(state.running.values) + Array(state.retries.values)
+            return (state.running.sorted { $0.key < $1.key } + state.retries.sorted { $0.key < $1.key }).map(\.value)
         }
         for activity in activities { activity.cancel() }
         radio.end(self)

@@ -127,7 +127,7 @@ extension QueueCore {
             state.isEmptying = true
             return state.wishes
         }
-        for (id, wish) in wishes {
+        for (id, wish) in wishes.sorted(by: { $0.key < $1.key }) {
             let end = over(state.withLock { $0.items[id]?.name } ?? "command")
             wish.end(isCancelled ? CancellationError() : end)
         }

@@ -330,7 +330,7 @@ public final class ConnectedCentral: Sendable {
             let roomy =
                 state.notifications.takeWaiters() + state.indications.takeWaiters() + state.emptiness.takeWaiters()
             let timers = state.resuming + [state.keeping, state.encryption].compactMap { $0 }
-            return (Array(state.confirmations.values), roomy, timers)
+            return (state.confirmations.sorted { $0.key < $1.key }.map(\.value), roomy, timers)
         }
         for timer in timers { timer.cancel() }
         for result in confirmations { result(false) }

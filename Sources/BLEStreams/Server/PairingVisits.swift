@@ -65,7 +65,7 @@ final class PairingVisits: Sendable {
         let visits = state.withLock { state in
             state.ended += 1
             defer { state.open = [:] }
-            return Array(state.open.values)
+            return state.open.sorted { $0.key.rawValue < $1.key.rawValue }.map(\.value)
         }
         for visit in visits { visit.end.end() }
     }

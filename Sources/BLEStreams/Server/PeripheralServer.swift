@@ -173,9 +173,9 @@ public final class PeripheralServer: Sendable {
 
     /// Ends advertising and listening, drops all links, and waits until they are down, within a time limit.
     func stop() async {
-        let (activities, watchers, centrals) = contents.withLock { state in
+        let (activities, watchers) = contents.withLock { state in
             state.isStopped = true
-            return (state.round.activities.takeAll(), state.watchers.removeAll(), Array(state.centrals.values))
+            return (state.round.activities.takeAll(), state.watchers.removeAll())
         }
         advertised.finish()
         for activity in activities.reversed() { activity.cancel() }
@@ -240,10 +240,9 @@ public final class PeripheralServer: Sendable {
         }
         answering.replace(with: all)
         guard isDifferent else { return false }
-        let centrals = contents.withLock { state in
+        contents.withLock { state in
             state.former.append(contentsOf: former)
             state.former = state.former.suffix(1024)
-            return Array(state.centrals.values)
         }
         for central in centrals { central.bearer.synchronize() }
         return true

@@ -52,4 +52,29 @@ import Testing
             #expect(bench.centralAdapter.activity.links.isEmpty)
         }
     }
+
+    /// In virtual time, a seed gives the same history each time.
+    @Test func `commands that wait are told of the end in the order in which they came`() async throws {
+        let told = Recorder<Int>()
+        try await VirtualTime.run(order: .firstInFirstOut) { time in
+            let air = SimulatedAir(time)
+            let central = try await Central.open(.radio(air.adapter()))
+            let peripheral = central.peripheral(air.adapter().address)
+            let endless = CommandBlock<Void>("endless") { _ in try await time.sleep(for: .seconds(600)) }
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                try await peripheral.withQueue { queue in
+                    for number in 0..<10 {
+                        group.addTask {
+                            _ = await bleError { try await queue.run(endless) }
+                            told.add(number)
+                        }
+                    }
+                    try await time.sleep(for: .seconds(1))
+                }
+                try await group.waitForAll()
+            }
+        }
+        // The first one was under way.
+        #expect(told.all.filter { $0 > 0 } == Array(1..<10))
+    }
 }

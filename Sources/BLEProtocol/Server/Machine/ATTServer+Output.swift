@@ -41,8 +41,10 @@ extension ATTServer {
     }
 
     /// Identifies an indication until it is confirmed, and its timer; never used twice on one bearer.
-    package struct IndicationID: Hashable, Sendable {
+    package struct IndicationID: Hashable, Comparable, Sendable {
         var number: UInt64
+
+        package static func < (left: Self, right: Self) -> Bool { left.number < right.number }
     }
 
     /// A client reads a value that the program must supply.
