@@ -56,7 +56,10 @@ struct Exploration: Sendable {
             try Task.checkCancellation()
             let mark = StrikeMark()
             part.runs += 1
-            if let failure = await failure(Start(start.seed, place), order, limit, mark, body) { part.add(failure) }
+            let failure = await failure(Start(start.seed, place), order, limit, mark, body)
+            // One that was cancelled from outside has not failed.
+            try Task.checkCancellation()
+            if let failure { part.add(failure) }
             guard let last = place, mark.hasStruck else { return part }
             place = Place(fault: last.fault, step: last.step + 1)
         }

@@ -39,6 +39,31 @@ import Testing
         #expect((error?.underlying as? VirtualTimeError)?.kind == .limitReached)
     }
 
+    /// As when the time of its test is up.
+    @Test func `a run that is cancelled from outside is no failure of its seed`() async {
+        let (starts, started) = AsyncStream<Void>.makeStream()
+        let error = await withTaskGroup(of: (any Error)?.self) { group in
+            group.addTask {
+                do {
+                    try await VirtualTime.explore(seeds: 1...1) { _ in
+                        started.yield()
+                        let (nothing, silent) = AsyncStream<Void>.makeStream()
+                        for await _ in nothing {}
+                        withExtendedLifetime(silent) {}
+                        try Task.checkCancellation()
+                    }
+                    return nil
+                } catch {
+                    return error
+                }
+            }
+            for await _ in starts { break }
+            group.cancelAll()
+            return await group.next() ?? nil
+        }
+        #expect(error is CancellationError, "\(error as Any)")
+    }
+
     @Test func `a fault is swept over each of its occasions`() async throws {
         let refused = Mutex<[Int]>([])
         let body: @Sendable (VirtualTime, Fault) async throws -> Void = { time, fault in
