@@ -11,6 +11,9 @@ struct ConnectAttempt: Sendable {
 
     /// The earliest time at which the fault plan lets it succeed.
     var earliest: Duration?
+
+    /// The fault because of which its peer doesn't answer it.
+    var ignoredBy: FaultID?
 }
 
 extension AirState {
@@ -57,22 +60,7 @@ extension AirState {
                 fail(attempt.activity, .connectionLimitExceeded(adapters[central].name, peer: address))
                 continue
             }
-            if let earliest = attempt.earliest {
-                guard now >= earliest else { continue }
-            } else {
-                switch faults.connectionFate(central: central, peripheral: peripheral) {
-                case .accepted:
-                    break
-                case .ignored:
-                    continue
-                case .delayed(let delay):
-                    postpone(attempt, to: address, until: now + delay)
-                    continue
-                case .refused(let reason):
-                    fail(attempt.activity, .refused(by: address, because: reason))
-                    continue
-                }
-            }
+            guard mayConnect(attempt, to: address, of: peripheral) else { continue }
             stop(attempt.activity)
             activities[attempt.activity]?.isEnding = true
             establish(attempt, peripheral: peripheral)
@@ -85,9 +73,35 @@ extension AirState {
         adapters[adapter].links.values.count { $0.role == .central }
     }
 
-    private mutating func postpone(_ attempt: ConnectAttempt, to peer: BluetoothAddress, until moment: Duration) {
-        guard let index = attempts[peer]?.firstIndex(where: { $0.activity == attempt.activity }) else { return }
-        attempts[peer]?[index].earliest = moment
+    /// Whether the fault plan lets an attempt succeed now; it may also fail it. What becomes of an attempt is decided
+    /// once, when it could succeed first.
+    private mutating func mayConnect(
+        _ attempt: ConnectAttempt,
+        to address: BluetoothAddress,
+        of peripheral: AdapterID
+    ) -> Bool {
+        if let fault = attempt.ignoredBy, faults.rule(fault) != nil { return false }
+        if let earliest = attempt.earliest { return now >= earliest }
+        switch faults.connectionFate(central: attempt.adapter, peripheral: peripheral) {
+        case .accepted: return true
+        case .ignored(let fault): change(attempt, to: address) { $0.ignoredBy = fault }
+        case .delayed(let delay):
+            let moment = now + delay
+            change(attempt, to: address) { $0.earliest = moment }
+        case .refused(let reason): fail(attempt.activity, .refused(by: address, because: reason))
+        }
+        return false
+    }
+
+    private mutating func change(
+        _ attempt: ConnectAttempt,
+        to peer: BluetoothAddress,
+        _ change: (inout ConnectAttempt) -> Void
+    ) {
+        guard var waiting = attempts[peer], let index = waiting.firstIndex(where: { $0.activity == attempt.activity })
+        else { return }
+        change(&waiting[index])
+        attempts[peer] = waiting
     }
 
     private mutating func establish(_ attempt: ConnectAttempt, peripheral: AdapterID) {

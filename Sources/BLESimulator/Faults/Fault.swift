@@ -161,7 +161,8 @@ extension Fault {
         Fault(.connection(.refuse(reason)), limit: max(count, 0))
     }
 
-    /// The peer advertises but never answers an attempt to connect. Strikes every time.
+    /// The peer advertises but never answers an attempt to connect. Strikes every time, once for each attempt, which is
+    /// not answered until the fault is removed.
     public static let ignoreConnections = Fault(.connection(.ignore))
 
     /// Makes attempts to connect take this much longer. Strikes every time.

@@ -19,7 +19,8 @@ struct FaultRules: Sendable {
     enum ConnectionFate: Sendable {
         case accepted
         case refused(DisconnectReason.Kind)
-        case ignored
+        /// The peer doesn't answer it, as long as this fault is there.
+        case ignored(FaultID)
         case delayed(Duration)
     }
 
@@ -109,7 +110,7 @@ struct FaultRules: Sendable {
             else { continue }
             switch fault {
             case .refuse(let reason): return .refused(reason)
-            case .ignore: return .ignored
+            case .ignore: return .ignored(rules[index].id)
             case .delay(let delay): return .delayed(delay)
             }
         }

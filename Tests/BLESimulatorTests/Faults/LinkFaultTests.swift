@@ -229,6 +229,33 @@ private func notification(_ number: UInt8) -> [UInt8] { [0x1B, 0x05, 0x00, numbe
         }
     }
 
+    @Test func `an attempt that is ignored stays so, and the next one is another`() async throws {
+        try await VirtualTime.run { time in
+            let outcomes = try await outcomes(time, attempts: 3) { air, _ in
+                air.faults.add(.ignoreConnections.skipping(1).times(1))
+            }
+            #expect(outcomes == ["connected after 0 s", "connected after 0 s"])
+        }
+    }
+
+    @Test func `an attempt that is ignored is one strike, and is answered once the fault is removed`() async throws {
+        try await VirtualTime.run { time in
+            let air = SimulatedAir(time)
+            let (phone, sensor) = (air.adapter(), air.adapter())
+            let fault = air.faults.add(.ignoreConnections)
+            let advertisement = sensor.advertise(AdvertiseRequest(data: AdvertisingData(bytes: []))) { _ in }
+            let connected = Log<Bool>()
+            let attempt = phone.connect(to: sensor.address) { connected.append((try? $0.get()) != nil) }
+            try await time.sleep(for: .seconds(100))
+            #expect(connected.values.isEmpty && air.faults.strikes(of: fault) == 1)
+            air.faults.remove(fault)
+            try await time.sleep(for: .seconds(1))
+            #expect(connected.values == [true])
+            attempt.cancel()
+            advertisement.cancel()
+        }
+    }
+
     @Test func `attempts take longer`() async throws {
         try await VirtualTime.run { time in
             let outcomes = try await outcomes(time, attempts: 2) { air, _ in
