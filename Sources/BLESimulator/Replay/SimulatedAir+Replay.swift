@@ -17,7 +17,8 @@ extension SimulatedAir {
     /// The octets of a redacted recording are zeros. Services that the recorded program already knew, and so did not
     /// discover, are not in a recording; such a peripheral can be read by handle only. A peripheral accepts one link at
     /// a time, whether or not its advertising was recorded. After its last recorded advertisement it repeats that one
-    /// once a second, unless it is connected, since a recording program often stops at the first one.
+    /// once a second, unless it is connected, since a recording program often stops at the first one. The air's faults
+    /// apply to recorded advertisements, too.
     ///
     /// - Parameters:
     ///   - recording: what to replay.
@@ -161,12 +162,18 @@ final class ReplayedAdvertisements: Sendable {
 }
 
 extension AirState {
-    /// Delivers recorded advertisements to scans, with their recorded signal strength.
+    /// Delivers recorded advertisements to scans, with their recorded signal strength, as far as the faults let them.
     fileprivate mutating func hear(_ advertisements: ArraySlice<CapturedTraffic.Advertisement>) {
         let time = wallTime()
-        for index in scans.indices where adapters[scans[index].adapter].ailment == nil {
-            // A controller that reports each device once takes an advertisement and a response for two things.
-            let news = advertisements.filter { $0.isResponseAlone || isNews($0.address, toScan: index) }
+        for index in scans.indices {
+            let scanner = scans[index].adapter
+            let news = advertisements.filter { advertisement in
+                // A device without an adapter here has none but the scanner's faults.
+                let advertiser = addresses[advertisement.address] ?? scanner
+                guard hears(scanner, advertiser) else { return false }
+                // A controller that reports each device once takes an advertisement and a response for two things.
+                return advertisement.isResponseAlone || isNews(advertisement.address, toScan: index)
+            }
             guard !news.isEmpty else { continue }
             let reports = news.map { advertisement in
                 AdvertisingReport(

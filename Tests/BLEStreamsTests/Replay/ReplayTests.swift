@@ -92,6 +92,22 @@ import Testing
         #expect(again == seen)
     }
 
+    @Test func `recorded advertisements aren't received while the scanning adapter is out of range`() async throws {
+        let (octets, _) = try await Self.recording()
+        try await VirtualTime.run { time in
+            let air = SimulatedAir(time)
+            let phone = air.adapter()
+            let outage = air.faults.add(.outOfRange(), on: phone)
+            try await air.replay(RecordedTraffic(octets)) {
+                let scan = try await Central.open(.radio(phone)).scan(duplicates: true)
+                let error = await bleError { _ = try await scan.timeout(.seconds(60)).first() }
+                #expect(error?.code == .timedOut)
+                air.faults.remove(outage)
+                _ = try await scan.timeout(.seconds(60)).first()
+            }
+        }
+    }
+
     /// As Android's log has it: a type in front of each packet, no adapter, packets cut into fragments.
     @Test func `the same in the format of Android, in fragments, replays alike`() async throws {
         let (octets, seen) = try await Self.recording()
