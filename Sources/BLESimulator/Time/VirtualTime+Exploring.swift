@@ -15,13 +15,17 @@ extension VirtualTime {
     ///         let central = try await Central.open(.radio(near))
     ///         let read = CommandBlock.read(level).retry()
     ///         let value = try await central.peripheral(far.address).withQueue { try await $0.connecting().run(read) }
-    ///         #expect(Array(value) == [80])
+    ///         try #require(Array(value) == [80])
     ///         group.cancelAll()
     ///     }
     /// }
     /// ```
     ///
-    /// A failure is repeatable: run `VirtualTime.run(seed:)` with the seed that the error names.
+    /// A run fails if its body throws. So check with `try #require`: an `#expect` that fails throws nothing, and neither
+    /// counts as a failed run nor names the seed.
+    ///
+    /// A failure is repeatable: call ``run(seed:order:limit:patience:_:)`` with the seed that the error names, and with
+    /// the same `order` and `limit`.
     ///
     /// - Parameters:
     ///   - seeds: the seeds.
@@ -52,6 +56,10 @@ extension VirtualTime {
     ///     …
     /// }
     /// ```
+    ///
+    /// As in ``explore(seeds:order:limit:_:)``, a run fails if its body throws. A failure is repeatable with the seed
+    /// that the error names, and with the fault `faults[fault].times(1).skipping(step)` of its
+    /// ``ExplorationError/fault`` and ``ExplorationError/step``.
     ///
     /// - Parameters:
     ///   - faults: the faults; each strikes once in a run, whatever count it was made with.
