@@ -82,6 +82,19 @@ extension AirState {
     mutating func set(_ security: LinkSecurity, of link: LinkRecord) {
         guard link.security != security else { return }
         link.security = security
+        tellSecurity(of: link)
+    }
+
+    /// Gives the links between two adapters a protection, and tells the observers of those that there are.
+    mutating func setSecurity(_ security: LinkSecurity, between pair: AdapterPair) {
+        guard securities[pair] != security else { return }
+        securities[pair] = security
+        for link in links.all where AdapterPair(link.central.adapter, link.peripheral.adapter) == pair {
+            tellSecurity(of: link)
+        }
+    }
+
+    private mutating func tellSecurity(of link: LinkRecord) {
         for observer in link.securityObservers.all { outbox.append(.done(observer)) }
     }
 

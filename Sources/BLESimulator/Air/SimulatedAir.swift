@@ -83,7 +83,7 @@ public final class SimulatedAir: Sendable {
         between first: SimulatedAdapter,
         and second: SimulatedAdapter
     ) {
-        core.perform { $0.securities[AdapterPair(first.id, second.id)] = security }
+        core.perform { $0.setSecurity(security, between: AdapterPair(first.id, second.id)) }
     }
 
     // MARK: - Faults and traces

@@ -296,6 +296,19 @@ private func giveKey(of peer: SimulatedAdapter, to adapter: SimulatedAdapter) th
         }
     }
 
+    @Test func `who watches the security of a link is told when that of the adapters is set`() async throws {
+        try await VirtualTime.run { time in
+            let pair = try await Conversation(time)
+            let (link, told) = (pair.peripheralLink, Log<LinkSecurity>())
+            let watch = link.observeSecurity { told.append(link.security) }
+            let security = LinkSecurity(isEncrypted: true, isAuthenticated: false, keySize: 16)
+            for _ in 0..<2 { pair.air.setSecurity(security, between: pair.peripheral, and: pair.central) }
+            try await time.sleep(for: .seconds(1))
+            #expect(told.values == [security])
+            watch.cancel()
+        }
+    }
+
     @Test func `a link carries as much as the narrower side can`() async throws {
         try await VirtualTime.run { time in
             let pair = try await Conversation(time, settings: AdapterSettings(linkTiming: .immediate)) { _, _, sensor in
