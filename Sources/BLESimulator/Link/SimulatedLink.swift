@@ -40,8 +40,14 @@ final class SimulatedLink: ATTLink {
         asking interview: PairingInterview,
         result: @escaping @Sendable (Result<Bond?, BLEError>) -> Void
     ) -> RadioActivity {
-        let activity = core.perform { $0.raise(id, to: level, asking: interview, result: result) }
-        return RadioActivity { [core] in _ = core.perform { $0.cancel(activity) } }
+        let isGivenUp = Ending<Void>()
+        let activity = core.perform { state in
+            state.raise(id, with: peer, to: level, asking: interview) { if !isGivenUp.hasEnded { result($0) } }
+        }
+        return RadioActivity { [core] in
+            isGivenUp.end()
+            if let activity { _ = core.perform { $0.cancel(activity) } }
+        }
     }
 
     func observeSecurity(_ changed: @escaping @Sendable () -> Void) -> RadioActivity {
@@ -82,12 +88,17 @@ extension AirState {
 
     fileprivate mutating func raise(
         _ id: LinkEndID,
+        with peer: BluetoothAddress,
         to level: LinkSecurity.Level,
         asking interview: PairingInterview,
         result: @escaping @Sendable (Result<Bond?, BLEError>) -> Void
-    ) -> ActivityID {
-        let (peer, _, _) = facts(of: id)
-        let adapter = links[id.link]?[id.role].adapter ?? 0
+    ) -> ActivityID? {
+        guard let link = links[id.link] else {
+            // It is over, and both ends have been told.
+            outbox.append(.done { result(.failure(.notConnected("pair", peer))) })
+            return nil
+        }
+        let adapter = link[id.role].adapter
         return startPairing(with: peer, on: adapter, asking: interview, anewFor: level, result: result)
     }
 

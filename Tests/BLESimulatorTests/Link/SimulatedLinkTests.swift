@@ -296,6 +296,21 @@ private func giveKey(of peer: SimulatedAdapter, to adapter: SimulatedAdapter) th
         }
     }
 
+    @Test func `a link that is over for both ends can't be raised`() async throws {
+        try await VirtualTime.run { time in
+            let pair = try await Conversation(time)
+            pair.centralLink.disconnect()
+            try await time.sleep(for: .seconds(1))
+            let failures = Log<BLEError>()
+            let raising = pair.centralLink.raise(to: .authenticated, asking: .justWorks) { outcome in
+                if case .failure(let error) = outcome { failures.append(error) }
+            }
+            try await time.sleep(for: .seconds(1))
+            #expect(failures.values.map(\.code) == [.disconnected])
+            withExtendedLifetime(raising) {}
+        }
+    }
+
     @Test func `who watches the security of a link is told when that of the adapters is set`() async throws {
         try await VirtualTime.run { time in
             let pair = try await Conversation(time)
