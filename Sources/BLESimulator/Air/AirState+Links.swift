@@ -54,8 +54,15 @@ extension AirState {
         end(link, id.role, DisconnectReason(.closedLocally, hciStatus: 0x16))
     }
 
+    /// The owner of this end has let its object go.
+    mutating func letGo(_ id: LinkEndID) {
+        lastSecurities[id] = nil
+        links[id.link]?[id.role].isHeld = false
+        abandon(id)
+    }
+
     /// Nobody owns this end any more: it closes, and what arrives for it is discarded.
-    mutating func abandon(_ id: LinkEndID) {
+    private mutating func abandon(_ id: LinkEndID) {
         guard let link = links[id.link], !link[id.role].isStarted else { return }
         link[id.role].isOwned = false
         link[id.role].inbox = Inbox()
@@ -182,7 +189,13 @@ extension AirState {
     }
 
     private mutating func forget(_ link: LinkRecord) {
-        if link.isForgotten { links.remove(link.id) }
+        guard link.isForgotten else { return }
+        for role in LinkRole.allCases where link[role].isHeld {
+            let id = LinkEndID(link: link.id, role: role)
+            let last = security(of: id)
+            if last != LinkSecurity.none { lastSecurities[id] = last }
+        }
+        links.remove(link.id)
     }
 
     // MARK: - Delivery

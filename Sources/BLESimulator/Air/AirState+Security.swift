@@ -111,7 +111,7 @@ extension AirState {
     }
 
     func security(of id: LinkEndID) -> LinkSecurity {
-        guard let link = links[id.link] else { return .none }
+        guard let link = links[id.link] else { return lastSecurities[id] ?? LinkSecurity.none }
         let given = securities[AdapterPair(link.central.adapter, link.peripheral.adapter)]
         return given ?? link.security
     }

@@ -27,6 +27,8 @@ struct AirState {
     var links = LinkTable()
     var signals: [AdapterPair: SignalStrength] = [:]
     var securities: [AdapterPair: LinkSecurity] = [:]
+    /// The last protection of links that are over, for the owners that still have them; only of those that had one.
+    var lastSecurities: [LinkEndID: LinkSecurity] = [:]
     var defaultSignal = SignalStrength.dBm(-60)
     var faults = FaultRules()
     var trace = TraceBuffer()

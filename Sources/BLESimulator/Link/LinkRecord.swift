@@ -102,6 +102,8 @@ final class LinkEnd {
 
     /// Whether this end has an owner, or will have one; if not, what arrives is discarded.
     var isOwned = true
+    /// Whether the owner has the object that stands for this end.
+    var isHeld = false
     var isStarted = false
     var receiver: (any ATTLinkReceiver)?
     var outgoing = PDUQueue()

@@ -18,7 +18,7 @@ final class SimulatedLink: ATTLink {
 
     deinit {
         // A link that was never started has no owner now: it closes.
-        core.perform { $0.abandon(id) }
+        core.perform { $0.letGo(id) }
     }
 
     var isResumed: Bool { false }
@@ -82,6 +82,7 @@ extension SimulatedLink {
 extension AirState {
     fileprivate func facts(of id: LinkEndID) -> (BluetoothAddress, BluetoothAddress?, Int) {
         guard let link = links[id.link] else { preconditionFailure("a link is handed over before it is forgotten") }
+        link[id.role].isHeld = true
         let near = adapters[link[id.role].adapter]
         return (link[id.role].peer, near.address, link.maximumPDUSize)
     }

@@ -293,6 +293,12 @@ private func giveKey(of peer: SimulatedAdapter, to adapter: SimulatedAdapter) th
             pair.air.setSecurity(security, between: pair.peripheral, and: pair.central)
             #expect(pair.centralLink.security == security)
             #expect(pair.peripheralLink.security == security)
+            // As it was in the end, once that has been told at both ends.
+            pair.centralLink.disconnect()
+            try await time.sleep(for: .seconds(1))
+            #expect(pair.atCentral.end != nil && pair.atPeripheral.end != nil)
+            #expect(pair.centralLink.security == security)
+            #expect(pair.peripheralLink.security == security)
         }
     }
 
