@@ -118,6 +118,32 @@ import Testing
         #expect(late == nil)
     }
 
+    @Test func `Service Changed is subscribed to again on a raised link, or once the services are known`() throws {
+        let hash = [UInt8](repeating: 7, count: 16)
+        let answer: [UInt8] = [0x09, 18, 0x20, 0] + hash
+        let remembered = RememberedDatabase(database: Self.database, hash: hash)
+        var machine = LinkMachine(maximumMTU: 517, servedClient: ServerClient(), remembered: remembered)
+        var output = LinkMachine.Output()
+        _ = machine.begin(.database, &output)
+        let look = machine.send(&output)
+        #expect(look?.first == 0x08)
+        machine.receive(answer, &output)
+        let changed = try #require(Self.database.serviceChanged)
+        machine.subscribe(toServiceChanged: changed, &output)
+        _ = machine.send(&output)
+        // Insufficient Encryption.
+        machine.receive([0x01, 0x12, 13, 0, 0x0F], &output)
+        machine.outOfSync(&output)
+        machine.hold(false, rises: 1)
+        machine.subscribeToRefusedServiceChanged(&output)
+        let lookAgain = machine.send(&output)
+        #expect(lookAgain?.first == 0x08)
+        // Nothing has changed.
+        machine.receive(answer, &output)
+        let write = machine.send(&output)
+        #expect(write == [0x12, 13, 0, 2, 0])
+    }
+
     @Test(arguments: [false, true])
     func `what is under way at a handle that is gone behind the change is found anew`(isSubscription: Bool) {
         var machine = Self.machine()

@@ -196,7 +196,11 @@ private struct LinkRun {
         if case (.toLevel, .declined) = (raise, outcome) { outcome = .done }
         if case .done = outcome {
             rises += 1
-            machine.hold(false, rises: rises)
+            let rises = rises
+            try change {
+                $0.hold(false, rises: rises)
+                $0.subscribeToRefusedServiceChanged(&$1)
+            }
         }
         try change { $0.raised(id, outcome, &$1) }
     }

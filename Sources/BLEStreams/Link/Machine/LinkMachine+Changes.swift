@@ -99,6 +99,8 @@ extension LinkMachine {
             output.add { $0.changed = known.database }
         }
         for write in table.resume() { carryOut(write, nil, &output) }
+        // The link may have been raised while they were unknown.
+        subscribeToRefusedServiceChanged(&output)
         if unclaimed.isDue { switchOffUnclaimed(&output) }
         if tracker.mustSettle, serviceChanged == nil { listenForChanges(in: known.database, &output) }
     }

@@ -236,7 +236,10 @@ extension MachineWorld {
             isEncrypted = true
             rises += 1
             let rises = rises
-            step { machine, _ in machine.hold(false, rises: rises) }
+            step { machine, output in
+                machine.hold(false, rises: rises)
+                machine.subscribeToRefusedServiceChanged(&output)
+            }
         }
         step { machine, output in machine.raised(id, outcome, &output) }
     }
