@@ -88,6 +88,35 @@ import Testing
         #expect(Self.hasEnded(output))
     }
 
+    @Test(arguments: [0x0001...0xFFFF, 0x0030...0x0040] as [ClosedRange<UInt16>])
+    func `that Service Changed has displaced, it moves, and both are made`(told: ClosedRange<UInt16>) {
+        var machine = Self.armed()
+        var output = LinkMachine.Output()
+        let changed = Characteristic(
+            uuid: BluetoothUUID.Characteristics.serviceChanged,
+            properties: .indicate,
+            handle: 2,
+            valueHandle: 3,
+            endHandle: 5,
+            descriptors: [Descriptor(uuid: .clientCharacteristicConfiguration, handle: 5)]
+        )
+        let attributes = GATTService(uuid: .genericAttribute, handle: 1, endHandle: 5, characteristics: [changed])
+        machine.shut(told)
+        // It is subscribed to as soon as it is found, before the services are known.
+        machine.subscribe(toServiceChanged: changed, &output)
+        let known = DatabaseTracker.Known(
+            database: GATTDatabase(services: [attributes, .heartRate(at: 21)]),
+            news: .changed(before: GATTDatabase(services: [.heartRate(at: 1)]), affected: told)
+        )
+        machine.take(known, &output)
+        let own = machine.send(&output)
+        #expect(own == [0x12, 5, 0, 2, 0])
+        machine.receive([0x13], &output)
+        let write = machine.send(&output)
+        #expect(write == [0x12, 24, 0, 1, 0])
+        #expect(machine.table.hasSubscriber(LinkMachine.own, valueHandle: 3))
+    }
+
     @Test func `out of sync, it stays with its characteristic although another service has one of the same type`() {
         var machine = Self.outOfSync(at: 21)
         var output = LinkMachine.Output()

@@ -9,6 +9,8 @@ extension LinkMachine {
         refusedServiceChanged = nil
         serviceChanged = (handle, true)
         routes[handle, default: Route()].isOwn = true
+        // What the program has subscribed to there is elsewhere now, and has a descriptor of its own.
+        if subscriptions.values.contains(where: { $0.isDisplaced(by: characteristic) }) { table.forget(handle) }
         let write = table.add(
             Self.own,
             valueHandle: handle,
@@ -87,7 +89,7 @@ extension LinkMachine {
             // Those of replaced characteristics too: some peers tell fewer handles than have changed.
             let moving = subscriptions.filter { $0.value.isWithin(affected) || $0.value.isReplaced(in: known.database) }
                 .sorted { $0.key < $1.key }
-            for (_, entry) in moving { entry.characteristic.map { table.forget($0.valueHandle) } }
+            for (id, entry) in moving { entry.characteristic.map { table.forget($0.valueHandle, of: id) } }
             forgetLeft(in: affected, unlessSame: before, known.database)
             forgetUnclaimed()
             renewServiceChanged(affected, known.database, &output)
@@ -254,6 +256,12 @@ extension LinkMachine.Subscription {
     fileprivate func isReplaced(in database: GATTDatabase) -> Bool {
         guard let characteristic else { return false }
         return database.characteristic(valueHandle: characteristic.valueHandle)?.uuid != characteristic.uuid
+    }
+
+    /// Whether another characteristic is known to be where its own was.
+    fileprivate func isDisplaced(by other: Characteristic) -> Bool {
+        guard let characteristic else { return false }
+        return characteristic.valueHandle == other.valueHandle && characteristic.uuid != other.uuid
     }
 
     /// Its characteristic in a database that has changed; `nil`: it is gone.

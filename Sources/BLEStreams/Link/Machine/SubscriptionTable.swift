@@ -183,4 +183,9 @@ extension SubscriptionTable {
 
     /// The handle refers to something else now, and the peer has no subscription to it.
     mutating func forget(_ valueHandle: UInt16) { entries[valueHandle] = nil }
+
+    /// The same, unless that is subscribed to already, and not by this subscriber.
+    mutating func forget(_ valueHandle: UInt16, of id: SubscriberID) {
+        if hasSubscriber(id, valueHandle: valueHandle) { forget(valueHandle) }
+    }
 }
