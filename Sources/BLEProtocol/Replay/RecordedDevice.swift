@@ -150,8 +150,12 @@ package struct RecordedDevice: Hashable, Sendable {
             guard let handle = handle(in: pdu) else { return [] }
             return [(handle, Array(pdu[3...]), pdu[0] == ATTOpcode.handleValueIndication.rawValue)]
         case .multipleHandleValueNotification:
-            let entries = (try? ATTMultipleHandleValueNotification(decoding: pdu))?.entries ?? []
-            return entries.map { ($0.handle, Array($0.value), false) }
+            var values: [(handle: UInt16, value: [UInt8], isIndication: Bool)] = []
+            // Those before one that is cut have been delivered, too.
+            try? ATTMultipleHandleValueNotification.forEachEntry(of: pdu) { entry in
+                values.append((entry.handle, Array(entry.value), false))
+            }
+            return values
         default: return []
         }
     }

@@ -51,6 +51,17 @@ import Testing
         #expect(server.poll(now: .milliseconds(2)) == [[0x1B, 3, 0, 6, 0x48]])
     }
 
+    @Test func `of several values in one notification, the last of which is cut, the others are sent again`() throws {
+        var server = try server(after: [
+            .sent(0, [0x10, 1, 0, 0xFF, 0xFF, 0x00, 0x28]), .received(1, [0x11, 6, 1, 0, 4, 0, 0x0D, 0x18]),
+            .sent(2, [0x08, 1, 0, 4, 0, 0x03, 0x28]), .received(3, [0x09, 7, 2, 0, 0x10, 3, 0, 0x37, 0x2A]),
+            .sent(4, [0x12, 4, 0, 1, 0]), .received(5, [0x13]),
+            .received(6, [0x23, 3, 0, 2, 0, 6, 0x48, 3, 0, 2, 0, 6]),
+        ])
+        #expect(server.received([0x12, 4, 0, 1, 0], now: .zero) == [0x13])
+        #expect(server.poll(now: .milliseconds(2)) == [[0x1B, 3, 0, 6, 0x48]])
+    }
+
     /// As Zephyr, which counts what has room of a value, and NimBLE, which cuts an answer anywhere: the central has
     /// read the last value again, by itself.
     @Test func `of values that were read together, one that may be cut is none of the device's`() throws {
