@@ -62,9 +62,8 @@ extension Session {
 
     /// Nobody runs the session any more.
     func endDriving() {
-        orders.endDriving()
         // If the task that ran it was cancelled, it may have been stopped just behind its end, and left that to the run.
-        if orders.isStopped { end() }
+        if orders.endDriving() { end() }
     }
 
     /// Ends the streams, and whoever waits for the session.

@@ -36,13 +36,18 @@ final class SessionOrders: Sendable {
         }
     }
 
-    func endDriving() {
-        let disconnects = state.withLock { state in
+    /// The driver has ended.
+    ///
+    /// - Returns: whether the session was stopped before that, and so left its end to the driver.
+    @discardableResult
+    func endDriving() -> Bool {
+        let (disconnects, isStopped) = state.withLock { state in
             state.wake = nil
             defer { state.disconnects = [] }
-            return state.disconnects
+            return (state.disconnects, state.isStopped)
         }
         for done in disconnects { done() }
+        return isStopped
     }
 
     /// Wakes the driver, to look for work.

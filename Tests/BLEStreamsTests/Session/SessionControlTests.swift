@@ -150,13 +150,34 @@ import Testing
     @Test func `a session that is stopped just as its cancelled run ends has its queue ended`() async throws {
         try await Bench.run { bench in
             let session = bench.central.session(Self.plan)
-            #expect(session.orders.beginDriving({}))
+            let isFirst = session.orders.beginDriving {}
+            #expect(isFirst)
             // The run's task was cancelled, so who waits is told of the end, and may stop the session then.
             session.end()
             session.stop()
             session.endDriving()
             let contents = try await session.queue.contents.timeout(.seconds(1), for: .wholeStream).collect()
             #expect(contents.count == 1)
+        }
+    }
+
+    @Test func `a session that is run again as its cancelled run ends, and then stopped, ends with its new run`()
+        async throws
+    {
+        try await Bench.run { bench in
+            let session = bench.central.session(Self.plan)
+            _ = session.orders.beginDriving {}
+            // Called where nobody runs the session any more.
+            _ = session.orders.disconnect {
+                _ = session.orders.beginDriving {}
+                session.stop()
+            }
+            session.endDriving()
+            let contents = session.queue.contents.timeout(.seconds(1), for: .wholeStream)
+            let error = await bleError { _ = try await contents.collect() }
+            #expect(error?.code == .timedOut)
+            session.endDriving()
+            _ = try await contents.collect()
         }
     }
 
