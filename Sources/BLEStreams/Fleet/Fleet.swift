@@ -102,6 +102,8 @@ public final class Fleet: Sendable {
             for await driver in additions {
                 group.addTask {
                     await driver.session.run(driver)
+                    // With a task that is cancelled, it may end before it is stopped below, and then isn't any more.
+                    driver.session.stop()
                     self.ended(driver.session)
                 }
             }

@@ -201,6 +201,31 @@ import Testing
         }
     }
 
+    /// Whether the session or the fleet ends first differs by the seed.
+    @Test(arguments: 1...40 as ClosedRange<UInt64>)
+    func `the queue of a session ends with its fleet, also if that is cancelled`(seed: UInt64) async throws {
+        try await Site.run(1, seed: seed) { site in
+            let added = Recorder<Session>()
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    try await site.central.withFleet { fleet in
+                        let session = fleet.add(Self.plan(site.sensors[0]))
+                        added.add(session)
+                        // Without a link, its end takes no time.
+                        await session.disconnect()
+                        try await site.time.sleep(for: .seconds(3600))
+                    }
+                }
+                try await site.time.sleep(for: .seconds(1))
+                group.cancelAll()
+            }
+            #expect(added.all.count == 1)
+            for session in added.all {
+                _ = try await session.queue.contents.timeout(.seconds(1), for: .wholeStream).collect()
+            }
+        }
+    }
+
     /// Whether the fleet or the program is told first differs by the seed.
     @Test(arguments: 1...8 as ClosedRange<UInt64>)
     func `a session added while its fleet is being cancelled ends, and can be removed`(seed: UInt64) async throws {
