@@ -53,6 +53,9 @@ extension PeripheralServer {
         await served.store.flush(on: timeline)
         answering.release()
         visits.forgetAnswers()
+        warnings.release()
+        // What it was warned of meanwhile.
+        errands.doAll()
     }
 
     /// Waits until each bond so far has been compared with its former one, and so is kept or not.

@@ -43,12 +43,17 @@ final class ServerWarnings: Sendable {
     /// central is counted together with what is new of others, and fills neither the memory nor the log.
     private static let mostKinds = 256
 
-    private let warning: PeerStore.Warning
+    private struct State {
+        var counts: [Kind: Int] = [:]
+        /// Tells the program; `nil` once the peripheral has ended.
+        var warning: PeerStore.Warning?
+    }
+
     private let errands: Errands
-    private let counts = Mutex<[Kind: Int]>([:])
+    private let state: Mutex<State>
 
     init(_ warning: @escaping PeerStore.Warning, _ errands: Errands) {
-        self.warning = warning
+        state = Mutex(State(warning: warning))
         self.errands = errands
     }
 
@@ -56,14 +61,23 @@ final class ServerWarnings: Sendable {
     ///
     /// - Parameter error: makes the error from the number of times so far.
     func tell(_ kind: Kind, _ error: (Int) -> BLEError) {
-        let count = counts.withLock { counts in
-            let kind = counts.count >= Self.mostKinds && counts[kind] == nil ? kind.ofAny : kind
-            counts[kind, default: 0] += 1
-            return counts[kind, default: 1]
+        let (count, warning) = state.withLock { state -> (Int, PeerStore.Warning?) in
+            let kind = state.counts.count >= Self.mostKinds && state.counts[kind] == nil ? kind.ofAny : kind
+            state.counts[kind, default: 0] += 1
+            let count = state.counts[kind, default: 1]
+            return (count, Self.isRound(count) ? state.warning : nil)
         }
-        guard Self.isRound(count) else { return }
+        guard let warning else { return }
         let told = error(count)
-        errands.leave { [warning] in warning(told) }
+        errands.leave { warning(told) }
+    }
+
+    /// The peripheral has ended, and the program is told nothing more. Its closure may keep the server, to see which
+    /// centrals are there: kept any longer, each would keep the other for ever.
+    func release() {
+        let former = state.withLock { $0.warning.take() }
+        // Released outside the lock.
+        withExtendedLifetime(former) {}
     }
 
     /// Whether a number is 1, 10, 100 and so on.

@@ -147,7 +147,7 @@ import Testing
     }
 
     /// What a peripheral is given that keeps its server.
-    private enum Keeper: CaseIterable { case value, laterValue, pairing }
+    private enum Keeper: CaseIterable { case value, laterValue, pairing, warning }
 
     @Test(arguments: Keeper.allCases)
     private func `a server is, also if the closures that it is given keep it`(keeper: Keeper) async throws {
@@ -171,7 +171,9 @@ import Testing
                     described.services = Bench.description.services
                     described.pairing = PairingAnswers(passkey: { kept.all.isEmpty ? nil : 123_456 })
                 }
-                try await described.run(on: .radio(adapter)) { server in
+                var warning: PeerStore.Warning = { _ in }
+                if keeper == .warning { warning = { _ in #expect(kept.all.count == 1) } }
+                try await described.run(on: .radio(adapter), warning: warning) { server in
                     kept.add(server)
                     watched.add([("the server", server)])
                     if keeper == .laterValue { try server.replaceServices(services) }
