@@ -59,7 +59,8 @@ extension Session {
     ///
     /// If the session fails, this waits for ``reset()``. A session whose task was cancelled can be run again, with new
     /// streams: it connects by itself, unless the program had called ``disconnect()``. Until this call has begun,
-    /// whoever uses the session or its queue is told that it has ended.
+    /// whoever uses the session or its queue is told that it has ended. So that it can be run again, it keeps its first
+    /// steps: if these use the session, it is released only after ``stop()``.
     ///
     /// - Throws: ``BLEError/Code/busy`` if it is already running; nothing else.
     public func run() async throws {
