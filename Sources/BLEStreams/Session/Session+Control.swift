@@ -62,7 +62,7 @@ extension Session {
 
     /// Nobody runs the session any more.
     func endDriving() {
-        // If the task that ran it was cancelled, it may have been stopped just behind its end, and left that to the run.
+        // If the task that ran it was cancelled, it may have been stopped behind its end, and left that to the run.
         if orders.endDriving() { end() }
     }
 

@@ -49,8 +49,8 @@ public final class Session: Sendable {
         }
     }
 
-    /// The program's first steps on each link; `nil` once it is stopped. A closure that a lock holds directly is wrapped
-    /// at each access.
+    /// The program's first steps on each link; `nil` once it is stopped. A closure that a lock holds directly is
+    /// wrapped at each access.
     private struct Initialisation {
         var steps: (@Sendable (Link) async throws -> Void)?
     }
