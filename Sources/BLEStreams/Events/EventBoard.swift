@@ -136,15 +136,17 @@ final class EventTap: TrafficObserver {
         return true
     }
 
-    func measured(_ rssi: Int, _ link: LinkID) { tell(.signal(rssi), link) }
+    func measured(_ rssi: Int, _ link: LinkID) {
+        let (board, peer) = state.withLock { ($0.board, $0.links[link.handle]?.peer) }
+        // The radio may answer behind the end of the link: without a peripheral, that would be an event of the adapter.
+        if let board, let peer { board.tell(.signal(rssi), of: peer) }
+    }
 
     func reported(_ reports: [AdvertisingReport]) {}
     func reportsLost(_ count: Int) { state.withLock { $0.board }?.tell(.dropped(count)) }
 
     private func tell(_ kind: Central.Event.Kind, _ link: LinkID) {
         let (board, peer) = state.withLock { ($0.board, $0.links[link.handle]?.peer) }
-        // The radio may answer behind the end of the link: without a peripheral, that would be an event of the adapter.
-        guard let board, let peer else { return }
-        board.tell(kind, of: peer)
+        board?.tell(kind, of: peer)
     }
 }
