@@ -67,29 +67,36 @@ struct FlightLog {
 
     /// What is kept of a peer's discoveries.
     struct Structure {
-        /// An earlier one, until the last one has found all services: its link may be lost before, and it may be of
-        /// chosen ones.
+        /// An earlier one, since the link of the last one may be lost amid it, and the last one may be of chosen services.
         private var former = Discovery()
         private var last = Discovery()
+        /// Whether the link of the last one was used for something else since.
+        private var isOver = false
 
-        var pdus: [(pdu: [UInt8], isSent: Bool)] { former.pdus + last.pdus }
-        var size: Int { former.size + last.size }
+        /// Whether the last one says all that the earlier one could: it was of all services, or has asked for the same
+        /// one.
+        private var isEnough: Bool { isOver && (last.isOfAll || last.pdus.first?.pdu == former.pdus.first?.pdu) }
 
-        mutating func append(_ pdu: [UInt8], isSent: Bool) { last.append(pdu, isSent: isSent) }
+        var pdus: [(pdu: [UInt8], isSent: Bool)] { isEnough ? last.pdus : former.pdus + last.pdus }
+        var size: Int { isEnough ? last.size : former.size + last.size }
+
+        mutating func append(_ pdu: [UInt8], isSent: Bool) {
+            last.append(pdu, isSent: isSent)
+            isOver = false
+        }
 
         /// A discovery begins on another link.
         mutating func begin() {
-            if last.size >= former.size { former = last }
-            last = Discovery()
+            if isEnough || last.size >= former.size { former = last }
+            (last, isOver) = (Discovery(), false)
         }
 
-        /// The last one has come to its end.
-        mutating func end() {
-            if last.isOfAll { former = Discovery() }
-        }
+        /// The last one has come to its end, unless it goes on, as behind the read of an included service's long type.
+        mutating func end() { isOver = true }
     }
 
-    /// The limits of the kept discoveries: the number of peers, and the octets that each takes in a file.
+    /// The limits of the kept discoveries: the number of peers, and the octets that each of a peer's two takes in a
+    /// file.
     static let peerLimit = 64
     static let structureLimit = 64 << 10
     static let linkLimit = 2048
@@ -209,20 +216,21 @@ struct FlightLog {
             let isMTU = pdu[0] == 0x02 || pdu[0] == 0x03
             guard !isMTU, pdu[0] != 0x01 else { return }
             links[link]?.hasStructure = true
-            links[link]?.isDiscovering = true
             if structures[side] == nil {
                 if structureOrder.count == Self.peerLimit { structures[structureOrder.removeFirst()] = nil }
                 structureOrder.append(side)
             }
             structures[side, default: Structure()].begin()
         }
+        links[link]?.isDiscovering = true
         structures[side]?.append(pdu, isSent: isSent)
     }
 
     /// A link has carried something else; a request of the side that discovers comes behind the discovery.
     private mutating func used(by pdu: [UInt8], isSent: Bool, _ link: UInt16) {
-        guard let known = links[link], known.isDiscovering, isSent == (known.role == .central),
-            pdu.first.map(ATTOpcode.init)?.kind == .request
+        // Nearly all that is recorded is no request: no link is looked for then.
+        guard pdu.first.map(ATTOpcode.init)?.kind == .request, let known = links[link], known.isDiscovering,
+            isSent == (known.role == .central)
         else { return }
         links[link]?.isDiscovering = false
         structures[Side(peer: known.peer, role: known.role)]?.end()

@@ -103,6 +103,17 @@ import Testing
         #expect(try services(of: Self.sensor, in: file(of: log)) == Self.answer)
     }
 
+    /// The long type of an included service is read from its declaration, amid the discovery.
+    @Test func `one that is cut off behind the read of an included service leaves the whole one, too`() throws {
+        var log = Self.empty
+        let both = Self.answer + [0x0A, 0x00, 0x0C, 0x00, 0x01, 0xA0]
+        read(&log, on: try discover(&log, Self.sensor, [both]))
+        let next = try discover(&log, Self.sensor, [Self.answer])
+        read(&log, on: next)
+        log.carried([0x10, 0x0A, 0x00, 0xFF, 0xFF, 0x00, 0x28], isSent: true, on: next, at: Self.time)
+        #expect(try services(of: Self.sensor, in: file(of: log)) == both)
+    }
+
     @Test func `a discovery of a chosen service leaves that of all services`() throws {
         var log = Self.empty
         // The service of the answer, and a second one.
@@ -115,6 +126,18 @@ import Testing
             read(&log, on: next)
         }
         #expect(try services(of: Self.sensor, in: file(of: log)) == both)
+    }
+
+    @Test func `a discovery of the same chosen service takes the place of the one before it`() throws {
+        var log = Self.empty
+        let request: [UInt8] = [0x06, 0x01, 0x00, 0xFF, 0xFF, 0x00, 0x28, 0x00, 0xA0]
+        // The peripheral had it twice, and has it once now.
+        let both: [UInt8] = [0x07, 0x01, 0x00, 0x09, 0x00, 0x0A, 0x00, 0x0C, 0x00]
+        let first = try discover(&log, Self.sensor, [both], to: request)
+        read(&log, on: first)
+        let next = try discover(&log, Self.sensor, [[0x07, 0x01, 0x00, 0x09, 0x00]], to: request)
+        read(&log, on: next)
+        #expect(try services(of: Self.sensor, in: file(of: log)) == Self.answer)
     }
 
     @Test func `a whole discovery takes the place of the one before it, of which services are gone`() throws {
