@@ -267,6 +267,14 @@ extension Result {
 }
 
 extension ManagementDeviceFound {
+    /// Whether the device accepts connections, as far as is known. A scan response alone doesn't say; devices that
+    /// answer scans are mostly connectable. Only an extended advertisement has a longer one than Bluetooth 4 allows, and
+    /// one with a response accepts no connection.
+    fileprivate var isConnectable: Bool {
+        let isExtendedResponse = flags.contains(.scanResponse) && data.bytes.count > AdvertisingData.legacyLimit
+        return !flags.contains(.notConnectable) && !isExtendedResponse
+    }
+
     /// Whether its data may follow in a scan response: an extended advertisement with one has no data of its own, and
     /// accepts no connection (Core Specification, Vol 4, Part E, 7.8.53 and 7.8.54).
     fileprivate var mayBeExtendedScannable: Bool { flags.contains(.notConnectable) && data.bytes.isEmpty }
@@ -278,8 +286,7 @@ extension HCIAdvertisement {
         guard let address = found.address.lowEnergy else { return nil }
         self.address = address
         rssi = found.rssi
-        // A scan response alone doesn't say; devices that answer scans are mostly connectable.
-        isConnectable = !found.flags.contains(.notConnectable)
+        isConnectable = found.isConnectable
         isScannable = found.mayBeExtendedScannable
         isScanResponse = found.flags.contains(.scanResponse)
         data = found.data.bytes[...]
@@ -293,7 +300,7 @@ extension AdvertisingReport {
         self.init(
             address: address,
             rssi: found.rssi,
-            isConnectable: !found.flags.contains(.notConnectable),
+            isConnectable: found.isConnectable,
             data: found.data,
             time: time
         )

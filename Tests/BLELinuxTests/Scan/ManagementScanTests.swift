@@ -149,6 +149,20 @@ import Testing
         scan.cancel()
     }
 
+    /// No advertisement of Bluetooth 4 has so long a response, and no extended one with a response accepts connections.
+    @Test func `a long scan response without its advertisement is of a device that accepts no connections`()
+        async throws
+    {
+        let kernel = try KernelDouble()
+        let (scan, reports) = try await activeScan(on: kernel)
+        let data: [UInt8] = [31, 0xFF] + [UInt8](repeating: 7, count: 30)
+        try tell(kernel, .scanResponse, data)
+        var heard = reports.makeAsyncIterator()
+        let report = await heard.next()
+        #expect(report?.data.bytes == data && report?.isConnectable == false)
+        scan.cancel()
+    }
+
     @Test func `an advertisement without data is reported also where no scan response comes`() async throws {
         let kernel = try KernelDouble()
         let (scan, reports) = try await activeScan(on: kernel)
