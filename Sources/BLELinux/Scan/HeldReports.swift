@@ -21,8 +21,8 @@ final class HeldReports: Sendable {
 
     init(on loop: EventLoop, _ timeline: any Timeline) { (self.loop, self.timeline) = (loop, timeline) }
 
-    /// Whether any advertisement waits.
-    var isHolding: Bool { state.withLock { $0.merger.isHolding } }
+    /// Whether an advertisement of this device waits.
+    func holds(_ address: BluetoothAddress) -> Bool { state.withLock { $0.merger.holds(address) } }
 
     /// Has the closure called, on the loop's thread, with what has waited in vain.
     func begin(passingOn passOn: @escaping @Sendable ([AdvertisingReport]) -> Void) {

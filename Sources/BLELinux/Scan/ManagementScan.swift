@@ -141,11 +141,13 @@ extension ManagementScan {
 
     /// Adds the reports that are complete with this advertisement.
     private func take(_ found: ManagementDeviceFound, _ time: ReceptionTime, into reports: inout [AdvertisingReport]) {
-        let mayLackResponse = request.isActive && found.mayBeExtendedScannable
-        if !mayLackResponse, !held.isHolding {
-            if let report = AdvertisingReport(found, time: time) { reports.append(report) }
-        } else if let advertisement = HCIAdvertisement(found) {
+        guard let report = AdvertisingReport(found, time: time) else { return }
+        // Thousands come in a second, nearly all of them from devices of which nothing is held.
+        if request.isActive && found.mayBeExtendedScannable || held.holds(report.address) {
+            let advertisement = HCIAdvertisement(found, from: report.address)
             reports += held.add([advertisement], isActive: request.isActive, time: time)
+        } else {
+            reports.append(report)
         }
     }
 
@@ -281,9 +283,8 @@ extension ManagementDeviceFound {
 }
 
 extension HCIAdvertisement {
-    /// What the kernel's event tells of an advertisement; `nil` for a device of classic Bluetooth.
-    fileprivate init?(_ found: ManagementDeviceFound) {
-        guard let address = found.address.lowEnergy else { return nil }
+    /// What the kernel's event tells of an advertisement.
+    fileprivate init(_ found: ManagementDeviceFound, from address: BluetoothAddress) {
         self.address = address
         rssi = found.rssi
         isConnectable = found.isConnectable

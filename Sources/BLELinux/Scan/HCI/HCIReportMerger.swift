@@ -27,6 +27,9 @@ struct HCIReportMerger {
     /// Whether any advertisement waits for its missing parts.
     var isHolding: Bool { !held.isEmpty }
 
+    /// Whether one of this device does.
+    func holds(_ address: BluetoothAddress) -> Bool { held.contains { $0.report.address == address } }
+
     /// Takes an advertisement; returns the reports that are complete now, in order.
     ///
     /// - Parameter isActive: whether scan responses are requested.
