@@ -8,20 +8,27 @@ import Testing
 @Suite struct RememberedChangeTests {
     private static let indication: [UInt8] = [0x1D, 12, 0, 0x01, 0x00, 0xFF, 0xFF]
 
-    private static let database: GATTDatabase = {
+    private static let database = GATTDatabase(services: [.heartRate(at: 1), attributes(at: 10)])
+
+    /// A service with Service Changed, and nothing else.
+    private static func attributes(at handle: UInt16) -> GATTService {
         let changed = Characteristic(
             uuid: BluetoothUUID.Characteristics.serviceChanged,
             properties: .indicate,
-            handle: 11,
-            valueHandle: 12,
-            endHandle: 13,
-            descriptors: [Descriptor(uuid: .clientCharacteristicConfiguration, handle: 13)]
+            handle: handle + 1,
+            valueHandle: handle + 2,
+            endHandle: handle + 3,
+            descriptors: [Descriptor(uuid: .clientCharacteristicConfiguration, handle: handle + 3)]
         )
-        let attributes = GATTService(uuid: .genericAttribute, handle: 10, endHandle: 13, characteristics: [changed])
-        return GATTDatabase(services: [.heartRate(at: 1), attributes])
-    }()
+        return GATTService(
+            uuid: .genericAttribute,
+            handle: handle,
+            endHandle: handle + 3,
+            characteristics: [changed]
+        )
+    }
 
-    private static func machine() -> LinkMachine {
+    private static func machine(_ database: GATTDatabase = database) -> LinkMachine {
         let remembered = RememberedDatabase(database: database, hash: nil)
         var machine = LinkMachine(
             maximumMTU: 517,
@@ -70,6 +77,28 @@ import Testing
         #expect(machine.tracker.current == nil && machine.operations.last?.stage == .finding)
         let next = machine.send(&output)
         #expect(next?.first == 0x08)
+    }
+
+    @Test(arguments: [0, 20])
+    func `a change that is told while all services are discovered has them looked at once more`(seconds: Int) {
+        // The peer has more than that: its services are other ones.
+        var machine = Self.machine(GATTDatabase(services: [Self.attributes(at: 1)]))
+        var output = LinkMachine.Output()
+        machine.now = .seconds(seconds)
+        _ = machine.begin(.database, &output)
+        let peer = StormyPeer(.none, touchy: [])
+        var requests: [[UInt8]] = []
+        while requests.count < 100, let request = machine.send(&output) {
+            // The descriptors are the last that a discovery asks for.
+            if request.first == 0x04, !requests.contains(where: { $0.first == 0x04 }) {
+                machine.receive([0x1D, 3, 0, 0x01, 0x00, 0xFF, 0xFF], &output)
+            }
+            requests.append(request)
+            for answer in peer.answers(to: request) { machine.receive(answer.pdu, &output) }
+        }
+        // The hash by its type, before each discovery.
+        let looks = requests.filter { $0 == [0x08, 0x01, 0x00, 0xFF, 0xFF, 0x2A, 0x2B] }
+        #expect(looks.count == 2 && machine.tracker.current != nil)
     }
 
     @Test(arguments: [false, true])

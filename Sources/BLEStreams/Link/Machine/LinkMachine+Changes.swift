@@ -19,7 +19,12 @@ extension LinkMachine {
         )
         let early = early.take(handle, now: now)
         if let write { carryOut(write, nil, &output) }
-        if !early.isEmpty { servicesChanged(early, &output) }
+        // What was told includes the early values, and is kept for longer.
+        if handle == rememberedChange, let told = toldChange.take() {
+            servicesChanged(in: told, &output)
+        } else if !early.isEmpty {
+            servicesChanged(early, &output)
+        }
     }
 
     /// The link may have been raised: subscribes to Service Changed again, if the peer has refused that before.
