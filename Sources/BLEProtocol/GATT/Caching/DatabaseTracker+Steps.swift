@@ -67,7 +67,7 @@ extension DatabaseTracker {
             return
         case .success, .failure: break
         }
-        // A peer that doesn't answer is asked once.
+        // A peer that answers with an error is asked once.
         isConfirmed = true
         if isCompletion { output.known = Known(database: database, news: .unchanged) }
     }

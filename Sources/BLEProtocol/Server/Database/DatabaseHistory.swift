@@ -27,7 +27,7 @@ package struct DatabaseChange: Hashable, Sendable {
 
 extension ClosedRange<UInt16> {
     /// The range from the first handle of both to the last.
-    func union(_ other: Self) -> Self {
+    package func union(_ other: Self) -> Self {
         Swift.min(lowerBound, other.lowerBound)...Swift.max(upperBound, other.upperBound)
     }
 }

@@ -118,20 +118,17 @@ extension LinkMachine {
         guard let handle = database.serviceChanged?.valueHandle else { return }
         serviceChanged = (handle, false)
         routes[handle, default: Route()].isOwn = true
-        // They are told now, and nobody else's.
+        // The values are for nobody else; what they have told was kept.
         _ = early.take(handle, now: now)
         if let told = toldChange.take() { servicesChanged(in: told, &output) }
     }
 
     /// The peer has indicated Service Changed where it was on the last link, and nobody listens there yet: that has to
-    /// wait until the program asks for the services.
+    /// wait until the services are used.
     mutating func keepChanges(_ values: [CharacteristicValue]) {
         for value in values {
-            var range = ClosedRange<UInt16>(serviceChanged: value)
-            if let told = toldChange {
-                range = min(told.lowerBound, range.lowerBound)...max(told.upperBound, range.upperBound)
-            }
-            toldChange = range
+            let range = ClosedRange<UInt16>(serviceChanged: value)
+            toldChange = toldChange?.union(range) ?? range
         }
     }
 
