@@ -86,9 +86,9 @@ final class PairingEngagement: Sendable {
     /// Takes over what the kernel pairs with the peer by itself, at the peer's request: until that is over, it begins
     /// nothing else, and it has asked its question once, before this program heard of it.
     ///
-    /// Consent is given where the program wants no more than that. Anything else is ended, so that the kernel begins anew
-    /// with the program's capability, and a person has all of the time for an answer; so is what may be over already,
-    /// which a refusal does nothing to.
+    /// Consent is given where the program wants no more than that. Anything else is ended, so that the kernel begins
+    /// anew with the program's capability, and a person has all of the time for an answer; so is what may be over
+    /// already, which a refusal does nothing to.
     private func takeOver(_ next: @escaping @Sendable () -> Void) {
         // bluetoothd has its agents answer.
         guard dialogue.isAlone, let question = surroundings.unasked?.takeQuestion(of: peer) else { return next() }

@@ -71,8 +71,8 @@ extension Peripheral {
     /// ``Central``. For an operation that names a handle, and for a read of all attributes of a type,
     /// ``Link/readAll(_:in:timeout:)``, the services are discovered first: the requirement also applies to one that
     /// returns descriptors of this characteristic. If the link can't be raised, the operation fails with that error and
-    /// sends nothing. Values that the peripheral has sent by itself before the link had the level are not delivered, and
-    /// count as dropped.
+    /// sends nothing. Values that the peripheral has sent by itself before the link had the level are not delivered,
+    /// and count as dropped.
     ///
     /// - Parameters:
     ///   - key: the characteristic, however it is named: the requirement applies whichever way an operation names it. A

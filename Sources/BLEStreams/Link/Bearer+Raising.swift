@@ -17,7 +17,7 @@ extension Bearer {
     }
 
     /// Whoever subscribes from now on gets nothing that came while the link was protected less than this.
-    func dropEarly(below level: LinkSecurity.Level) { step { machine, _ in machine.early.drop(below: level) } }
+    func dropEarly(below level: LinkSecurity.Level) { step { machine, _ in machine.early.demand(level) } }
 
     func carryOut(_ raise: LinkMachine.Raise) {
         switch raise {

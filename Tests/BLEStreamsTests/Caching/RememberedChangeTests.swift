@@ -50,12 +50,17 @@ import Testing
         machine.receive([0x11, 0x06, 0x01, 0x00, 0x04, 0x00, 0x0D, 0x18], &output)
     }
 
-    @Test func `a change that was told before the services were asked for has them looked at`() {
+    /// Also where the program has demanded a level since that the link did not have then.
+    @Test(arguments: [nil, .authenticated] as [LinkSecurity.Level?])
+    func `a change that was told before the services were asked for has them looked at`(
+        _ demanded: LinkSecurity.Level?
+    ) {
         var machine = Self.machine()
         var output = LinkMachine.Output()
         machine.receive(Self.indication, &output)
         let confirmation = machine.send(&output)
         #expect(confirmation == [0x1E])
+        if let demanded { machine.early.demand(demanded) }
         Self.discover(&machine)
         #expect(machine.tracker.current == nil && machine.operations.map(\.stage) == [.finding])
         // The hash by its type.

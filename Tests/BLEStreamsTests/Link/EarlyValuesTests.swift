@@ -96,7 +96,7 @@ import Testing
             LinkMachine.Loss(position: 0, dropped: 1), LinkMachine.Loss(position: 1, dropped: 1, mayLackMore: true),
         ]
         #expect(first?.losses == places)
-        early.drop(below: .encrypted)
+        early.demand(.encrypted)
         let second = early.take(all: 2, wasSent: true, now: .zero)
         #expect(second?.values.isEmpty == true)
         #expect(second?.losses == [LinkMachine.Loss(position: 0, dropped: 1, mayLackMore: true)])

@@ -27,6 +27,8 @@ struct EarlyValues {
     /// The characteristics that have had a listener: values after it has left are not early.
     private var closed: [UInt16] = []
     private var end: Duration?
+    /// The level below which nothing is for the program; `nil`: none is demanded.
+    private var least: LinkSecurity.Level?
 
     /// - Parameter isResumed: whether an earlier program may have used the link: what the peer has sent since then is
     ///   lost, and the first values may go on from there.
@@ -83,6 +85,7 @@ struct EarlyValues {
     ///
     /// - Parameter wasSent: whether the peer may have sent some, though none is here.
     mutating func take(all handle: UInt16, wasSent: Bool, now: Duration) -> LinkMachine.HeldValues? {
+        if let least { drop(below: least, of: handle) }
         let mayLack = hasLost && wasSent && !closed.contains(handle)
         let atBeginning = mayLack ? [LinkMachine.Loss(position: 0, mayLackMore: true)] : []
         let losses = self.losses.removeValue(forKey: handle) ?? atBeginning
@@ -107,30 +110,33 @@ struct EarlyValues {
         return taken.map(\.value)
     }
 
-    /// Drops what came while the link was protected less than this, which anybody may have sent. It is missing there.
+    /// From now on no listener of the program's gets what came while the link was protected less than this.
     ///
-    /// - Parameter handle: of this characteristic alone; `nil`: of all.
-    mutating func drop(below level: LinkSecurity.Level, of handle: UInt16? = nil) {
-        for (one, all) in values where handle == nil || handle == one {
-            var left: [Kept] = []
-            var places: [LinkMachine.Loss] = []
-            var former = losses[one] ?? []
-            for (index, kept) in all.enumerated() {
-                while let loss = former.first, loss.position <= index {
-                    places.add(loss.moved(to: left.count))
-                    former.removeFirst()
-                }
-                if let came = kept.level, came >= level {
-                    left.append(kept)
-                } else {
-                    places.add(LinkMachine.Loss(position: left.count, dropped: 1))
-                }
+    /// The link itself still learns that the services have changed: the peer has told that once, and who forges it only
+    /// has them looked at.
+    mutating func demand(_ level: LinkSecurity.Level) { least = max(least ?? level, level) }
+
+    /// Drops what came while the link was protected less than this, which anybody may have sent. It is missing there.
+    mutating func drop(below level: LinkSecurity.Level, of handle: UInt16) {
+        guard let all = values[handle] else { return }
+        var left: [Kept] = []
+        var places: [LinkMachine.Loss] = []
+        var former = losses[handle] ?? []
+        for (index, kept) in all.enumerated() {
+            while let loss = former.first, loss.position <= index {
+                places.add(loss.moved(to: left.count))
+                former.removeFirst()
             }
-            for loss in former { places.add(loss.moved(to: left.count)) }
-            count -= all.count - left.count
-            values[one] = left.isEmpty ? nil : left
-            losses[one] = places.isEmpty ? nil : places
+            if let came = kept.level, came >= level {
+                left.append(kept)
+            } else {
+                places.add(LinkMachine.Loss(position: left.count, dropped: 1))
+            }
         }
+        for loss in former { places.add(loss.moved(to: left.count)) }
+        count -= all.count - left.count
+        values[handle] = left.isEmpty ? nil : left
+        losses[handle] = places.isEmpty ? nil : places
     }
 
     private mutating func close() { self = EarlyValues() }
