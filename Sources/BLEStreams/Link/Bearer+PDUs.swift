@@ -136,13 +136,15 @@ extension Bearer: ATTLinkReceiver {
     }
 
     /// Has the machine know how the link is protected when a value comes for which nobody is there yet: who subscribes
-    /// later may demand more.
+    /// later may demand more. It is how the link is protected when the value is read: the kernel doesn't say how it was
+    /// when the value came.
     private func noteLevel(_ machine: inout LinkMachine, for handle: UInt16) {
         if machine.mayBeEarly(handle) { machine.level = radioLink.security.level }
     }
 
     private func noteLevel(_ machine: inout LinkMachine, for pdu: [UInt8]) {
-        guard machine.early.isOpen, let first = pdu.first else { return }
+        // Asking the kernel costs a system call: not for each indication as long as the link lasts.
+        guard machine.early.timeLeft(now: machine.now) != nil, let first = pdu.first else { return }
         switch ATTOpcode(rawValue: first).kind {
         case .notification, .indication: machine.level = radioLink.security.level
         default: break

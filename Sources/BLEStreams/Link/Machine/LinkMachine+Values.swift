@@ -17,7 +17,7 @@ extension LinkMachine {
     }
 
     /// Whether a value of this characteristic would be kept as an early one.
-    func mayBeEarly(_ handle: UInt16) -> Bool { early.isOpen && routes[handle] == nil }
+    func mayBeEarly(_ handle: UInt16) -> Bool { early.timeLeft(now: now) != nil && routes[handle] == nil }
 
     /// Appends a value to the previous ones if they are of the same characteristic.
     mutating func take(_ value: CharacteristicValue, of handle: UInt16, _ output: inout Output) {
