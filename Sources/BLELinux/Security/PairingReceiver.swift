@@ -244,9 +244,10 @@ final class PairingReceiver: Sendable {
         }
         ended.observation?.cancel()
         for caller in ended.callers.values {
-            // The kernel asks once, and ends a link on which nobody answers: it may go on behind this reception.
-            _ = caller.dialogue?.refuse()
             caller.dialogue?.end()
+            // The kernel asks once, and ends a link on which nobody answers: it may go on behind this reception. An
+            // answer that comes at this moment counts no more, or has counted.
+            _ = caller.dialogue?.refuse()
             caller.patience?.cancel()
         }
         ended.agent?.end()
