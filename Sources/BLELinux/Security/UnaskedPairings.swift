@@ -125,7 +125,8 @@ final class UnaskedPairings: Sendable {
     // MARK: - Questions, on the loop's thread
 
     /// Takes out the question that the kernel has asked about a peer and nobody has answered, with the peer as the
-    /// kernel names it: it is not asked again, and no longer refused here. Its pairing may be over, where that was lost.
+    /// kernel names it: it is not asked again, and no longer refused here. Its pairing may be over, where that was
+    /// lost.
     func takeQuestion(
         of peer: BluetoothAddress
     ) -> (peer: BluetoothAddress, event: ManagementEvent, mayBeOver: Bool)? {
