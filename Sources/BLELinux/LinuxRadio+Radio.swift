@@ -185,10 +185,10 @@ extension LinuxRadio: LinkEnvironment {
     }
 
     func observeKeys(of peer: BluetoothAddress, _ made: @escaping @Sendable () -> Void) -> RadioActivity {
-        security.watchKeys(of: peer, made)
+        security.watchKeys(of: connectionName(of: peer), made)
     }
 
-    func hasKey(of peer: BluetoothAddress) -> Bool { keys.isKnown(peer) }
+    func hasKey(of peer: BluetoothAddress) -> Bool { keys.isKnown(connectionName(of: peer)) }
 
     func keyLevel(of peer: BluetoothAddress) -> LinkSecurity.Level? {
         let identity = connectionName(of: peer)

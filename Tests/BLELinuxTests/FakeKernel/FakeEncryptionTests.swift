@@ -39,6 +39,14 @@ import Testing
         return end
     }
 
+    /// The kernel has made a key with the device, under its identity.
+    private func tellKey() {
+        run.kernel.with { state in
+            let key: [UInt8] = [3, 0, 16] + [UInt8](repeating: 0, count: 10) + Array(1...16)
+            state.tell(run.kernel.central, 0x0A, [1] + ManagementAddress(.example).octets + key)
+        }
+    }
+
     /// The kernel names the connection by the identity at once, and the link's socket 0.2 s later.
     @Test func `a link goes by the identity that its peer has just told, for better keys and for its conditions`()
         async throws
@@ -60,6 +68,22 @@ import Testing
             end.link.raise(to: .authenticated, asking: interview, result: result)
         }
         #expect(bond?.peer == .example && asked.all.count == 1)
+        end.link.disconnect()
+        _ = try await end.end(in: run)
+    }
+
+    /// The kernel tells keys under the identity, and tells that only once.
+    @Test func `who begins to watch a link whose peer has just told its identity hears of its keys`() async throws {
+        let device = try #require(BluetoothAddress("66:55:44:33:22:11/random"))
+        run.kernel.with { $0.peers[device] = FakePeer(address: device) }
+        let end = try await linkToPrivate(device, on: try run.radio())
+        let told = FakeRun.Collector<Bool>()
+        let watch = end.link.observeSecurity { told.add(true) }
+        #expect(!end.link.hasKey)
+        tellKey()
+        await run.kernel.idle()
+        #expect(told.all.count == 1 && end.link.hasKey)
+        watch.cancel()
         end.link.disconnect()
         _ = try await end.end(in: run)
     }
@@ -102,10 +126,7 @@ import Testing
         let radio = try run.radio()
         let end = FakeRun.End(try await run.connect(radio, to: .example))
         await run.kernel.idle()
-        run.kernel.with { state in
-            let key: [UInt8] = [3, 0, 16] + [UInt8](repeating: 0, count: 10) + Array(1...16)
-            state.tell(run.kernel.central, 0x0A, [1] + ManagementAddress(.example).octets + key)
-        }
+        tellKey()
         await run.kernel.idle()
         #expect(end.bonds.all.map(\.peer) == [.example])
         #expect(end.bonds.all.first?.adapter == radio.adapterInfo.address)
