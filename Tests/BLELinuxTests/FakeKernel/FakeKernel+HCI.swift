@@ -60,7 +60,7 @@ extension FakeKernel {
             let links = state.objects.values.compactMap { object -> FakeLink? in
                 if case .connected(let link)? = object.l2cap?.phase { link } else { nil }
             }
-            return (0, links.filter { $0.adapter == adapter && $0.isCentral == isCentral }.map(\.peer))
+            return (0, links.filter { $0.adapter == adapter && $0.isCentral == isCentral }.map(\.name))
         }
         peers = outcome.peers
         return outcome.error

@@ -208,7 +208,7 @@ extension FakeState {
         switch peers[link.peer]?.pairing {
         case .refuses?:
             objects[descriptor]?.l2cap?.isSecuring = true
-            tell(link.adapter, 0x11, ManagementAddress(link.peer).octets + [5])
+            tell(link.adapter, 0x11, ManagementAddress(link.name).octets + [5])
         default:
             objects[descriptor]?.l2cap?.level = 2
         }

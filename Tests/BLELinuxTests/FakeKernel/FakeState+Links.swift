@@ -19,7 +19,7 @@ extension FakeState {
         case 0x15:
             let peers = objects.values.compactMap { object -> [UInt8]? in
                 guard case .connected(let link)? = object.l2cap?.phase, link.adapter == call.index else { return nil }
-                return ManagementAddress(link.peer).octets
+                return ManagementAddress(link.name).octets
             }
             let classic = (adapters[call.index]?.classicLinks ?? [:]).values.map(\.octets)
             succeed(call, [UInt8(peers.count + classic.count), 0] + (peers + classic).flatMap(\.self))
