@@ -142,7 +142,8 @@ final class JoinedScan: Sendable {
                 state = State()
                 state.isOver = true
             }
-            return (state.running.sorted { $0.key < $1.key } + state.retries.sorted { $0.key < $1.key }).map(\.value)
+            let running = state.running.sorted { $0.key < $1.key }.map(\.value)
+            return running + state.retries.sorted { $0.key < $1.key }.map(\.value)
         }
         for activity in activities { activity.cancel() }
         radio.end(self)
