@@ -57,8 +57,8 @@ extension AdvertisingData {
 
 extension AdvertisingData {
     /// This advertisement and its scan response as one. What pads the advertisement would hide the response, for a
-    /// length of zero ends the list; and a structure that is longer than the rest would take the response's first octets
-    /// for its own. The kernel leaves both out as well.
+    /// length of zero ends the list; and a structure that is longer than the rest would take the response's first
+    /// octets for its own. The kernel leaves both out as well.
     package func followed(by response: some Collection<UInt8>) -> AdvertisingData {
         var end = 0
         while end < bytes.count, bytes[end] > 0 {

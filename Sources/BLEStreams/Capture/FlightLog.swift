@@ -67,7 +67,8 @@ struct FlightLog {
 
     /// What is kept of a peer's discoveries.
     struct Structure {
-        /// An earlier one, since the link of the last one may be lost amid it, and the last one may be of chosen services.
+        /// An earlier one, since the link of the last one may be lost amid it, and the last one may be of chosen
+        /// services.
         private var former = Discovery()
         private var last = Discovery()
         /// Whether the link of the last one was used for something else since.
