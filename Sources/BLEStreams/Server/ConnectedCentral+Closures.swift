@@ -125,8 +125,8 @@ extension ConnectedCentral {
 
     /// Stores a value that a closure has accepted, answers, and tells the streams.
     ///
-    /// - Returns: `false` if the central still waits, or isn't answered, and the closure must judge again: what the
-    ///   write leaves of the stored value has changed meanwhile, and nobody has accepted what would result now.
+    /// - Returns: `false` if nothing is stored: the central no longer waits; or what the write leaves of the stored
+    ///   value has changed meanwhile, and the closure must judge again what would result now.
     private func accept(
         _ value: [UInt8],
         of write: ATTServer.ServerWrite,
