@@ -13,7 +13,7 @@ public struct StreamGap: Sendable {
     public var dropped: Int
 
     /// Whether PDUs of the link are missing here and nobody knows whose they were: values of this stream, those of
-    /// another subscription, or an answer: the kernel has dropped them, or an earlier program had the link. A consumer
+    /// another subscription, or an answer. The kernel has dropped them, or an earlier program had the link. A consumer
     /// of values is told nothing of that; a message may have a hole.
     var mayLackValues = false
 

@@ -22,7 +22,8 @@ final class IteratedMessages: Sendable {
     func add(_ name: CharacteristicSelector, endingWith mark: EndMark) { all.withLock { $0[name] = mark } }
 }
 
-/// The characteristics to which a central's next chunk is the rest of a message for any iteration.
+/// The characteristics to which a central may write the rest of a message next, of which no iteration has the
+/// beginning.
 struct InterruptedMessages {
     private var cutOff: Set<CharacteristicSelector> = []
     /// What looks for the end of a message that nobody hears; it keeps no more than the beginning of a mark.

@@ -14,7 +14,7 @@ extension LinkMachine {
         var database: GATTDatabase?
         /// Whether it was begun once more, since the services may have changed before the peer carried it out.
         var hasRepeated = false
-        /// How often the link had been raised when it was begun, or when the discovery was that it waits for.
+        /// How often the link had been raised when it was begun, or when it began to wait for a discovery.
         var rises = 0
         /// Whether the link was to be raised for it.
         var hasRaised = false
