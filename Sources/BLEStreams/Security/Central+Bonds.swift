@@ -93,7 +93,7 @@ extension BLEError {
             .securityFailed,
             operation: "adopt",
             object: "the \(bond)",
-            cause: "there are several of it with different keys, and the peer knows only one of them",
+            cause: "the bonds include another one between these two, with other keys, and the peer knows only one",
             remedy: "Leave out those whose keys the peer no longer has."
         )
     }
