@@ -50,7 +50,7 @@ struct LinkMachine: Sendable {
     var lastSubscription: Subscription.ID = LinkMachine.own
     var table = SubscriptionTable()
     var routes: SmallTable<UInt16, Route> = [:]
-    var early = EarlyValues()
+    var early: EarlyValues
     var unclaimed = Unclaimed()
     /// The handle at which Service Changed was subscribed to, and whether that was after the last change; in a
     /// remembered database, the handle at which it is listened for before that.
