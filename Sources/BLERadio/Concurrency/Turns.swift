@@ -177,17 +177,18 @@ package final class Turns: Sendable {
     /// - Parameter number: the timer's; one that was replaced is ignored.
     private func turnIsOver(_ limit: Limit, _ number: Int) {
         let now = limit.timeline.now
-        let (over, caller, isLast) = state.withLock { state -> (RadioActivity?, Caller?, Bool) in
-            guard state.watch == number else { return (nil, nil, false) }
+        let over = state.withLock { state -> (timer: RadioActivity?, caller: Caller?)? in
+            guard state.watch == number else { return nil }
             state.watch = nil
-            let over = state.timer.take()
+            let timer = state.timer.take()
             guard !state.order.waiting.isEmpty, let oldest = state.order.inside.first,
                 state.end(of: oldest.since, limit) <= now
-            else { return (over, nil, true) }
+            else { return (timer, nil) }
             state.asked.insert(oldest.id)
-            return (over, state.callers[oldest.id], true)
+            return (timer, state.callers[oldest.id])
         }
-        withExtendedLifetime(over) {}
-        if let caller { caller.revoke() } else if isLast { watch() }
+        guard let (timer, caller) = over else { return }
+        withExtendedLifetime(timer) {}
+        if let caller { caller.revoke() } else { watch() }
     }
 }
