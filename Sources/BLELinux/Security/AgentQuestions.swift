@@ -75,8 +75,7 @@ struct AgentQuestions: Hashable, Sendable {
     func pathToLookUp(in message: BusMessage) -> String? {
         guard message.kind == .call, isFromBluetoothd(message), let member = message.member,
             Self.questions.contains(member), case .objectPath(let path)? = message.arguments.first,
-            let octets = Bluetoothd.device(at: path, of: adapter), peer?.rawValue != octets,
-            BluetoothAddress(rawValue: octets, kind: .random).subkind == .resolvablePrivate
+            let octets = Bluetoothd.privateDevice(at: path, of: adapter), peer?.rawValue != octets
         else { return nil }
         return path
     }

@@ -146,14 +146,11 @@ enum Bluetoothd {
         guard let path = paths.first else { return done(nil) }
         bus.call(addressQuestion(at: path), deadline: PairingAgent.patience) { answer in
             switch answer {
-            case .success(let reply):
-                guard case .string(let text)? = reply.arguments.first,
-                    BluetoothAddress.candidates(for: text).first?.rawValue == device.rawValue
-                else { break }
+            case .success(let reply) where address(in: reply) == device.rawValue:
                 let call = removal(at: path, from: adapter)
                 return bus.call(call, deadline: PairingAgent.patience) { done($0.failure) }
             case .failure(let failure) where failure.leavesDoubt: return done(failure)
-            case .failure: break
+            case .success, .failure: break
             }
             removeFormer(device, at: paths.dropFirst(), from: adapter, over: bus, done)
         }
@@ -190,11 +187,8 @@ enum Bluetoothd {
 
     /// The paths in such a description of the devices that were got to know by private addresses.
     private static func privatePaths(in description: String, of adapter: String) -> [String] {
-        description.split(separator: "\"").compactMap { name in
-            let place = "\(path(of: adapter))/\(name)"
-            guard let octets = device(at: place, of: adapter) else { return nil }
-            return BluetoothAddress(rawValue: octets, kind: .random).subkind == .resolvablePrivate ? place : nil
-        }
+        description.split(separator: "\"").map { name in "\(path(of: adapter))/\(name)" }
+            .filter { privateDevice(at: $0, of: adapter) != nil }
     }
 
     /// The call that reads the address that a device has now. Source: BlueZ, `doc/device-api.txt`, `Address`.
@@ -208,6 +202,12 @@ enum Bluetoothd {
         )
     }
 
+    /// The octets of the address in the answer to that; `nil` if there is none.
+    static func address(in reply: BusMessage) -> UInt64? {
+        guard case .string(let text)? = reply.arguments.first else { return nil }
+        return BluetoothAddress.candidates(for: text).first?.rawValue
+    }
+
     /// The object path of a device, with its address as `C4_F2_17_1A_1D_BB`.
     static func path(of device: BluetoothAddress, on adapter: String) -> String {
         "\(path(of: adapter))/dev_\(String("\(device)".map { $0 == ":" ? "_" : $0 }))"
@@ -217,6 +217,14 @@ enum Bluetoothd {
     static func device(at path: String, of adapter: String) -> UInt64? {
         guard let octets = UInt64(path.suffix(17).filter { $0 != "_" }, radix: 16), octets >> 48 == 0,
             path == self.path(of: BluetoothAddress(rawValue: octets, kind: .public), on: adapter)
+        else { return nil }
+        return octets
+    }
+
+    /// The same for a path with a private address; `nil` for another path. The device may have another address by now.
+    static func privateDevice(at path: String, of adapter: String) -> UInt64? {
+        guard let octets = device(at: path, of: adapter),
+            BluetoothAddress(rawValue: octets, kind: .random).subkind == .resolvablePrivate
         else { return nil }
         return octets
     }

@@ -180,12 +180,10 @@ final class PairingAgent: Sendable {
     private func lookUp(_ path: String, for message: BusMessage) {
         let (bus, withdrawals) = state.withLock { ($0.bus, $0.withdrawals) }
         bus?.call(Bluetoothd.addressQuestion(at: path), deadline: Self.patience) { [weak self] answer in
-            var octets: UInt64?
+            let octets: UInt64?
             switch answer {
-            case .success(let reply):
-                guard case .string(let text)? = reply.arguments.first else { break }
-                octets = BluetoothAddress.candidates(for: text).first?.rawValue
-            case .failure(.refused): break
+            case .success(let reply): octets = Bluetoothd.address(in: reply)
+            case .failure(.refused): octets = nil
             case .failure: return
             }
             self?.lookedUp(octets, for: message, after: withdrawals)
