@@ -13,7 +13,7 @@ final class SimulatedLink: ATTLink {
     init(core: AirCore, id: LinkEndID) {
         self.core = core
         self.id = id
-        (peer, local, maximumPDUSize) = core.perform { $0.facts(of: id) }
+        (peer, local, maximumPDUSize) = core.perform { $0.handOver(id) }
     }
 
     deinit {
@@ -80,7 +80,9 @@ extension SimulatedLink {
 }
 
 extension AirState {
-    fileprivate func facts(of id: LinkEndID) -> (BluetoothAddress, BluetoothAddress?, Int) {
+    /// An owner gets the object of this end. Returns what doesn't change: the peer, this side's address, and the size
+    /// of the largest PDU.
+    fileprivate func handOver(_ id: LinkEndID) -> (BluetoothAddress, BluetoothAddress?, Int) {
         guard let link = links[id.link] else { preconditionFailure("a link is handed over before it is forgotten") }
         link[id.role].isHeld = true
         let near = adapters[link[id.role].adapter]
