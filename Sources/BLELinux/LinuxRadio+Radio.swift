@@ -155,8 +155,8 @@ extension LinuxRadio: LinkEnvironment {
     }
 
     /// The address by which the kernel knows the connection of a link's socket: for 0.2 s after a peer has told its
-    /// identity, the socket has the former address, and the connection that one. Source: kernel, `net/bluetooth/smp.c`,
-    /// `smp_notify_keys`, `ID_ADDR_TIMEOUT`.
+    /// identity, the socket still has the former address, and the connection has the identity. Source: kernel,
+    /// `net/bluetooth/smp.c`, `smp_notify_keys`, `ID_ADDR_TIMEOUT`.
     ///
     /// - Parameter peer: the peer's address, as the socket has it.
     func connectionName(of peer: BluetoothAddress) -> BluetoothAddress { security.identity(of: peer) ?? peer }

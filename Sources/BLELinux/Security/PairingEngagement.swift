@@ -83,12 +83,12 @@ final class PairingEngagement: Sendable {
         if isHeldInVain { surroundings.settings.release() }
     }
 
-    /// Takes over what the kernel pairs with the peer by itself, at the peer's request: until that is over, it begins
-    /// nothing else, and it has asked its question once, before this program heard of it.
+    /// Takes over what the kernel pairs with the peer by itself, at the peer's request: until that is over, the kernel
+    /// begins nothing else, and it doesn't repeat the question that it asked before this pairing.
     ///
     /// Consent is given where the program wants no more than that. Anything else is ended, so that the kernel begins
-    /// anew with the program's capability, and a person has all of the time for an answer; so is what may be over
-    /// already, which a refusal does nothing to.
+    /// anew with the program's capability, and a person has the whole time for an answer. What may be over already is
+    /// refused, too: if it is over, that does nothing.
     private func takeOver(_ next: @escaping @Sendable () -> Void) {
         // bluetoothd has its agents answer.
         guard dialogue.isAlone, let question = surroundings.unasked?.takeQuestion(of: peer) else { return next() }

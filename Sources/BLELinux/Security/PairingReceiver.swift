@@ -245,8 +245,8 @@ final class PairingReceiver: Sendable {
         ended.observation?.cancel()
         for caller in ended.callers.values {
             caller.dialogue?.end()
-            // The kernel asks once, and ends a link on which nobody answers: it may go on behind this reception. An
-            // answer that comes at this moment counts no more, or has counted.
+            // The kernel asks once, and ends a link on which nobody answers; the link may outlast this reception. An
+            // answer that comes at this moment no longer counts, or has been passed on.
             _ = caller.dialogue?.refuse()
             caller.patience?.cancel()
         }
