@@ -8,8 +8,8 @@ internal import Synchronization
 /// filter off, so an active scan for every advertisement has a monitor beside its discovery. A scan that rests from
 /// discovery, so that bluetoothd has its turn, listens with a monitor meanwhile.
 ///
-/// The kernel merges an advertisement of Bluetooth 4 with its scan response. It doesn't merge an extended one, which has
-/// all its data in the response: this does. Source: kernel, `net/bluetooth/hci_event.c`, `process_adv_report`.
+/// The kernel merges an advertisement of Bluetooth 4 with its scan response, but not an extended one, which has all its
+/// data in the response: this does. Source: kernel, `net/bluetooth/hci_event.c`, `process_adv_report`.
 final class ManagementScan: ScanWay {
     private struct State {
         var machine = DiscoveryMachine()
@@ -270,8 +270,8 @@ extension Result {
 
 extension ManagementDeviceFound {
     /// Whether the device accepts connections, as far as is known. A scan response alone doesn't say; devices that
-    /// answer scans are mostly connectable. Only an extended advertisement has a longer one than Bluetooth 4 allows, and
-    /// one with a response accepts no connection.
+    /// answer scans are mostly connectable. Only an extended advertisement has a longer one than Bluetooth 4 allows,
+    /// and one with a response accepts no connection.
     fileprivate var isConnectable: Bool {
         let isExtendedResponse = flags.contains(.scanResponse) && data.bytes.count > AdvertisingData.legacyLimit
         return !flags.contains(.notConnectable) && !isExtendedResponse

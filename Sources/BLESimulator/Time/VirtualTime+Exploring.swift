@@ -21,8 +21,8 @@ extension VirtualTime {
     /// }
     /// ```
     ///
-    /// A run fails if its body throws. So check with `try #require`: an `#expect` that fails throws nothing, and neither
-    /// counts as a failed run nor names the seed.
+    /// A run fails if its body throws. So check with `try #require`: an `#expect` that fails throws nothing. It doesn't
+    /// count as a failed run, and the seed isn't named.
     ///
     /// A failure is repeatable: call ``run(seed:order:limit:patience:_:)`` with the seed that the error names, and with
     /// the same `order` and `limit`.
