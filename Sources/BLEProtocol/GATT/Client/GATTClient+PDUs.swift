@@ -219,11 +219,7 @@ extension GATTClient {
     /// The open request is answered; its timer has stopped.
     mutating func answered(_ answer: Result<GATTAnswer, GATTFailure>, _ output: inout Output) {
         guard let stage = slot?.stage, let opcode = slot?.request.opcode else { return }
-        if opcode == .exchangeMTURequest, case .success(let answer) = answer { adoptMTU(from: answer) }
-        // Any other error is that of a server that keeps no writes.
-        if opcode == .executeWriteRequest, case .success(let answer) = answer, answer.error != .databaseOutOfSync {
-            mayKeepWrites = false
-        }
+        if case .success(let answer) = answer { learn(from: answer, to: opcode) }
         guard stage == .running else { return undo(&output) }
         switch answer {
         case .success(let answer): advance(with: answer, &output)
@@ -244,7 +240,19 @@ extension GATTClient {
         }
     }
 
-    /// The new ATT_MTU applies from this answer on, even if nobody waits for the exchange any more.
+    /// What an answer says of the peer, even if nobody waits for it any more.
+    private mutating func learn(from answer: GATTAnswer, to opcode: ATTOpcode) {
+        switch opcode {
+        case .exchangeMTURequest: adoptMTU(from: answer)
+        case .executeWriteRequest:
+            // Any other error is that of a server that keeps no writes.
+            if case .error(let response) = answer.content, response.error == .databaseOutOfSync { return }
+            mayKeepWrites = false
+        default: break
+        }
+    }
+
+    /// The new ATT_MTU applies from this answer on.
     private mutating func adoptMTU(from answer: GATTAnswer) {
         guard let response = try? answer.response(to: ATTExchangeMTURequest.self) else { return }
         setMTU(Int(response.serverMTU))
