@@ -268,20 +268,6 @@ extension Result {
     }
 }
 
-extension ManagementDeviceFound {
-    /// Whether the device accepts connections, as far as is known. A scan response alone doesn't say; devices that
-    /// answer scans are mostly connectable. Only an extended advertisement has a longer one than Bluetooth 4 allows,
-    /// and one with a response accepts no connection.
-    fileprivate var isConnectable: Bool {
-        let isExtendedResponse = flags.contains(.scanResponse) && data.bytes.count > AdvertisingData.legacyLimit
-        return !flags.contains(.notConnectable) && !isExtendedResponse
-    }
-
-    /// Whether its data may follow in a scan response: an extended advertisement with one has no data of its own, and
-    /// accepts no connection (Core Specification, Vol 4, Part E, 7.8.53 and 7.8.54).
-    fileprivate var mayBeExtendedScannable: Bool { flags.contains(.notConnectable) && data.bytes.isEmpty }
-}
-
 extension HCIAdvertisement {
     /// What the kernel's event tells of an advertisement.
     fileprivate init(_ found: ManagementDeviceFound, from address: BluetoothAddress) {

@@ -142,11 +142,13 @@ extension Bearer: ATTLinkReceiver {
         if machine.mayBeEarly(handle) { machine.level = radioLink.security.level }
     }
 
+    /// The same for a PDU. Most are responses, which are passed by at once; asking the kernel costs a system call.
     private func noteLevel(_ machine: inout LinkMachine, for pdu: [UInt8]) {
-        // Asking the kernel costs a system call: not for each indication as long as the link lasts.
-        guard machine.early.timeLeft(now: machine.now) != nil, let first = pdu.first else { return }
-        switch ATTOpcode(rawValue: first).kind {
-        case .notification, .indication: machine.level = radioLink.security.level
+        guard pdu.count >= 3 else { return }
+        switch ATTOpcode(rawValue: pdu[0]).kind {
+        case .indication: noteLevel(&machine, for: UInt16(pdu[1]) | UInt16(pdu[2]) << 8)
+        // Of several characteristics.
+        case .notification where machine.isEarly: machine.level = radioLink.security.level
         default: break
         }
     }

@@ -219,7 +219,10 @@ extension GATTClient {
     /// The open request is answered; its timer has stopped.
     mutating func answered(_ answer: Result<GATTAnswer, GATTFailure>, _ output: inout Output) {
         guard let stage = slot?.stage, let opcode = slot?.request.opcode else { return }
-        if case .success(let answer) = answer { learn(from: answer, to: opcode) }
+        // Asked first: nothing is copied of other answers.
+        if opcode == .exchangeMTURequest || opcode == .executeWriteRequest, case .success(let answer) = answer {
+            learn(from: answer, to: opcode)
+        }
         guard stage == .running else { return undo(&output) }
         switch answer {
         case .success(let answer): advance(with: answer, &output)

@@ -30,6 +30,20 @@ package struct ManagementDeviceFound: Hashable, Sendable {
     }
 }
 
+extension ManagementDeviceFound {
+    /// Whether the device accepts connections, as far as is known. A scan response alone doesn't say; devices that
+    /// answer scans are mostly connectable. Only an extended advertisement has a longer one than Bluetooth 4 allows,
+    /// and one with a response accepts no connection.
+    package var isConnectable: Bool {
+        let isExtendedResponse = flags.contains(.scanResponse) && data.bytes.count > AdvertisingData.legacyLimit
+        return !flags.contains(.notConnectable) && !isExtendedResponse
+    }
+
+    /// Whether its data may follow in a scan response: an extended advertisement with one has no data of its own, and
+    /// accepts no connection (Core Specification, Vol 4, Part E, 7.8.53 and 7.8.54).
+    package var mayBeExtendedScannable: Bool { flags.contains(.notConnectable) && data.bytes.isEmpty }
+}
+
 /// A link was made, by this program or another one.
 package struct ManagementDeviceConnected: Hashable, Sendable {
     package let address: ManagementAddress

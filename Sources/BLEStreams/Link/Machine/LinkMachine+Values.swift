@@ -17,7 +17,10 @@ extension LinkMachine {
     }
 
     /// Whether a value of this characteristic would be kept as an early one.
-    func mayBeEarly(_ handle: UInt16) -> Bool { early.timeLeft(now: now) != nil && routes[handle] == nil }
+    func mayBeEarly(_ handle: UInt16) -> Bool { !routes.contains(handle) && isEarly }
+
+    /// Whether a value may still be early.
+    var isEarly: Bool { early.timeLeft(now: now) != nil }
 
     /// Appends a value to the previous ones if they are of the same characteristic.
     mutating func take(_ value: CharacteristicValue, of handle: UInt16, _ output: inout Output) {
