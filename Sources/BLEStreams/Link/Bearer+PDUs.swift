@@ -79,8 +79,8 @@ extension Bearer: ATTLinkReceiver {
             for consumer in consumers { consumer.deliver(values) }
         } else {
             step { machine, output in
-                noteLevel(&machine, for: run.handle)
                 machine.received(values, of: run.handle, &output)
+                noteLevel(&machine)
             }
         }
     }
@@ -91,8 +91,7 @@ extension Bearer: ATTLinkReceiver {
         let octets = Array(pdu)
         step { machine, output in
             guard machine.end == nil else { return }
-            noteLevel(&machine, for: octets)
-            if machine.received(octets, at: time, &output) { return }
+            if machine.received(octets, at: time, &output) { return noteLevel(&machine) }
             let security = self.security
             database.withLock { machine.served(octets, security: security, database: &$0, &output) }
         }
@@ -115,8 +114,8 @@ extension Bearer: ATTLinkReceiver {
             while index < pdus.count, output.finished.isEmpty {
                 guard machine.end == nil else { return (pdus.count, security) }
                 if let run = pdus.notifications(from: index) {
-                    noteLevel(&machine, for: run.handle)
                     machine.received(pdus.values(index..<run.end), of: run.handle, &output)
+                    noteLevel(&machine)
                     index = run.end
                     continue
                 }
@@ -124,8 +123,10 @@ extension Bearer: ATTLinkReceiver {
                 index += 1
                 // One that came alone is the whole of its array, and isn't copied.
                 let octets = Array(pdu.bytes)
-                noteLevel(&machine, for: octets)
-                if machine.received(octets, at: pdu.time, &output) { continue }
+                if machine.received(octets, at: pdu.time, &output) {
+                    noteLevel(&machine)
+                    continue
+                }
                 // Asking the kernel costs a system call; once per batch is enough.
                 let current = security ?? self.security
                 security = current
@@ -135,22 +136,10 @@ extension Bearer: ATTLinkReceiver {
         }
     }
 
-    /// Has the machine know how the link is protected when a value comes for which nobody is there yet: who subscribes
-    /// later may demand more. It is how the link is protected when the value is read: the kernel doesn't say how it was
-    /// when the value came.
-    private func noteLevel(_ machine: inout LinkMachine, for handle: UInt16) {
-        if machine.mayBeEarly(handle) { machine.level = radioLink.security.level }
-    }
-
-    /// The same for a PDU. Most are responses, which are passed by at once; asking the kernel costs a system call.
-    private func noteLevel(_ machine: inout LinkMachine, for pdu: [UInt8]) {
-        guard pdu.count >= 3 else { return }
-        switch ATTOpcode(rawValue: pdu[0]).kind {
-        case .indication: noteLevel(&machine, for: UInt16(pdu[1]) | UInt16(pdu[2]) << 8)
-        // Of several characteristics.
-        case .notification where machine.isEarly: machine.level = radioLink.security.level
-        default: break
-        }
+    /// Notes how the link is protected with values that came for nobody yet: who subscribes later may demand more. It is
+    /// how the link is protected when the value is read: the kernel doesn't say how it was when the value came.
+    private func noteLevel(_ machine: inout LinkMachine) {
+        if machine.early.lacksLevels { machine.early.note(radioLink.security.level) }
     }
 
     func linkDropped(_ count: Int) { step { machine, output in machine.dropped(count, &output) } }

@@ -85,7 +85,8 @@ import Testing
         early.begin(now: .zero)
         let levels: [LinkSecurity.Level?] = [nil, .authenticated, .encrypted, .secureConnections]
         for (index, level) in levels.enumerated() {
-            early.keep(Self.value(UInt8(index)), of: 1, at: level, now: .zero)
+            early.keep(Self.value(UInt8(index)), of: 1, now: .zero)
+            early.note(level)
             if index == 1 { early.lost() }
         }
         early.keep(Self.value(9), of: 2, now: .zero)

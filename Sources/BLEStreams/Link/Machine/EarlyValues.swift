@@ -24,6 +24,9 @@ struct EarlyValues {
     private var losses: [UInt16: [LinkMachine.Loss]] = [:]
     private var hasLost = false
     private var count = 0
+    /// Those that were kept since it was last noted how the link is protected: the places among those of their
+    /// characteristic.
+    private var unnoted: [(handle: UInt16, index: Int)] = []
     /// The characteristics that have had a listener: values after it has left are not early.
     private var closed: [UInt16] = []
     private var end: Duration?
@@ -45,18 +48,24 @@ struct EarlyValues {
 
     /// Buffers a value without a listener, if it may be early.
     ///
-    /// - Parameter level: how the link is protected; `nil`: it isn't encrypted.
-    mutating func keep(
-        _ value: CharacteristicValue,
-        of handle: UInt16,
-        at level: LinkSecurity.Level? = nil,
-        now: @autoclosure () -> Duration
-    ) {
+    /// How the link is protected is told behind it, by ``note(_:)``: only few values are early, and asking the kernel
+    /// costs a system call.
+    mutating func keep(_ value: CharacteristicValue, of handle: UInt16, now: @autoclosure () -> Duration) {
         guard let end, count < Self.limit, !closed.contains(handle) else { return drop(of: handle) }
         guard now() < end else { return close() }
         if hasLost, values[handle] == nil { lose(LinkMachine.Loss(position: 0, mayLackMore: true), of: handle) }
-        values[handle, default: []].append(Kept(value: value, level: level))
+        unnoted.append((handle, values[handle]?.count ?? 0))
+        values[handle, default: []].append(Kept(value: value))
         count += 1
+    }
+
+    /// Whether values were kept of which it isn't noted yet how the link was protected.
+    var lacksLevels: Bool { !unnoted.isEmpty }
+
+    /// Notes for these how the link is protected; `nil`: it isn't encrypted.
+    mutating func note(_ level: LinkSecurity.Level?) {
+        for (handle, index) in unnoted { values[handle]?[index].level = level }
+        unnoted = []
     }
 
     /// PDUs of the link were dropped, which may have been early values.
@@ -102,6 +111,7 @@ struct EarlyValues {
             close()
             return []
         }
+        unnoted.removeAll { $0.handle == handle }
         guard let taken = values.removeValue(forKey: handle) else {
             if !closed.contains(handle) { closed.append(handle) }
             return []
@@ -119,6 +129,7 @@ struct EarlyValues {
     /// Drops what came while the link was protected less than this, which anybody may have sent. It is missing there.
     mutating func drop(below level: LinkSecurity.Level, of handle: UInt16) {
         guard let all = values[handle] else { return }
+        unnoted.removeAll { $0.handle == handle }
         var left: [Kept] = []
         var places: [LinkMachine.Loss] = []
         var former = losses[handle] ?? []

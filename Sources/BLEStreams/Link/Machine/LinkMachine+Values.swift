@@ -5,7 +5,7 @@ extension LinkMachine {
     /// Delivers consecutive values.
     mutating func take(_ values: [CharacteristicValue], of handle: UInt16, _ output: inout Output) {
         guard let route = routes[handle] else {
-            for value in values { early.keep(value, of: handle, at: level, now: now) }
+            for value in values { early.keep(value, of: handle, now: now) }
             if handle == rememberedChange { keepChanges(values) }
             return foundUnclaimed(handle, &output)
         }
@@ -15,12 +15,6 @@ extension LinkMachine {
         for id in route.held { subscriptions[id]?.held?.add(values) }
         if route.isOwn { servicesChanged(values, &output) }
     }
-
-    /// Whether a value of this characteristic would be kept as an early one.
-    func mayBeEarly(_ handle: UInt16) -> Bool { !routes.contains(handle) && isEarly }
-
-    /// Whether a value may still be early.
-    var isEarly: Bool { early.timeLeft(now: now) != nil }
 
     /// Appends a value to the previous ones if they are of the same characteristic.
     mutating func take(_ value: CharacteristicValue, of handle: UInt16, _ output: inout Output) {

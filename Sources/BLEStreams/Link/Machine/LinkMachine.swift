@@ -82,8 +82,6 @@ struct LinkMachine: Sendable {
     // The beginning and the end.
     /// The time, kept up while a value may be early.
     var now = Duration.zero
-    /// How the link is protected, kept up where a value may be early; `nil`: it isn't encrypted.
-    var level: LinkSecurity.Level?
     /// Whether anything has been received.
     var hasReceived = false
     var end: DisconnectReason?

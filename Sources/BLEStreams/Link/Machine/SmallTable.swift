@@ -30,12 +30,6 @@ struct SmallTable<Key: Equatable, Value> {
     @discardableResult
     mutating func removeValue(forKey key: Key) -> Value? { index(of: key).map { remove(at: $0) } }
 
-    /// Whether there is a value of a key; no value is copied for that.
-    func contains(_ key: Key) -> Bool {
-        for index in entries.indices where entries[index].key == key { return true }
-        return false
-    }
-
     var keys: [Key] { entries.map { $0.key } }
 
     var values: [Value] { entries.map { $0.value } }
