@@ -5,6 +5,11 @@ import Glibc
 
 /// A client of the proxy that uses no key, over a socket that waits on a thread of its own.
 final class PlainClient: Sendable {
+    /// What was waited for has not come.
+    struct Impatience: Error, CustomStringConvertible {
+        let description: String
+    }
+
     /// A message that has come.
     struct Message: Sendable {
         let type: UInt64
@@ -20,7 +25,7 @@ final class PlainClient: Sendable {
     private let descriptor: Int32
 
     convenience init(port: UInt16) throws {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = port.bigEndian
@@ -37,9 +42,11 @@ final class PlainClient: Sendable {
     /// One whose connection there is; it is closed with the client.
     init(_ descriptor: Int32) {
         self.descriptor = descriptor
-        // What doesn't come fails the test, rather than to keep its thread.
+        // What doesn't come, or isn't taken, fails the test, rather than to keep its thread.
         var patience = timeval(tv_sec: 60, tv_usec: 0)
-        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
+        for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
+            setsockopt(descriptor, SOL_SOCKET, option, &patience, socklen_t(MemoryLayout<timeval>.size))
+        }
     }
 
     deinit { close(descriptor) }
@@ -53,9 +60,19 @@ final class PlainClient: Sendable {
         try send([0] + lengths + message)
     }
 
+    /// Sends a message so many times, at the pace at which they are taken.
+    func send(_ type: UInt64, times: Int) async throws {
+        try await onThread { [self] in for _ in 0..<times { try send(type) { _ in } } }
+    }
+
     private func send(_ octets: [UInt8]) throws {
-        let count = Glibc.send(descriptor, octets, octets.count, Int32(MSG_NOSIGNAL))
-        guard count == octets.count else { throw Self.failure(count) }
+        while true {
+            let count = Glibc.send(descriptor, octets, octets.count, Int32(MSG_NOSIGNAL))
+            // As with reading: nothing has been sent then.
+            if count < 0, errno == EINTR { continue }
+            guard count == octets.count else { throw Self.failure(count) }
+            return
+        }
     }
 
     private static func varint(_ number: UInt64) -> [UInt8] {
@@ -130,8 +147,11 @@ final class PlainClient: Sendable {
         }
     }
 
-    private static func failure(_ count: Int) -> POSIXError {
-        count < 0 ? POSIXError(.init(rawValue: errno) ?? .EIO) : POSIXError(.EPIPE)
+    private static func failure(_ count: Int) -> any Error {
+        if count < 0, errno == EAGAIN {
+            return Impatience(description: "the proxy has sent or taken nothing for 60 s")
+        }
+        return count < 0 ? POSIXError(.init(rawValue: errno) ?? .EIO) : POSIXError(.EPIPE)
     }
 
     private func number() throws -> UInt64 {

@@ -19,7 +19,7 @@ struct ProxyBench: Sendable {
     let server: PeripheralServer
     let handle: UInt16
     /// The numbers of clients that have left, and left nothing behind.
-    let departures: AsyncStream<Int>
+    private let departures: AsyncStream<Int>
     private let connections: AsyncStream<TCPConnection>.Continuation
 
     /// Lets a client come.
@@ -27,12 +27,22 @@ struct ProxyBench: Sendable {
     /// - Parameter isPiecewise: whether the proxy gets each message by itself, however many have been sent.
     func client(isPiecewise: Bool = false) throws -> PlainClient {
         var ends: [Int32] = [-1, -1]
-        let kind = isPiecewise ? SOCK_SEQPACKET : SOCK_STREAM
-        guard socketpair(AF_UNIX, Int32(kind.rawValue), 0, &ends) == 0 else {
+        // No child may get a client's end: the proxy would not learn that the client has left.
+        let kind = (isPiecewise ? SOCK_SEQPACKET : SOCK_STREAM).rawValue | SOCK_CLOEXEC.rawValue
+        guard socketpair(AF_UNIX, Int32(kind), 0, &ends) == 0 else {
             throw POSIXError(.init(rawValue: errno) ?? .EMFILE)
         }
         connections.yield(TCPConnection(ends[0]))
         return PlainClient(ends[1])
+    }
+
+    /// The number of the client that leaves next.
+    func departure() async throws -> Int {
+        do {
+            return try await BLEStream(departures).timeout(.seconds(60)).first()
+        } catch let error as BLEError where error.code == .timedOut {
+            throw PlainClient.Impatience(description: "no client has left the proxy for 60 s")
+        }
     }
 
     /// Serves clients until the body has returned; it fails where one of them ends the proxy for all.
