@@ -29,10 +29,16 @@ struct ProxyClient: Sendable {
     func run() async throws {
         host.log.detail("client \(number) has come")
         do {
-            // A client stays for months: what has ended meanwhile, such as a connection, leaves nothing in the group.
-            try await withThrowingDiscardingTaskGroup { group in
-                defer { group.cancelAll() }
-                try await converse(&group)
+            try await withTaskCancellationHandler {
+                // A client stays for months: what has ended meanwhile, such as a connection, leaves nothing in the
+                // group.
+                try await withThrowingDiscardingTaskGroup { group in
+                    defer { group.cancelAll() }
+                    try await converse(&group)
+                }
+            } onCancel: {
+                // Answers wait until the client takes them, however long that is.
+                connection.abandon()
             }
         } catch is ClientHasLeft {
             // Reported below.

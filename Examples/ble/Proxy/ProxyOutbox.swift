@@ -29,7 +29,10 @@ struct ProxyOutbox: Sendable {
 
     /// Sends messages and waits until they have left, which slows down the senders to a slow client.
     ///
-    /// - Throws: a `BLEError` when the connection is over; `CancellationError`.
+    /// A message is sent whole, or the connection is over: the task's cancellation doesn't end the wait,
+    /// ``TCPConnection/abandon()`` does.
+    ///
+    /// - Throws: ``ClientHasLeft`` when the connection is over; `CancellationError`.
     func send(_ responses: ProxyResponse...) async throws {
         try await send(responses)
     }

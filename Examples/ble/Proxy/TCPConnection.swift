@@ -46,6 +46,9 @@ final class TCPConnection: Sendable {
 
     /// Closes it in both directions, once the queued octets have left.
     func finish() { channel.close() }
+
+    /// Closes it at once: what is queued leaves no more, and whoever waits for that is told `ECANCELED`.
+    func abandon() { channel.close(flags: .stop) }
 }
 
 extension BLEError {

@@ -2,6 +2,7 @@ import BLERadio
 import BLESimulator
 import BLEStreams
 import Foundation
+import Glibc
 import RadioDoubles
 import Synchronization
 
@@ -24,14 +25,18 @@ struct ProxyBench: Sendable {
 
     /// Lets a client come.
     ///
-    /// - Parameter isPiecewise: whether the proxy gets each message by itself, however many have been sent.
-    func client(isPiecewise: Bool = false) throws -> PlainClient {
+    /// - Parameters:
+    ///   - isPiecewise: whether the proxy gets each message by itself, however many have been sent.
+    ///   - isFull: whether there is no room for what the proxy sends, until the client has taken what is there.
+    func client(isPiecewise: Bool = false, isFull: Bool = false) throws -> PlainClient {
         var ends: [Int32] = [-1, -1]
         // No child may get a client's end: the proxy would not learn that the client has left.
         let kind = (isPiecewise ? SOCK_SEQPACKET : SOCK_STREAM).rawValue | SOCK_CLOEXEC.rawValue
         guard socketpair(AF_UNIX, Int32(kind), 0, &ends) == 0 else {
             throw POSIXError(.init(rawValue: errno) ?? .EMFILE)
         }
+        let octets = [UInt8](repeating: 0, count: 4096)
+        while isFull, Glibc.send(ends[0], octets, octets.count, Int32(MSG_DONTWAIT)) > 0 {}
         connections.yield(TCPConnection(ends[0]))
         return PlainClient(ends[1])
     }

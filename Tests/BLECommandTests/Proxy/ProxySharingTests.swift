@@ -1,5 +1,6 @@
 import BLESimulator
 import BLEStreams
+import Synchronization
 import Testing
 
 @testable import ble
@@ -162,6 +163,31 @@ import Testing
             #expect(try await bench.departure() == 1)
             try other.send(7) { _ in }
             _ = try await other.message(8)
+        }
+    }
+
+    @Test func `a client that takes nothing doesn't keep the proxy from ending`() async throws {
+        // It stays for as long as the proxy is there.
+        let client = Mutex<PlainClient?>(nil)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                try await ProxyBench.run { bench in
+                    let deaf = try bench.client(isFull: true)
+                    client.withLock { $0 = deaf }
+                    // The answer to the second request waits, and so does what tells of the connection.
+                    try deaf.connect()
+                    try deaf.send(7) { _ in }
+                    let states = bench.host.central.peripheral(ProxyBench.device).connectionStates
+                    _ = try await states.first { $0 == .connected }
+                }
+            }
+            group.addTask {
+                try await Task.sleep(for: .seconds(60))
+                Issue.record("the proxy has been waiting for its client for 60 s")
+                client.withLock { $0 }?.leave()
+            }
+            defer { group.cancelAll() }
+            try await group.next()
         }
     }
 
