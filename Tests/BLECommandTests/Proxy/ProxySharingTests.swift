@@ -166,14 +166,16 @@ import Testing
         }
     }
 
+    /// A client that stays for as long as this.
+    private final class Kept: Sendable { let client = Mutex<PlainClient?>(nil) }
+
     @Test func `a client that takes nothing doesn't keep the proxy from ending`() async throws {
-        // It stays for as long as the proxy is there.
-        let client = Mutex<PlainClient?>(nil)
+        let kept = Kept()
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
                 try await ProxyBench.run { bench in
                     let deaf = try bench.client(isFull: true)
-                    client.withLock { $0 = deaf }
+                    kept.client.withLock { $0 = deaf }
                     // The answer to the second request waits, and so does what tells of the connection.
                     try deaf.connect()
                     try deaf.send(7) { _ in }
@@ -184,7 +186,7 @@ import Testing
             group.addTask {
                 try await Task.sleep(for: .seconds(60))
                 Issue.record("the proxy has been waiting for its client for 60 s")
-                client.withLock { $0 }?.leave()
+                kept.client.withLock { $0 }?.leave()
             }
             defer { group.cancelAll() }
             try await group.next()
