@@ -11,8 +11,6 @@ import Testing
 
     private var kernel: FakeKernel { run.kernel }
 
-    private var monitors: Int? { kernel.with { [number = kernel.central] in $0.adapters[number]?.monitors.count } }
-
     /// The kernel answers the next wish for a monitor that it is busy.
     private func beBusyOnce() {
         kernel.with { [number = kernel.central] in $0.adapters[number]?.answers[0x52] = .busy }
@@ -25,13 +23,13 @@ import Testing
         let events = FakeRun.Collector<ScanEvent>()
         let scan = radio.scan(ScanRequest(isActive: isActive, reportsDuplicates: true)) { events.add($0) }
         _ = await kernel.run(run.timeline, within: MonitorMachine.pause * 2) { false }
-        #expect(monitors == 1)
+        #expect(kernel.monitors == 1)
         let hasFailed = events.all.contains { if case .failed = $0 { true } else { false } }
         let hasHeard = events.all.contains { if case .reports = $0 { true } else { false } }
         #expect(!hasFailed && hasHeard)
         scan.cancel()
         await kernel.idle()
-        #expect(monitors == 0)
+        #expect(kernel.monitors == 0)
         withExtendedLifetime(radio) {}
     }
 
@@ -50,13 +48,13 @@ import Testing
             _ = await kernel.run(run.timeline, within: MonitorMachine.pause) { false }
         }
         _ = await kernel.run(run.timeline, within: MonitorMachine.pause) { false }
-        #expect(monitors == 1)
+        #expect(kernel.monitors == 1)
         let hasFailed = events.all.contains { if case .failed = $0 { true } else { false } }
         let hasHeard = events.all.contains { if case .reports = $0 { true } else { false } }
         #expect(!hasFailed && hasHeard)
         scan.cancel()
         await kernel.idle()
-        #expect(monitors == 0)
+        #expect(kernel.monitors == 0)
         withExtendedLifetime(radio) {}
     }
 }

@@ -17,6 +17,13 @@ import Testing
         let radio = try run.radio()
         radio.expectPairing(with: .example, as: .displayYesNo)
         let end = FakeRun.End(try await run.connect(radio, to: .example))
+        try await raise(end)
+        end.link.disconnect()
+        _ = try await end.end(in: run)
+    }
+
+    /// Raises a link to better keys, for which a person is asked once.
+    private func raise(_ end: FakeRun.End) async throws {
         let asked = FakeRun.Collector<PairingQuestion>()
         let interview = PairingInterview(.displayYesNo) { question, reply in
             asked.add(question)
@@ -26,8 +33,6 @@ import Testing
             end.link.raise(to: .authenticated, asking: interview, result: result)
         }
         #expect(bond?.peer == .example && asked.all.count == 1)
-        end.link.disconnect()
-        _ = try await end.end(in: run)
     }
 
     /// A link to a device with a private address, which it has been told the identity behind.
@@ -59,15 +64,7 @@ import Testing
         let end = try await linkToPrivate(device, on: try run.radio())
         let rssi = try await run.answer("reading the RSSI") { end.link.readRSSI($0) }
         #expect(rssi != nil)
-        let asked = FakeRun.Collector<PairingQuestion>()
-        let interview = PairingInterview(.displayYesNo) { question, reply in
-            asked.add(question)
-            reply(.accept)
-        }
-        let bond: Bond? = try await run.result("raising") { result in
-            end.link.raise(to: .authenticated, asking: interview, result: result)
-        }
-        #expect(bond?.peer == .example && asked.all.count == 1)
+        try await raise(end)
         end.link.disconnect()
         _ = try await end.end(in: run)
     }

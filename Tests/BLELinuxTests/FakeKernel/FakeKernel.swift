@@ -43,6 +43,9 @@ final class FakeKernel: Sendable {
 
     func name(_ number: UInt16) -> String { "hci\(number)" }
 
+    /// How many advertisement monitors the central's adapter has; `nil` while it isn't there.
+    var monitors: Int? { with { [central] in $0.adapters[central]?.monitors.count } }
+
     /// Reads or changes what the kernel has; whoever waits for that is woken.
     @discardableResult
     func with<Value: Sendable>(_ body: (inout FakeState) -> Value) -> Value {

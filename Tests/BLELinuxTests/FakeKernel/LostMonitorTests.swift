@@ -28,8 +28,7 @@ import Testing
         let scan = radio.scan(ScanRequest(reportsDuplicates: true)) { _ in }
         await kernel.idle()
         for _ in 0...MonitorMachine.patience { await removeMonitors() }
-        let monitors = kernel.with { [number = kernel.central] in $0.adapters[number]?.monitors.count }
-        #expect(monitors == 0 && ends.all.isEmpty)
+        #expect(kernel.monitors == 0 && ends.all.isEmpty)
         _ = await kernel.run(run.timeline, within: DiscoveryMachine.round * 2) { false }
         #expect(ends.all.count == 2)
         scan.cancel()

@@ -13,27 +13,20 @@ import Testing
         }
     )
 
-    private var monitors: Int? {
-        run.kernel.with { [number = run.kernel.central] in $0.adapters[number]?.monitors.count }
-    }
-
     @Test func `a passive scan without the right to send packets says so, with what to do`() async throws {
         run.kernel.with { $0.isRaw = false }
         let radio = try run.radio()
-        var failure: BLEError?
-        do {
+        let failure = await #expect(throws: BLEError.self) {
             try await run.hear(radio, ScanRequest(isActive: false))
-        } catch let error as BLEError {
-            failure = error
         }
         #expect(failure?.code == .busy && failure?.cause.contains("monitors") == true)
-        #expect(failure?.remedy.contains("Central.reset()") == true && monitors == 32)
+        #expect(failure?.remedy.contains("Central.reset()") == true && run.kernel.monitors == 32)
     }
 
     @Test(arguments: [true, false])
     func `other scans do without one`(_ isActive: Bool) async throws {
         let radio = try run.radio()
         try await run.hear(radio, ScanRequest(isActive: isActive, reportsDuplicates: true))
-        #expect(monitors == 32)
+        #expect(run.kernel.monitors == 32)
     }
 }

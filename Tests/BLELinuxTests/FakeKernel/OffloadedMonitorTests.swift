@@ -14,20 +14,13 @@ import Testing
         }
     )
 
-    private var monitors: Int? {
-        run.kernel.with { [number = run.kernel.central] in $0.adapters[number]?.monitors.count }
-    }
-
     @Test func `a passive scan without the right to send packets says which right that is, and that others do`()
         async throws
     {
         run.kernel.with { $0.isRaw = false }
         let radio = try run.radio()
-        var failure: BLEError?
-        do {
+        let failure = await #expect(throws: BLEError.self) {
             try await run.hear(radio, ScanRequest(isActive: false))
-        } catch let error as BLEError {
-            failure = error
         }
         #expect(failure?.code == .permissionDenied && failure?.cause.contains("CAP_NET_RAW") == true)
         #expect(failure?.remedy.contains("cap_net_raw") == true && failure?.remedy.contains("scan actively") == true)
@@ -38,6 +31,6 @@ import Testing
     func `with that right all scans do without a monitor`(_ isActive: Bool) async throws {
         let radio = try run.radio()
         try await run.hear(radio, ScanRequest(isActive: isActive, reportsDuplicates: true))
-        #expect(monitors == 0)
+        #expect(run.kernel.monitors == 0)
     }
 }

@@ -13,13 +13,7 @@ import Testing
 
     init() throws {
         kernel = try KernelDouble()
-        unasked = UnaskedPairings(
-            management: kernel.management,
-            bus: SystemBus(address: "unix:path=/nowhere/bus"),
-            loop: kernel.loop,
-            timeline: kernel.timeline,
-            facts: { KernelDouble.adapter }
-        )
+        unasked = kernel.unaskedPairings()
         link = unasked.attend(.example)
     }
 

@@ -37,6 +37,17 @@ extension KernelDouble {
         return writer.bytes + [UInt8](repeating: 0, count: 3 + 249 + 11)
     }
 
+    /// What watches the pairings that no program has begun, without a bluetoothd.
+    func unaskedPairings() -> UnaskedPairings {
+        UnaskedPairings(
+            management: management,
+            bus: SystemBus(address: "unix:path=/nowhere/bus"),
+            loop: loop,
+            timeline: timeline,
+            facts: { KernelDouble.adapter }
+        )
+    }
+
     /// Tells what concerns the peer.
     func tellOfPeer(_ event: UInt8, _ rest: [UInt8]) throws {
         var writer = ByteWriter()
