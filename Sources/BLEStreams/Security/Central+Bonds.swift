@@ -32,8 +32,8 @@ extension Central {
     ///     bonds among them, the last one then remains.
     /// - Throws: ``BLEError/Code/securityFailed`` if one would replace a bond, or another one of them, without
     ///   permission; ``BLEError/Code/systemFailure`` if they could not be written, or if a file that may have a former
-    ///   bond with one of the peers can't be read: nothing is stored then. A bond that was replaced by then, and that
-    ///   the disk has no room for, is put back like any bond that could not be written: see ``PeerStore``.
+    ///   bond with one of the peers can't be read: nothing is stored then. A bond that was replaced by then is put
+    ///   back; if the disk has no room for it, it is kept like any bond that could not be written: see ``PeerStore``.
     public func adopt(_ bonds: [Bond], replacing: Bool = false) async throws {
         if !replacing, let rival = bonds.firstRival { throw BLEError.rivals(rival) }
         let (store, timeline) = (core.store, core.timeline)
