@@ -113,6 +113,25 @@ import Testing
         }
     }
 
+    @Test func `one that may not wait until another one has authorized is told of that`() async throws {
+        try await Bench.run { bench in
+            let flow = CommandBlock<Void>("parts") { context in
+                async let first: Void = context.connect(timeout: .seconds(60))
+                // The link is up by then.
+                try await bench.time.sleep(for: .seconds(5))
+                let error = await bleError { try await context.connect(timeout: .seconds(5)) }
+                #expect(error?.code == .timedOut && error?.cause.contains("did not finish authorizing") == true)
+                #expect(bench.time.now < .seconds(12))
+                try await first
+                try await context.link.expect(Bench.readOnly, reads: [7])
+            }
+            try await bench.peripheral.withQueue { plain in
+                let queue = plain.authorizing { _ in try await bench.time.sleep(for: .seconds(20)) }
+                try await queue.run(flow)
+            }
+        }
+    }
+
     @Test func `the end is told to all that wait`() async throws {
         try await VirtualTime.run { time in
             let inbox = Inbox<Int>(timeline: time)
