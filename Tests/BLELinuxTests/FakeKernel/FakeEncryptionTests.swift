@@ -35,13 +35,22 @@ import Testing
         #expect(bond?.peer == .example && asked.all.count == 1)
     }
 
-    /// A link to a device with a private address, which it has been told the identity behind.
-    private func linkToPrivate(_ device: BluetoothAddress, on radio: LinuxRadio) async throws -> FakeRun.End {
-        let end = FakeRun.End(try await run.connect(radio, to: device))
+    /// A device with a private address.
+    private static let device = BluetoothAddress(rawValue: 0x6655_4433_2211, kind: .random)
+
+    /// A link to that device, which has told the identity behind its address.
+    private func linkToPrivate(on radio: LinuxRadio) async throws -> FakeRun.End {
+        run.kernel.with { $0.peers[Self.device] = FakePeer(address: Self.device) }
+        let end = FakeRun.End(try await run.connect(radio, to: Self.device))
         await run.kernel.idle()
-        run.kernel.with { $0.tellIdentity(.example, of: device, to: run.kernel.central) }
-        await run.kernel.idle()
+        await tellIdentity()
         return end
+    }
+
+    /// The device tells the identity behind its address.
+    private func tellIdentity() async {
+        run.kernel.with { $0.tellIdentity(.example, of: Self.device, to: run.kernel.central) }
+        await run.kernel.idle()
     }
 
     /// The kernel has made a key with the device, under its identity.
@@ -56,12 +65,8 @@ import Testing
     @Test func `a link goes by the identity that its peer has just told, for better keys and for its conditions`()
         async throws
     {
-        let device = try #require(BluetoothAddress("66:55:44:33:22:11/random"))
-        run.kernel.with { state in
-            state.peers[device] = FakePeer(address: device)
-            state.peers[.example]?.pairing = .comparison(123_456)
-        }
-        let end = try await linkToPrivate(device, on: try run.radio())
+        run.kernel.with { $0.peers[.example]?.pairing = .comparison(123_456) }
+        let end = try await linkToPrivate(on: try run.radio())
         let rssi = try await run.answer("reading the RSSI") { end.link.readRSSI($0) }
         #expect(rssi != nil)
         try await raise(end)
@@ -71,9 +76,7 @@ import Testing
 
     /// The kernel tells keys under the identity, and tells that only once.
     @Test func `who begins to watch a link whose peer has just told its identity hears of its keys`() async throws {
-        let device = try #require(BluetoothAddress("66:55:44:33:22:11/random"))
-        run.kernel.with { $0.peers[device] = FakePeer(address: device) }
-        let end = try await linkToPrivate(device, on: try run.radio())
+        let end = try await linkToPrivate(on: try run.radio())
         let told = FakeRun.Collector<Bool>()
         let watch = end.link.observeSecurity { told.add(true) }
         #expect(!end.link.hasKey)
@@ -89,13 +92,11 @@ import Testing
     @Test func `a link goes by the private address under which it is made, whatever was told under it before`()
         async throws
     {
-        let device = try #require(BluetoothAddress("66:55:44:33:22:11/random"))
-        run.kernel.with { $0.peers[device] = FakePeer(address: device) }
         let radio = try run.radio()
-        let former = try await linkToPrivate(device, on: radio)
+        let former = try await linkToPrivate(on: radio)
         former.link.disconnect()
         _ = try await former.end(in: run)
-        let end = FakeRun.End(try await run.connect(radio, to: device))
+        let end = FakeRun.End(try await run.connect(radio, to: Self.device))
         await run.kernel.idle()
         let rssi = try await run.answer("reading the RSSI") { end.link.readRSSI($0) }
         #expect(rssi != nil)
