@@ -173,7 +173,7 @@ extension LinuxRadio: LinkEnvironment {
         of peer: BluetoothAddress,
         _ failed: @escaping @Sendable (BLEError?) -> Void
     ) -> RadioActivity {
-        let (failures, questions) = (security.watch(peer, failed), unasked.attend(peer))
+        let (failures, questions) = (security.watch(connectionName(of: peer), failed), unasked.attend(peer))
         return RadioActivity {
             failures.cancel()
             questions.cancel()

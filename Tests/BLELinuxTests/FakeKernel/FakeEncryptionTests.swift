@@ -88,6 +88,24 @@ import Testing
         _ = try await end.end(in: run)
     }
 
+    /// The kernel tells failures under the identity, too.
+    @Test func `a link that starts when its peer has just told its identity tells what the peer asks for in vain`()
+        async throws
+    {
+        run.kernel.with { $0.peers[Self.device] = FakePeer(address: Self.device) }
+        let radio = try run.radio()
+        let link = try await run.connect(radio, to: Self.device)
+        await run.kernel.idle()
+        await tellIdentity()
+        let end = FakeRun.End(link)
+        await run.kernel.idle()
+        run.kernel.with { $0.tell(run.kernel.central, 0x11, ManagementAddress(.example).octets + [5]) }
+        await run.kernel.idle()
+        #expect(end.failures.all.count == 1)
+        end.link.disconnect()
+        _ = try await end.end(in: run)
+    }
+
     /// Its bond may have been removed since, and the kernel knows no identity for it any more.
     @Test func `a link goes by the private address under which it is made, whatever was told under it before`()
         async throws
