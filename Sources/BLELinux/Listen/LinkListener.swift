@@ -192,8 +192,8 @@ extension LinkListener {
         perform { $0.timerFired(id, whileInterrupted: isInterrupted) }
     }
 
-    /// Listens again with new sockets instead of the old ones; connections waiting there are accepted. An old one where
-    /// some can't be accepted for now stays: the new ones may have taken the descriptor that was free.
+    /// Listens again with a new socket instead of the old one; connections waiting there are accepted. An old one where
+    /// some can't be accepted for now stays: the new one may have taken the descriptor that was free.
     private func renew() {
         let former = state.withLock { state in
             defer { state.acceptors = [] }
