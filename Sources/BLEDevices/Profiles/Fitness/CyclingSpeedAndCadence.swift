@@ -13,8 +13,8 @@ public struct CyclingMeasurement: Hashable, Sendable {
         public init(count: Int, eventTime: UInt16) { (self.count, self.eventTime) = (count, eventTime) }
 
         /// Revolutions per second since an earlier value; `nil` if none has been completed since. Negative if the count
-        /// went back, as of a bicycle that was rolled backwards. Where a sensor has begun its count anew, the first
-        /// rate means nothing, and has either sign.
+        /// went back, as when the bicycle is rolled backwards. The first rate after a sensor has begun its count anew
+        /// means nothing, and may have either sign.
         ///
         /// - Parameters:
         ///   - earlier: a value of the same sensor, at most 64 s older (32 s with 2,048 steps): the time wraps then.
