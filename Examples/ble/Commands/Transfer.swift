@@ -17,9 +17,9 @@ struct Transfer: Command {
         ] + SecurityOptions.options
     static let notes = """
         Without --output the message goes to standard output unchanged, with --json as an object. If it breaks off, the
-        received part is kept in the same folder as FILE.partial; where FILE is a pipe or a device, it is lost. With
-        --eom-at-end, a message ends too early if its data happens to end in MARK at the end of a chunk: use it only for
-        devices that require it.
+        received part is kept as FILE.partial or, if FILE is a link, beside the file that it leads to; if FILE is a pipe
+        or a device, it is lost. With --eom-at-end, a message ends too early if its data happens to end in MARK at the
+        end of a chunk: use it only for devices that require it.
 
 
         """ + SecurityOptions.notes
