@@ -111,8 +111,9 @@ final class HomeAssistant: Sendable {
         publisher.retain(absolute: place(of: (device, object)), config.octets)
     }
 
-    /// A text in the letters that Home Assistant permits. Others are written as their numbers: labels that differ in
-    /// nothing else stay different. Those in ASCII that it doesn't permit all become a hyphen.
+    /// A text in the characters that Home Assistant permits. Those beyond ASCII are written as their numbers: labels
+    /// that differ in nothing else stay different. Those in ASCII that are neither letters nor digits become hyphens,
+    /// also the low line, which begins a number.
     static func identifier(_ text: String) -> String {
         text.unicodeScalars.map { scalar in
             guard scalar.isASCII else { return "_" + String(scalar.value, radix: 16) }
