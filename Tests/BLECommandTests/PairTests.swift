@@ -51,9 +51,6 @@ import Testing
                 LocalCharacteristic(.demo(2), [.read], value: .text("closed"), access: .authenticated)
             }
         }
-        let nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC)
-        defer { close(nowhere) }
-        let output = Output(isJSON: true, to: nowhere)
         try await VirtualTime.run { time in
             let air = SimulatedAir(time)
             let (adapter, device) = (air.adapter(), air.adapter())
@@ -62,7 +59,7 @@ import Testing
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { try await lock.run(on: device) }
                 defer { group.cancelAll() }
-                try await withEnvironment(on: .radio(adapter), printingTo: output) { environment in
+                try await withEnvironment(on: .radio(adapter), printingTo: .nowhere) { environment in
                     let error = await #expect(throws: BLEError.self) { try await pair.run(in: environment) }
                     let remedy = BLEError.inCommands(error?.remedy ?? "", about: "", isAtTerminal: false)
                     #expect(remedy == "Make the link authenticated: run this at a terminal, or with --passkey.")

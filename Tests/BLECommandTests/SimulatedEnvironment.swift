@@ -1,6 +1,5 @@
 import BLESimulator
 import BLEStreams
-import Glibc
 import Interruption
 import Testing
 
@@ -42,12 +41,9 @@ func withEnvironment(
 func timeToFail(
     _ body: @escaping @Sendable (CommandEnvironment) async throws -> Void
 ) async throws -> Duration {
-    let nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC)
-    defer { close(nowhere) }
-    let output = Output(isJSON: true, to: nowhere)
-    return try await VirtualTime.run { time in
+    try await VirtualTime.run { time in
         let air = SimulatedAir(time)
-        try await withEnvironment(on: .radio(air.adapter()), printingTo: output) { environment in
+        try await withEnvironment(on: .radio(air.adapter()), printingTo: .nowhere) { environment in
             _ = await #expect(throws: BLEError.self) { try await body(environment) }
         }
         return time.now

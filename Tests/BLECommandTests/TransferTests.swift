@@ -114,9 +114,6 @@ import Testing
     func `a message for paired centrals alone is received by who says how to pair`(_ options: [String]) async throws {
         try await withFolder { folder in
             let file = folder.appending(path: "message")
-            let nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC)
-            defer { close(nowhere) }
-            let output = Output(isJSON: true, to: nowhere)
             let services = TransferProfile().services.map { $0.asking(for: .encrypted) }
             try await VirtualTime.run { time in
                 let air = SimulatedAir(time)
@@ -126,11 +123,11 @@ import Testing
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     group.addTask {
                         try await LocalPeripheral(name: "Teller") { services }.run(on: .radio(device)) { server in
-                            try await TransferProfile().live(server, ServeDiary(output))
+                            try await TransferProfile().live(server, ServeDiary(.nowhere))
                         }
                     }
                     defer { group.cancelAll() }
-                    try await withEnvironment(on: .radio(adapter), printingTo: output) { environment in
+                    try await withEnvironment(on: .radio(adapter), printingTo: .nowhere) { environment in
                         try await transfer.run(in: environment)
                     }
                 }
