@@ -89,6 +89,10 @@ extension LinkMachine {
             case .raising(_, let cause) = operations[index].stage
         else { return }
         let id = operations[index].id
+        // A subscriber has waited for it beyond the end of the link.
+        if let end, operations[index].kind == .subscription, !outcome.isFailure {
+            return finish(id, .failure(.ended(end)), &output)
+        }
         let isInDoubt = raise <= doubted.raise
         switch (cause, outcome) {
         case (.demanded, .done) where isInDoubt: findAgain(id, &output)
@@ -143,12 +147,27 @@ extension LinkMachine {
     }
 
     private mutating func raised(_ refused: RefusedConfiguration, _ outcome: Raised, _ output: inout Output) {
+        if let end { return raised(refused, outcome, behind: end, &output) }
         switch outcome {
         case .done: again(refused.configuration, refused.failure, hasRaised: true, &output)
         case .failed(let error):
             answered(refused.configuration, .failure(refused.failure), because: error, &output)
         case .declined: answered(refused.configuration, .failure(refused.failure), &output)
         }
+    }
+
+    /// The link has ended meanwhile: its subscribers have waited for this alone.
+    private mutating func raised(
+        _ refused: RefusedConfiguration,
+        _ outcome: Raised,
+        behind end: DisconnectReason,
+        _ output: inout Output
+    ) {
+        let handle = refused.configuration.write.valueHandle
+        let subscribers = subscriptions.filter { $0.value.characteristic?.valueHandle == handle }.map(\.key)
+        var failure = LinkFailure.ended(end)
+        if case .failed(let error) = outcome { failure = .notRaised(refused.failure, because: error) }
+        fail(subscribers.sorted(), failure, &output)
     }
 
     /// Writes again, unless the handle now refers to something else.
@@ -182,7 +201,14 @@ extension LinkMachine {
     }
 }
 
+extension LinkMachine.Raised {
+    fileprivate var isFailure: Bool { if case .failed = self { true } else { false } }
+}
+
 extension LinkMachine.Stage {
+    /// Whether its link is being raised for it.
+    var isRaising: Bool { if case .raising = self { true } else { false } }
+
     fileprivate func isRaising(_ raise: LinkMachine.RaiseID) -> Bool {
         if case .raising(raise, _) = self { true } else { false }
     }

@@ -35,7 +35,8 @@ extension LinkMachine {
     /// Ends a subscription; the consumer hears nothing more. One that has ended is ignored.
     mutating func unsubscribe(_ id: Subscription.ID, _ output: inout Output) {
         guard let entry = subscriptions.removeValue(forKey: id) else { return }
-        guard let handle = entry.characteristic?.valueHandle else {
+        if end != nil { giveUpRaises(&output) }
+        guard let handle = entry.characteristic?.valueHandle, end == nil else {
             let beginning = operations.first { if case .subscribe(id) = $0.target.content { true } else { false } }
             if let beginning { cancel(beginning.id, &output) }
             return
@@ -196,19 +197,32 @@ extension LinkMachine {
         tellQuiet(&output)
     }
 
-    /// The link has ended: every stream ends with the reason.
+    /// The link has ended: every stream ends with the reason. One for which the link is being raised ends with that, as
+    /// an operation does: why it fails may be why the link has ended, and says what to do.
     mutating func endSubscriptions(_ reason: DisconnectReason, _ output: inout Output) {
-        for entry in subscriptions.values {
+        let waiting = subscribersBeingRaised()
+        for (id, entry) in subscriptions where !waiting.contains(id) {
+            subscriptions[id] = nil
             letGo(entry, &output)
             output.tell(.ended(entry.consumer, .ended(reason)))
         }
-        subscriptions = [:]
         table = SubscriptionTable()
-        raising = [:]
         routes = [:]
-        operations.removeAll { $0.kind == .subscription }
+        operations.removeAll { $0.kind == .subscription && !$0.stage.isRaising }
         leaving = 0
         closedToSubscribers = reason
         tellQuiet(&output)
+    }
+
+    /// The subscribers for which the link is being raised.
+    private mutating func subscribersBeingRaised() -> Set<Subscription.ID> {
+        var waiting: Set<Subscription.ID> = []
+        for operation in operations where operation.stage.isRaising {
+            if case .subscribe(let id) = operation.target.content { waiting.insert(id) }
+        }
+        for refused in raising.values {
+            waiting.formUnion(table.written(refused.configuration.write, succeeded: false).failed)
+        }
+        return waiting
     }
 }
