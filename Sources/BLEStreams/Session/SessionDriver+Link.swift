@@ -130,8 +130,10 @@ extension SessionDriver {
 
     private func initialised(_ link: Link) async throws -> Bool {
         do {
-            try await deadline(plan.limits.initialise, on: link) { [session, plan] in
-                if let level = plan.security { try await link.secure(to: level, timeout: plan.limits.initialise) }
+            let (limit, begin) = (plan.limits.initialise, core.timeline.now)
+            // It says itself why it has failed if that ends the link.
+            if let level = plan.security { try await link.secure(to: level, timeout: limit) }
+            try await deadline(limit, since: begin, on: link) { [session] in
                 let steps = FirstSteps(of: session)
                 defer { steps.end.end() }
                 do {
@@ -184,10 +186,12 @@ extension SessionDriver {
     /// as a person's answer, would not notice.
     private func deadline(
         _ limit: Duration,
+        since begin: Duration,
         on link: Link,
         _ body: @escaping @Sendable () async throws -> Void
     ) async throws {
         let (timeline, object) = (core.timeline, "\(session)")
+        let rest = max(begin + limit - timeline.now, .zero)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await body() }
             group.addTask {
@@ -195,7 +199,7 @@ extension SessionDriver {
                 defer { over.end() }
                 let end = try await reply(on: timeline) {
                     (finish: @escaping @Sendable (Result<DisconnectReason?, any Error>) -> Void) in
-                    let timer = timeline.schedule(after: limit) { finish(.success(nil)) }
+                    let timer = timeline.schedule(after: rest) { finish(.success(nil)) }
                     over.undo { timer.cancel() }
                     over.undo(link.onEnd { finish(.success($0)) })
                     return { over.end() }
@@ -267,9 +271,11 @@ extension SessionDriver {
         }
         let decided = latest.trigger(forFailureOnLink: error, or: trigger)
         handle(decided)
-        guard case .subscriptionRefused = decided, session.state.kind.phase == .connected else { return false }
-        if tellsStreams { session.channels.refuse(subscription, error) }
-        return true
+        let goesOn = decided.kind == .subscriptionRefused && session.state.kind.phase == .connected
+        // On the next link, it could not be made either.
+        let isLasting = !isPlanned && error.code == .securityFailed && error.isFinal
+        if tellsStreams, goesOn || isLasting { session.channels.refuse(subscription, error) }
+        return goesOn
     }
 
     /// Returns when the peripheral has confirmed the subscription.

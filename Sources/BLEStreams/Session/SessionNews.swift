@@ -22,9 +22,12 @@ struct SessionNews: Equatable {
     }
 
     /// The trigger for a failure on a link, or for the end of the link or the loss of the adapter if that is the cause.
+    /// A subscription that was refused leaves the link as it is, whether it is up or has ended.
     func trigger(forFailureOnLink error: BLEError, or trigger: SessionState.Trigger) -> SessionState.Trigger {
         if let adapter = awayAdapter(because: error) { return .adapterLost(adapter) }
         if error.endsLink, let reason = error.reason { return .linkLost(reason) }
+        // It says why the link could not be made secure, and what to do, also if that has ended the link.
+        if error.code == .securityFailed, trigger.kind != .subscriptionRefused { return trigger }
         return linkEnd.map { .linkLost($0) } ?? trigger
     }
 
