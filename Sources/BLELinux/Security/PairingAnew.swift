@@ -24,8 +24,10 @@ final class PairingAnew: Sendable {
         var isOver = false
         /// Waits for a second key, if there may be one.
         var patience: RadioActivity?
-        /// Waits for the end after a loss of events, which may have been among them.
+        /// Waits for the end after a loss of events, which may have been among them; or for what explains its end.
         var deadline: RadioActivity?
+        /// Why the link has ended.
+        var linkEnd: ManagementDisconnectReason?
     }
 
     private let peer: BluetoothAddress
@@ -116,6 +118,7 @@ final class PairingAnew: Sendable {
         switch event {
         case .authenticationFailed(let address, let status) where isOwn(address): failed(status)
         case .deviceDisconnected(let address, let reason) where isOwn(address):
+            state.withLock { $0.linkEnd = reason }
             engagement.dialogue.linkEnded(reason)
             failed(.disconnected)
         default:
@@ -135,6 +138,10 @@ final class PairingAnew: Sendable {
             // A program that was stopped reads the events first.
             management.whenRead { [self] in noEndCame() }
         }
+        hold(deadline)
+    }
+
+    private func hold(_ deadline: RadioActivity) {
         let superfluous = state.withLock { state -> RadioActivity? in
             guard !state.isOver else { return deadline }
             defer { state.deadline = deadline }
@@ -175,11 +182,25 @@ final class PairingAnew: Sendable {
         guard isUnderWay else { return }
         // The first key of two; the second will not come.
         if hasKeys { return finishWithKeys() }
-        let dialogue = engagement.dialogue
-        let isBluetoothds = status == .authenticationFailed && dialogue.isBesideBluetoothd && dialogue.wasNobodyAsked
-        let explained = isBluetoothds ? BLEError.capabilityIsBluetoothds(peer) : dialogue.failure(status)
         // The kernel may have written the new keys over the old ones before it failed.
         surroundings.keys.remove(peer, isCertain: false)
+        guard state.withLock({ $0.linkEnd == .localHost }) else { return explain(status) }
+        // An adapter that is switched off ends its links before the kernel reports that it is off.
+        hold(
+            surroundings.timeline.schedule(after: Pairing.powerReport) { [loop = surroundings.loop] in
+                loop.enqueue { self.explain(status) }
+            }
+        )
+    }
+
+    private func explain(_ status: ManagementStatus) {
+        guard surroundings.facts()?.isUp == true else {
+            return finish(.failure(failure(.status(.notPowered, ManagementPairDevice.opcode))))
+        }
+        let dialogue = engagement.dialogue
+        let isBluetoothds = status == .authenticationFailed && dialogue.isBesideBluetoothd && dialogue.wasNobodyAsked
+        let broken = state.withLock { $0.linkEnd }.map { BLEError.pairingBroken(with: peer, $0) }
+        let explained = isBluetoothds ? BLEError.capabilityIsBluetoothds(peer) : dialogue.failure(status) ?? broken
         finish(.failure(explained ?? failure(.status(status, ManagementPairDevice.opcode))))
     }
 
