@@ -181,6 +181,7 @@ extension BLEError {
         )
         if let error { failure.cause += ": \(error.cause)" }
         failure.pairingFailure = error?.pairingFailure
+        (failure.reason, failure.systemError) = (error?.reason, error?.systemError)
         failure.isFinal = error?.isFinal ?? true
         return failure
     }

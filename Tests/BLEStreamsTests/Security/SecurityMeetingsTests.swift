@@ -119,6 +119,31 @@ import Testing
         }
     }
 
+    @Test func `a link that is lost while its keys are made better tells why it has ended`() async throws {
+        try await Vault.withVault { bench in
+            let person = Vault.Person()
+            let answers = person.answers(after: .seconds(20), on: bench.time)
+            let operations: [@Sendable (Link) async throws -> Void] = [
+                { try await $0.secure(to: .authenticated, answers: answers) },
+                { _ = try await $0.read(Vault.guarded) },
+                { _ = try await $0.notifications(of: Vault.guarded).first() },
+            ]
+            for operation in operations {
+                bench.peripheralAdapter.settings.pairing = .justWorks
+                let error = await bleError {
+                    try await bench.peripheral.withLink(pairing: answers) { link in
+                        try await link.pair()
+                        bench.peripheralAdapter.settings.pairing = .showsPasskey(Vault.passkey)
+                        _ = bench.air.faults.add(.dropLink(after: .seconds(2)))
+                        try await operation(link)
+                    }
+                }
+                #expect(error?.code == .disconnected && error?.reason?.kind == .supervisionTimeout, "\(error as Any)")
+            }
+            #expect(person.asked == operations.count)
+        }
+    }
+
     @Test func `an operation that is cancelled in the middle leaves the others theirs`() async throws {
         try await Vault.withVault(manner: .showsPasskey(Vault.passkey)) { bench in
             let person = Vault.Person()
