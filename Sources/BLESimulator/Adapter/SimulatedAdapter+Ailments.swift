@@ -95,7 +95,9 @@ extension AirState {
         case .poweredOn, .poweredOff: break
         default: return unavailable(adapter, for: operation)
         }
-        if isOn, let error = silence("Set Powered", of: adapter, for: operation) {
+        if isOn, var error = silence("Set Powered", of: adapter, for: operation) {
+            // To switch it off and on is what has failed.
+            error.remedy = "Try again; if it fails each time, reset it with `Central.reset()`."
             setState(.poweredOn, of: adapter)
             return error
         }
