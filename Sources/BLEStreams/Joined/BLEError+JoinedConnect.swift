@@ -20,6 +20,23 @@ extension BLEError {
         }
     }
 
+    /// A refusal for want of a slot, where no other joined adapter can connect: these have no slot either, and to join
+    /// several is no remedy.
+    ///
+    /// - Parameters:
+    ///   - adapters: the names of those without a slot.
+    ///   - isBonded: whether no other adapter may connect to the peripheral.
+    func ofFull(_ adapters: [String], isBonded: Bool) -> BLEError {
+        var error = self
+        let names = adapters.joined(separator: " and ")
+        if adapters.count > 1 { error.cause = "\(names) have no free connection slot" }
+        error.remedy =
+            isBonded
+            ? "Close another link of \(names): the bond with the peripheral belongs there."
+            : "Close another link, or use one more adapter."
+        return error
+    }
+
     /// Whether the adapter connects to no peer, though it is on: Low Energy is off there, another one has its address,
     /// the program may not use it, or another program has it for itself, so that the kernel has no adapter for a link.
     var isOfUnfitAdapter: Bool {

@@ -242,7 +242,12 @@ final class JoinedConnect: Sendable {
     /// The reason why there is no adapter to connect through.
     private func whyNone() -> BLEError {
         if let obstacle = radio.bondObstacle(to: peer) { return obstacle }
-        if let failure = state.withLock({ $0.failure }) { return failure }
+        let (failure, full) = state.withLock { ($0.failure, $0.full) }
+        if let failure, !full.isEmpty {
+            let isBonded = !radio.choose { chooser, _ in chooser.holders(of: peer) }.isEmpty
+            return failure.ofFull(full.sorted().map { radio.name(of: $0) }, isBonded: isBonded)
+        }
+        if let failure { return failure }
         let info = radio.adapterInfo
         let none = BLEError.noneJoined(operation: "connect", object: "\(peer)")
         return info.state == .absent ? none : info.state.error(operation: "connect", object: "\(peer)") ?? none

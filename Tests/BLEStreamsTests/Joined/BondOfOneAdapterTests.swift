@@ -15,6 +15,7 @@ import Testing
                 let error = await #expect(throws: BLEError.self) { try await peripherals[0].withLink { _ in } }
                 #expect(error?.code == .connectionFailed && error?.cause.contains("slot") == true, "\(error as Any)")
                 #expect(error?.remedy.contains("unpair") == false, "\(error as Any)")
+                #expect(error?.remedy.hasPrefix("Close another link of far:") == true, "\(error as Any)")
             }
             try await peripherals[0].withLink { link in
                 #expect(link.security.isEncrypted && site.loads == [0, 1])

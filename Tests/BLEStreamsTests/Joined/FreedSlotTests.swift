@@ -38,4 +38,18 @@ import Testing
             }
         }
     }
+
+    @Test func `who finds no slot on any of them is told so, and not to join several`() async throws {
+        try await JoinedSite.run(sensors: 3, settings: AdapterSettings(maximumPeripherals: 1)) { site in
+            let peripherals = site.peripherals
+            try await peripherals[0].withLink { _ in
+                try await peripherals[1].withLink { _ in
+                    let error = await bleError { try await peripherals[2].withLink { _ in } }
+                    #expect(error?.code == .connectionFailed && error?.reason?.hciStatus == 0x09)
+                    #expect(error?.cause == "near and far have no free connection slot")
+                    #expect(error?.remedy == "Close another link, or use one more adapter.")
+                }
+            }
+        }
+    }
 }
