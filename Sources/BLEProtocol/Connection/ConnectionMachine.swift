@@ -192,7 +192,7 @@ package struct ConnectionMachine: Sendable {
         case .failed:
             var error = trigger.error(about: object) ?? .failed(because: trigger)
             // The usual remedy for a lost link assumes that another one follows.
-            if case .linkLost = trigger { error.remedy = BLEError.beginAgain }
+            if trigger.tellsLostLink { error.remedy = BLEError.beginAgain }
             return .failed(error)
         case .initial: return .disconnected(.initial)
         case .scanning: return .disconnected(.scanning)

@@ -130,13 +130,28 @@ extension SessionState.Trigger {
     /// Its error, if it reports a failure of the peripheral or the adapter.
     package var error: BLEError? {
         switch self {
-        case .searchFailed(let error), .scanFailed(let error), .connectFailed(let error), .discoveryFailed(let error),
+        case .connectFailed(var error):
+            if tellsLostLink { error.remedy = BLEError.untilReconnected }
+            return error
+        case .searchFailed(let error), .scanFailed(let error), .discoveryFailed(let error),
             .notFound(let error), .notSupported(let error), .initialisationFailed(let error),
             .operationFailed(let error), .subscriptionFailed(let error), .subscriptionRefused(let error):
-            error
-        case .linkLost(let reason): .lostLink(reason)
-        case .adapterLost(let state): state.error(operation: "session")
-        default: nil
+            return error
+        case .linkLost(let reason): return .lostLink(reason)
+        case .adapterLost(let state): return state.error(operation: "session")
+        default: return nil
+        }
+    }
+
+    /// Whether it tells the end of a link. The usual remedy, to connect again, is for a program that makes links: a
+    /// session makes the next one by itself, or none any more.
+    var tellsLostLink: Bool {
+        switch self {
+        case .linkLost: true
+        // It was lost before it was up. Such an error is final for that link; the end of a pairing isn't, and has a
+        // remedy of its own.
+        case .connectFailed(let error): error.code == .disconnected && error.reason != nil && error.isFinal
+        default: false
         }
     }
 
@@ -185,12 +200,15 @@ extension SessionState.Trigger.Kind {
 }
 
 extension BLEError {
+    /// What to do about a lost link that another one follows.
+    fileprivate static let untilReconnected = "Wait: the session reconnects while its policy has attempts left."
+
     fileprivate static func lostLink(_ reason: DisconnectReason) -> BLEError {
         var error = BLEError(
             .disconnected,
             operation: "session",
             cause: "the link ended: \(reason)",
-            remedy: "Wait: the session reconnects while its policy has attempts left."
+            remedy: untilReconnected
         )
         error.reason = reason
         error.systemError = reason.systemError

@@ -44,6 +44,24 @@ import Testing
         }
     }
 
+    @Test func `the remedy for a link that is lost while it is made is the session's`() async throws {
+        try await Bench.run { bench in
+            var plan = Session.Plan(bench.peripheral)
+            plan.reconnecting = .constant(.seconds(5), attempts: 1)
+            // The first one is the exchange of the MTU.
+            bench.air.faults.add(.dropLink(insteadOf: .requests).always())
+            try await bench.central.withSession(plan) { session in
+                let waiting = await bleError { try await session.ready(timeout: .seconds(3)) }
+                #expect(waiting?.cause.contains("the link ended") == true, "\(waiting as Any)")
+                #expect(waiting?.remedy.contains("Wait: the session reconnects") == true, "\(waiting as Any)")
+                // Nothing connects any more.
+                let failed = await bleError { try await session.ready() }
+                #expect(failed?.code == .disconnected && failed?.operation == "connect", "\(failed as Any)")
+                #expect(failed?.remedy == "Call `Session.reset()` to begin again.", "\(failed as Any)")
+            }
+        }
+    }
+
     @Test func `a session that the program has disconnected says so`() async throws {
         try await Bench.run { bench in
             try await bench.central.withSession(Session.Plan(bench.peripheral)) { session in
