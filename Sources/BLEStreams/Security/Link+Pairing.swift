@@ -108,6 +108,13 @@ extension CentralCore {
         }
     }
 
+    /// Whether there is a bond with a peer, read on a queue that may read files.
+    fileprivate func keepsBond(with peer: BluetoothAddress) async -> Bool {
+        await withCheckedContinuation { continuation in
+            store.perform(on: timeline) { continuation.resume(returning: !self.bonds(with: peer).isEmpty) }
+        }
+    }
+
     /// Why it can't be known whether there is a bond with one of these peers; `nil` if it can. Read on a queue that may
     /// read files.
     fileprivate func firstObstacle(to peers: [BluetoothAddress]) async -> BLEError? {
@@ -192,8 +199,8 @@ extension Peripheral {
     private var identities: [BluetoothAddress] { ([address] + alternatives).map { core.identity(of: $0) } }
 
     /// Removes this machine's bonds with the peripheral (stored under its identity if its address is private), removes
-    /// its key from the adapter, and drops a link to it. The peripheral keeps its own keys until they are removed
-    /// there.
+    /// its key from the adapter, and drops a link to it, which is down when this returns: whoever connects next gets a
+    /// new one. The peripheral keeps its own keys until they are removed there.
     ///
     /// - Parameter timeout: how long the adapter may take to answer.
     /// - Throws: ``BLEError/Code/notFound`` if there is no bond; the store's error if the bond behind a private address
@@ -203,9 +210,9 @@ extension Peripheral {
     ///   answer, and may keep its own bond; ``BLEError/Code/permissionDenied``, also if the system bus keeps the
     ///   program from asking it. An error of the adapter; `CancellationError`.
     public func unpair(timeout: Duration = .seconds(10)) async throws {
-        var hadBond = false
+        var (hadBond, isDropped) = (false, false)
         var keptElsewhere: BLEError?
-        let object = "from \(self)"
+        let (object, link) = ("from \(self)", core.connector.link(to: self))
         var identities: [BluetoothAddress] = []
         for address in [address] + alternatives { identities.append(await core.findIdentity(of: address)) }
         for address in identities {
@@ -217,14 +224,10 @@ extension Peripheral {
                 hadKey = true
                 keptElsewhere = error
             }
-            let core = core
-            let isKept: Bool = await withCheckedContinuation { continuation in
-                core.store.perform(on: core.timeline) {
-                    continuation.resume(returning: !core.bonds(with: address).isEmpty)
-                }
-            }
+            isDropped = isDropped || hadKey
             // A file that can't be read may have it, and one that an earlier call could not change.
-            hadBond = hadBond || hadKey || isKept || core.store.bondFailure(of: address) != nil
+            let isKept = await core.keepsBond(with: address) || core.store.bondFailure(of: address) != nil
+            hadBond = hadBond || hadKey || isKept
             core.store.forgetBonds(with: address)
             // A scan that is under way, and a session that connects next, would go by an identity under which nothing
             // is heard any more.
@@ -233,6 +236,7 @@ extension Peripheral {
         await core.store.flush(on: core.timeline)
         // Whoever was just reading the bonds may have brought it back.
         await withCheckedContinuation { continuation in core.renewIdentities { continuation.resume() } }
+        if isDropped { await link?.dropped() }
         guard hadBond else {
             // A private address doesn't tell which file it is, if its identity is in one that can't be read.
             if let obstacle = await core.firstObstacle(to: identities) {
@@ -255,6 +259,16 @@ extension Peripheral {
         return try await reply(on: core.timeline, limit: (timeout, limit)) { finish in
             let activity = radio.unpair(address) { finish($0.mapError { $0 as any Error }) }
             return { activity.cancel() }
+        }
+    }
+}
+
+extension Link {
+    /// Waits until the radio, which drops it, has done so; for a bounded time, as joined adapters may keep a link of one
+    /// that had no key. Until then, a new caller would share it, and lose it a moment later.
+    fileprivate func dropped() async {
+        await undisturbedReply(on: timeline, limit: (.seconds(2), ())) { finish in
+            lifetime.told.whenEnded { finish(()) }
         }
     }
 }
