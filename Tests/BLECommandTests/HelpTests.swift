@@ -25,6 +25,22 @@ import Testing
         for name in Self.commands { #expect(all.output.contains { $0.hasPrefix("  \(name)") }) }
     }
 
+    @Test func `what is called an option of every command is one`() throws {
+        let sections = Help.text(for: nil).split(separator: "\n\n")
+        let section = try #require(sections.first { $0.hasPrefix("options of every command") })
+        let options = section.matches(of: /--(?<name>[a-z]+)(?<value> [A-Za-z]+)?\s/)
+        #expect(options.count >= 8)
+        for name in Self.commands {
+            for option in options {
+                let value = option.output.value.map { _ in ["1"] } ?? []
+                guard case .help = Invocation([name, "--\(option.output.name)"] + value + ["--help"]) else {
+                    Issue.record("\(name) has no --\(option.output.name)")
+                    continue
+                }
+            }
+        }
+    }
+
     @Test func `a long form takes no room from the explanations of others`() {
         let rows = [
             ("scan", "list what is near"), ("adapter [on|off|cycle|reset]", "set its power"), ("-v", "say more"),

@@ -12,7 +12,10 @@ enum Help {
             \(table(rows, for: columns))
 
             options of every command
-            \(table((Option.common + [.version]).map { ($0.form, $0.help) }, for: columns))
+            \(table(Option.common.map { ($0.form, $0.help) }, for: columns))
+
+            option in place of a command
+            \(table([(Option.version.form, Option.version.help)], for: columns))
 
             \(prose(end, for: columns))
             """
