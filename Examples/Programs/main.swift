@@ -107,7 +107,9 @@ var words = CommandLine.arguments.dropFirst().filter { $0 != "--simulated" }
 let isSimulated = CommandLine.arguments.contains("--simulated")
 do {
     if let wrong = words.first(where: { $0.hasPrefix("--") }) {
-        throw Usage("There is no option '\(wrong.prefix { $0 != "=" })'; there is --simulated.")
+        let name = wrong.prefix { $0 != "=" }
+        guard name != "--simulated" else { throw Usage("--simulated takes no value: write it without '='.") }
+        throw Usage("There is no option '\(name)'; there is --simulated.")
     }
     guard let name = words.first, let program = programs.first(where: { $0.name == name }) else {
         for program in programs { print("swift run Programs \(program.name)   \(program.summary)") }

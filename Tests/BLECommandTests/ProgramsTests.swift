@@ -44,6 +44,12 @@ import Testing
         #expect(!run.complaint.contains("12345") && !run.complaint.contains("456"), "\(run)")
     }
 
+    @Test func `an option that there is gets no value, and is not said to be missing`() async throws {
+        let run = try await CommandRun(["logger", "--simulated=1"], simulated: false, of: "Programs").end()
+        #expect(run.status == 2 && run.output.isEmpty, "\(run)")
+        #expect(run.errors == ["--simulated takes no value: write it without '='."], "\(run)")
+    }
+
     @Test func `logger writes a header, and a line for each value of three thermometers`() async throws {
         let run = try await run("logger")
         #expect(run.status == 0, "\(run)")
