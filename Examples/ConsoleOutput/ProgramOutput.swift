@@ -9,3 +9,9 @@ package func printError(_ text: String) {
     let octets = Array("\(text.harmlessLines)\n".utf8)
     _ = octets.withUnsafeBytes { write(STDERR_FILENO, $0.baseAddress, $0.count) }
 }
+
+/// Whether lines can be rewritten in place on this descriptor: whether it is a terminal that moves its cursor. A dumb
+/// one, such as a shell in Emacs, would show what moves it.
+package func canRewriteLines(on descriptor: Int32) -> Bool {
+    isatty(descriptor) == 1 && getenv("TERM").map { String(cString: $0) } != "dumb"
+}

@@ -27,7 +27,7 @@ final class Table: Sendable {
         }
     }
 
-    private let isTerminal = isatty(STDOUT_FILENO) == 1
+    private let isRewritten = canRewriteLines(on: STDOUT_FILENO)
     private let state = Mutex(State())
 
     /// A sensor was heard.
@@ -61,7 +61,7 @@ final class Table: Sendable {
     }
 
     private func tell(_ address: BluetoothAddress, _ state: inout State, isUrgent: Bool) {
-        if isTerminal { draw(&state, isUrgent: isUrgent) } else { print(line(address, state)) }
+        if isRewritten { draw(&state, isUrgent: isUrgent) } else { print(line(address, state)) }
     }
 
     /// Overwrites all lines, for values at most ten times a second.

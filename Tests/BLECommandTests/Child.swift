@@ -19,7 +19,8 @@ struct Child {
 
     /// - Parameters:
     ///   - sink: where its results go; to a pipe where nothing is said.
-    ///   - columns: how wide the terminals are that its standard output and error are; `nil`: they are pipes.
+    ///   - columns: how wide the terminals are that its standard output and error are, which move their cursors unless
+    ///     the environment says otherwise; `nil`: they are pipes.
     ///   - isOneTerminal: whether both are the same terminal, as a person has it; all is then read from its output.
     ///   - input: what stands in its standard input; nothing where nothing is said.
     ///   - typed: what a person types; its standard input is then a terminal, which passes on whole lines.
@@ -50,7 +51,8 @@ struct Child {
                 input: keyboard?.writing ?? Self.file(with: input),
                 output: sink ?? output.writing,
                 errors: isOneTerminal ? output.writing : errors.writing,
-                environment: ProcessInfo.processInfo.environment.merging(environment) { $1 }
+                environment: ProcessInfo.processInfo.environment
+                    .merging(columns == nil ? [:] : ["TERM": "xterm"]) { $1 }.merging(environment) { $1 }
             )
             return (process, output.reading, errors.reading, keyboard?.reading)
         }

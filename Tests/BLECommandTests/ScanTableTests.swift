@@ -50,6 +50,18 @@ import Testing
         #expect(run.output.count == 1 && !run.output[0].contains("\u{1B}"))
     }
 
+    @Test(arguments: [
+        ["scan", "--name-prefix", "Demo heart", "--count", "1"], ["transfer", Demo.transfer, Demo.message],
+        ["update", Demo.update, "/bin/true", "--plain"],
+    ])
+    func `a terminal that can't move its cursor gets lines`(_ words: [String]) async throws {
+        let run = try await CommandRun(words, columns: 120, environment: ["TERM": "dumb"]).end()
+        #expect(run.status == 0 && !run.output.isEmpty, "\(run)")
+        for line in run.output + run.errors {
+            #expect(line.unicodeScalars.allSatisfy { $0.isPrintable }, "\(line.debugDescription)")
+        }
+    }
+
     @Test func `a table of weeks keeps the devices that were heard last, and counts all`() {
         var table = ScanTable()
         let number = ScanTable.limit + 100

@@ -49,7 +49,8 @@ struct Scan: Command {
     }
 
     func run(in environment: CommandEnvironment) async throws {
-        if !printsLines, duplicates == .ignored, !environment.output.isJSON, TerminalSize(of: STDOUT_FILENO) != nil {
+        let isLive = TerminalSize(of: STDOUT_FILENO) != nil && canRewriteLines(on: STDOUT_FILENO)
+        if isLive, !printsLines, duplicates == .ignored, !environment.output.isJSON {
             return try await showTable(in: environment)
         }
         let found = environment.central.scan(for: filters, duplicates: duplicates, mode: mode)

@@ -1,5 +1,6 @@
 import BLERadio
 import BLEStreams
+import ConsoleOutput
 import Glibc
 import Synchronization
 
@@ -16,7 +17,7 @@ final class TransferProgress: Sendable {
     }
 
     private let log: Log
-    private let isTerminal = isatty(STDERR_FILENO) == 1
+    private let isRewritten = canRewriteLines(on: STDERR_FILENO)
     private let timeline = RealTimeline()
     private let state = Mutex(State())
 
@@ -39,12 +40,12 @@ final class TransferProgress: Sendable {
             if state.count == 0 { state.begin = now }
             state.count += 1
             state.dropped = dropped
-            guard isTerminal || state.count == 1 || now - state.told >= .seconds(1) else { return nil }
+            guard isRewritten || state.count == 1 || now - state.told >= .seconds(1) else { return nil }
             state.told = now
             return "chunk \(state.count): \(state.octets.count) octets"
         }
         guard let text else { return }
-        if isTerminal { log.overwrite(text) } else { log.say(text) }
+        if isRewritten { log.overwrite(text) } else { log.say(text) }
     }
 
     /// The message is complete.
@@ -58,5 +59,5 @@ final class TransferProgress: Sendable {
     /// The message is incomplete.
     func brokenOff() { endLine() }
 
-    private func endLine() { if isTerminal, count > 0 { log.endLine() } }
+    private func endLine() { if isRewritten, count > 0 { log.endLine() } }
 }

@@ -1,5 +1,6 @@
 import BLERadio
 import BLEStreams
+import ConsoleOutput
 import Glibc
 import Synchronization
 
@@ -24,7 +25,7 @@ final class UpdateProgress: Sendable {
     init(_ output: Output, _ log: Log) {
         self.output = output
         self.log = log
-        showsBar = isatty(STDERR_FILENO) == 1 && !output.isJSON
+        showsBar = canRewriteLines(on: STDERR_FILENO) && !output.isJSON
         writesLines = !showsBar || !output.isTerminal
     }
 

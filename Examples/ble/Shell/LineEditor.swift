@@ -1,4 +1,5 @@
 import BLEStreams
+import ConsoleOutput
 @preconcurrency import Dispatch
 import Glibc
 import Synchronization
@@ -29,8 +30,7 @@ final class LineEditor: Sendable {
 
     init(completing candidates: [String]) {
         Self.candidates.withLock { $0 = candidates }
-        let isDumb = getenv("TERM").map { String(cString: $0) } == "dumb"
-        library = isInteractive && !isDumb ? Self.load() : nil
+        library = canRewriteLines(on: STDIN_FILENO) ? Self.load() : nil
         var mode = termios()
         terminal = tcgetattr(STDIN_FILENO, &mode) == 0 ? mode : nil
     }
