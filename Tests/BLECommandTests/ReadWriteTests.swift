@@ -1,6 +1,8 @@
 import Foundation
 import Testing
 
+@testable import ble
+
 /// `ble info`, `read` and `write`.
 @Suite(.timeLimit(.minutes(10))) struct ReadWriteTests {
     @Test func `info prints the whole tree, and its handles can be read`() async throws {
@@ -121,6 +123,14 @@ import Testing
             let whole = try await CommandRun.run("write", Demo.values, Demo.long, "@\(file.path)")
             #expect(whole.status == 1 && !whole.complaint.contains("more than 1048576"), "\(whole.complaint)")
         }
+    }
+
+    @Test func `a text that looks like an option is written behind --, as the help says`() async throws {
+        #expect(Help.text(of: Write.self, for: nil).contains("--text -- "))
+        let words = ["write", Demo.values, Demo.short, "--text", "--json"]
+        let run = try await CommandRun(words + ["--simulated", "--", "-5"], simulated: false).end()
+        #expect(run.status == 0, "\(run.complaint)")
+        #expect(try object(run.output.first)["written"] as? Int == 2)
     }
 
     @Test func `@- is standard input, up to its end`() async throws {

@@ -16,7 +16,8 @@ struct Write: Command {
     static let notes =
         """
         @FILE writes the contents of a file, or of a pipe; @- writes what standard input has up to its end. A value may
-        be empty, like ''; the command then says that it has written no octets.
+        be empty, like ''; the command then says that it has written no octets. A text that begins with - is taken for
+        an option, unless it stands behind --: in a script, write --text -- "$TEXT".
 
 
         """ + CharacteristicName.descriptorNote + SecurityOptions.notes
