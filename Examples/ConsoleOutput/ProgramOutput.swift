@@ -4,6 +4,22 @@
 /// until there are 4 kB. To be called before anything is printed.
 package func printLinesAtOnce() { setvbuf(stdout, nil, _IOLBF, 0) }
 
+/// Prints a line that must not be lost: unlike `print`, it says if the line can't be written.
+package func printResult(_ line: String) throws(UnwrittenOutput) {
+    guard fputs("\(line)\n", stdout) >= 0, fflush(stdout) == 0 else { throw UnwrittenOutput(number: errno) }
+}
+
+/// Standard output can't be written, for example because the disk is full.
+package struct UnwrittenOutput: Error, CustomStringConvertible {
+    /// The error's number, as C has it.
+    let number: Int32
+
+    package var description: String {
+        "Standard output can't be written: \(String(cString: strerror(number))). Make room on its disk, or write to "
+            + "another place, and start the program again."
+    }
+}
+
 /// Prints what isn't a result to standard error, with whatever a terminal would interpret escaped.
 package func printError(_ text: String) {
     let octets = Array("\(text.harmlessLines)\n".utf8)

@@ -4,11 +4,11 @@ import ConsoleOutput
 /// Logs the temperatures of all thermometers nearby as CSV, each with the time at which it was received.
 ///
 /// It waits for a thermometer that goes away, and adds one that comes later. A value that is no temperature goes to
-/// standard error.
+/// standard error. It ends where nothing more can be written, as on a full disk.
 func logger(on adapter: AdapterChoice, _ words: [String]) async throws {
     try await Central.with(adapter) { central in
         try await central.withFleet { fleet in
-            print("time,address,celsius")
+            try printResult("time,address,celsius")
             try await withThrowingTaskGroup { group in
                 group.addTask {
                     for try await thermometer in central.scan(for: .service(.environmentalSensing), .connectable) {
@@ -22,10 +22,12 @@ func logger(on adapter: AdapterChoice, _ words: [String]) async throws {
                             printError("\(address): \(item.value.hex) is no temperature.")
                             continue
                         }
-                        print("\(item.value.time.isoText),\(address),\(celsius)")
+                        try printResult("\(item.value.time.isoText),\(address),\(celsius)")
                     }
                 }
-                try await group.waitForAll()
+                // What fails in one ends both: `waitForAll` would wait for the other.
+                defer { group.cancelAll() }
+                try await group.next()
             }
         }
     }

@@ -62,6 +62,20 @@ import Testing
         #expect(run.errors.count { $0.hasSuffix(": 80 is no temperature.") } == 1, "\(run)")
     }
 
+    @Test func `logger ends with an error when its file can't grow any more, as on a full disk`() async throws {
+        try await withFolder { folder in
+            let file = folder.appending(path: "log.csv")
+            let script = "trap '' XFSZ; ulimit -f 1; exec \"$0\" logger --simulated >\"$1\""
+            let child = try Child("/bin/sh", ["-c", script, CommandRun.program("Programs"), file.path])
+            async let output = LineReader(child.output).rest()
+            let errors = await LineReader(child.errors).rest().joined()
+            #expect(errors.contains("Standard output can't be written: File too large."), "\(errors)")
+            #expect(await Child.exitStatus(of: child.process) == 1)
+            #expect(try String(contentsOf: file, encoding: .utf8).contains("\ntime,address,celsius\n"))
+            _ = await output
+        }
+    }
+
     @Test func `logger takes its leave on Ctrl-C`() async throws {
         let run = try await run("logger", interruptedAt: "Z,")
         #expect(run.status == 130, "\(run)")
