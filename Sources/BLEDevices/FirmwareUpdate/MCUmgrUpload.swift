@@ -2,7 +2,9 @@
 ///
 /// A device that is out of memory, or received a part at the wrong offset, reports success with the octet it expects:
 /// the upload returns there once all requests in flight are answered. If the device is busy or does not answer, a
-/// single request after a pause finds out which octet it expects.
+/// single request after a pause finds out which octet it expects. One that has the whole image expects the first octet
+/// of another upload, and answers the first part of this one, sent alone, with the end: what was in flight behind that
+/// part would be answered with the first octet again.
 struct MCUmgrUpload {
     let size: Int
     let window: Int
@@ -73,7 +75,7 @@ struct MCUmgrUpload {
         guard let offset else { throw .missingOffset }
         guard (0...size).contains(offset) else { throw .beyondTheEnd(offset: offset, size: size) }
         guard let end = request.end else {
-            (next, isProbing) = (offset, false)
+            (next, isProbing) = (offset, offset == 0 && confirmed > 0)
             note(offset)
             return true
         }
@@ -119,7 +121,7 @@ struct MCUmgrUpload {
         } else if let place = rewind {
             setbacks += 1
             guard setbacks <= Self.patience else { throw .stuck(at: place) }
-            (next, rewind) = (confirmed, nil)
+            (next, rewind, isProbing) = (confirmed, nil, confirmed == 0)
         }
     }
 

@@ -68,6 +68,23 @@ import Testing
         #expect(images.all == [image.bytes])
     }
 
+    /// Behind the end of an upload, a device wants the first part of another one, and answers that with how much it has.
+    @Test func `an answer that is lost costs no update, wherever it is lost`() async throws {
+        let image = try UpdateDevice.firmware(3000)
+        for place in 0..<12 {
+            let device = UpdateDevice()
+            try await device.run { bench in
+                let lost = bench.air.faults.add(.swallow(.notifications).skipping(place).times(1))
+                let options = FirmwareUpdateFlow.MCUmgrOptions(mode: .testAndConfirm)
+                try await bench.peripheral.withQueue { queue in
+                    try await queue.connecting().run(FirmwareUpdateFlow(image, over: .mcumgr(options)))
+                }
+                #expect(bench.air.faults.strikes(of: lost) == 1)
+            }
+            #expect(device.mcumgr.runningImage == image.bytes && device.mcumgr.isConfirmed, "answer \(place)")
+        }
+    }
+
     @Test func `an answer that calls itself one to a read is taken, whatever was asked for`() async throws {
         let image = try UpdateDevice.firmware(2000)
         let images = Recorder<[UInt8]>()

@@ -83,6 +83,31 @@ import Testing
         #expect(try upload.answered(5, offset: 300) && upload.nextOffset == 300)
     }
 
+    @Test func `a device that begins anew, or has all of it and has not said so, gets the first part alone`() throws {
+        var upload = MCUmgrUpload(size: 400, window: 3)
+        upload.sent(1, count: 100)
+        _ = try upload.answered(1, offset: 100)
+        for sequence in UInt8(2)...4 { upload.sent(sequence, count: 100) }
+        // The answer to the last part is lost. Behind its end, a device wants the first part of another upload.
+        #expect(try upload.answered(2, offset: 200) && upload.answered(3, offset: 300))
+        upload.timedOut()
+        upload.paused()
+        upload.sent(5, count: 100)
+        #expect(try upload.answered(5, offset: 0) && upload.nextOffset == 0)
+        upload.sent(6, count: 100)
+        #expect(upload.nextOffset == nil)
+        #expect(try upload.answered(6, offset: 400) && upload.isComplete)
+    }
+
+    @Test func `a device that wants the first part in the middle gets it alone`() throws {
+        var upload = try Self.underWay()
+        for pending in UInt8(2)...4 { #expect(try upload.answered(pending, offset: 0)) }
+        #expect(upload.nextOffset == 0)
+        upload.sent(5, count: 100)
+        #expect(upload.nextOffset == nil)
+        #expect(try upload.answered(5, offset: 100) && upload.nextOffset == 100)
+    }
+
     @Test func `a first part that is refused is sent again from the beginning`() throws {
         var upload = MCUmgrUpload(size: 1000, window: 3)
         upload.sent(1, count: 100)
