@@ -10,8 +10,8 @@ struct PlainUpload {
     /// How many octets have been sent.
     private(set) var sent: Int
     private var limit: Int
-    /// The device's offset at the beginning, and whether it has told of that, or of more, since then.
-    private let start: Int
+    /// The device's offset when its status was read, and whether it has told of that, or of more, since then.
+    private var start: Int
     private var isPresent = false
 
     /// Why a status is impossible.
@@ -36,7 +36,7 @@ struct PlainUpload {
     mutating func take(_ status: PlainUpdateStatus) throws(Fault) {
         let offset = Int(status.offset)
         guard offset <= size else { throw .beyondTheEnd(offset: offset, size: size) }
-        // One for an earlier program on this link, or flow, may come behind the status that was read.
+        // One that was sent before, or for an earlier program on this link, may come behind the status that was read.
         if offset < start, !isPresent { return }
         isPresent = true
         guard offset >= confirmed else { throw .wentBack(from: confirmed, to: offset) }
@@ -44,6 +44,9 @@ struct PlainUpload {
         confirmed = offset
         limit = min(size, max(limit, offset + Int(status.window)))
     }
+
+    /// Notes that the latest status was read: those that were sent before it may still come.
+    mutating func hasRead() { (start, isPresent) = (confirmed, false) }
 
     /// The range of the next octets, up to a maximum length; `nil` while the device accepts no more.
     mutating func next(_ maximum: Int) -> Range<Int>? {
@@ -85,7 +88,7 @@ struct PlainUpdate: Sendable {
         context.begin("prepare")
         var status = try await readStatus(in: context)
         try check(status, in: context)
-        try await context.subscribe(to: profile.status)
+        try await context.subscribe(to: profile.status, tellsOfLosses: true)
         if status.state == .complete, isNamed(in: status) { return context.unsubscribe(from: profile.status) }
         if status.state != .receiving || !isNamed(in: status) {
             status = try await announce(after: status, in: context)
@@ -99,7 +102,8 @@ struct PlainUpdate: Sendable {
         try await context.write(announcement(last), to: profile.control)
         let end = context.timeline.now + patience
         while true {
-            var status = try await nextStatus(before: end, in: context)
+            let told = try await nextStatus(before: end, in: context)
+            var status = if let told { told } else { try await readStatus(in: context) }
             // The failure of an earlier attempt with this image, told late, or that of this one: the device knows.
             if status == last, status.state == .failed { status = try await readStatus(in: context) }
             if isOurs(status), status.state != .idle { return status }
@@ -133,6 +137,7 @@ struct PlainUpdate: Sendable {
         // The device may have got it on the last link, which was lost before it said so.
         note()
         var isComplete = first.state == .complete
+        var losses = try losses(in: context)
         // A status that tells nothing new does not prolong the wait.
         var end = context.timeline.now + patience
         while !isComplete {
@@ -145,8 +150,9 @@ struct PlainUpdate: Sendable {
                 end = context.timeline.now + patience
             } else {
                 if upload.confirmed == size { context.begin("verify") }
-                news.append(try await nextStatus(before: end, in: context))
+                if let status = try await nextStatus(before: end, in: context) { news.append(status) }
             }
+            let isRead = try await readLost(&losses, &news, in: context)
             for status in news {
                 try refuseFailure(status, context)
                 let before = upload.confirmed
@@ -158,7 +164,29 @@ struct PlainUpdate: Sendable {
                 }
                 if status.state == .complete, upload.confirmed == size { isComplete = true }
             }
+            if isRead { upload.hasRead() }
         }
+    }
+
+    /// Reads the status if one may be missing: the kernel has dropped PDUs of the link, or the subscription was made
+    /// anew. Returns whether it has.
+    private func readLost(
+        _ losses: inout Int,
+        _ news: inout [PlainUpdateStatus],
+        in context: CommandContext
+    ) async throws -> Bool {
+        let known = losses
+        losses = try self.losses(in: context)
+        guard losses != known else { return false }
+        let status = try await readStatus(in: context)
+        if isOurs(status) { news.append(status) }
+        return true
+    }
+
+    /// How often a status may have been lost on this link.
+    private func losses(in context: CommandContext) throws -> Int {
+        let link = try context.link
+        return link.droppedPDUs + link.movedSubscriptions
     }
 
     private func writeKind(in context: CommandContext) async throws -> Link.WriteKind {
@@ -178,11 +206,12 @@ struct PlainUpdate: Sendable {
         }
     }
 
-    /// The next status of this image; those of another one do not prolong the wait.
-    private func nextStatus(before end: Duration, in context: CommandContext) async throws -> PlainUpdateStatus {
+    /// The next status of this image; those of another one do not prolong the wait. `nil` where one may be missing.
+    private func nextStatus(before end: Duration, in context: CommandContext) async throws -> PlainUpdateStatus? {
         do {
             while true {
-                let (value, source) = try await context.value(timeout: max(.zero, end - context.timeline.now))
+                let heard = try await context.valueOrLoss(timeout: max(.zero, end - context.timeline.now))
+                guard let (value, source) = heard else { return nil }
                 guard source == profile.status.reference else { continue }
                 let status = try decode(value, context)
                 if isOurs(status) { return status }
