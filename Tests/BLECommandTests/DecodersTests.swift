@@ -89,4 +89,12 @@ import Testing
         #expect(try Self.shown("2005015901", 0x2A66).json == answer)
         #expect(try Self.shown("300102", 0x2A66).json == #"{"other":{"number":48,"octets":[1,2]}}"#)
     }
+
+    @Test func `programs get whole seconds as a whole number`() throws {
+        let shown = try (0...UInt16.max).filter { seconds in
+            let hex = UInt16(bigEndian: seconds.littleEndian)
+            return try Self.shown("\(BluetoothUUID(hex))", 0x2A21).json != "\(seconds)"
+        }
+        #expect(shown.isEmpty)
+    }
 }

@@ -46,7 +46,7 @@ extension Eddystone {
                 ("batteryMillivolts", .number(telemetry.batteryMillivolts)),
                 ("temperature", telemetry.temperature.map { .decimal($0) }),
                 ("advertisementCount", .number(telemetry.advertisementCount)),
-                ("uptime", .decimal(telemetry.uptime / .seconds(1)))
+                ("uptime", .decimal(telemetry.uptime.seconds))
             )
         }
     }

@@ -159,8 +159,11 @@ extension BLEError.Code {
 }
 
 extension Duration {
-    /// The length in seconds.
-    var seconds: Double { self / .seconds(1) }
+    /// The length in seconds; exact if it is whole, unlike the quotient of two durations.
+    var seconds: Double {
+        let (whole, rest) = components
+        return Double(whole) + Double(rest) / 1e18
+    }
 
     /// Seconds, to the hundredth: `2.04 s`; what is shorter, to the first digit that isn't zero: `0.003 s`.
     var secondsText: String {

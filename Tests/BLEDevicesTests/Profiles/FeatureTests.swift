@@ -50,6 +50,10 @@ import Testing
         try expectBothWays("3C00", .measurementInterval, .seconds(60))
         try expectBothWays("FFFF", .measurementInterval, .seconds(65_535))
         let key = TypedCharacteristic.measurementInterval
+        let refused = (0...UInt16.max).filter {
+            (try? key.octets(of: .seconds($0))) != [UInt8(truncatingIfNeeded: $0), UInt8($0 >> 8)]
+        }
+        #expect(refused.isEmpty, "whole seconds")
         for interval in [.seconds(65_536), .milliseconds(1500), .seconds(-1)] as [Duration] {
             #expect(throws: BLEError.self) { try key.octets(of: interval) }
         }

@@ -12,7 +12,9 @@ extension CharacteristicKey where Self == TypedCharacteristic<Duration> {
         TypedCharacteristic(.Characteristics.measurementInterval) { reader throws(MalformedValue) in
             .seconds(try reader.uint16())
         } encode: { interval, writer throws(MalformedValue) in
-            guard let seconds = UInt16(exactly: interval / .seconds(1)) else {
+            // Exactly: the quotient of two durations may differ from the integer that it represents.
+            let (whole, rest) = interval.components
+            guard rest == 0, let seconds = UInt16(exactly: whole) else {
                 throw MalformedValue("\(interval) is not whole seconds between 0 and 65535")
             }
             writer.uint16(seconds)
