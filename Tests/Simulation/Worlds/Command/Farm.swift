@@ -16,12 +16,22 @@ final class Farm: Sendable {
         var corpus: [(seed: UInt64, features: Int)] = []
         var failures: [UInt64: Failure] = [:]
         var heaps: [Int: [Int]] = [:]
+        /// The world that each process has begun last; none where it hasn't begun one yet.
         var current: [Int: UInt64] = [:]
+        /// The kept seeds whose worlds have come to their end.
+        var judged: Set<UInt64> = []
+        /// What stopped processes before their first world.
+        var idle: [String] = []
     }
+
+    /// Runs a process with arguments to its end, or until what hears it answers `false`; returns how it was stopped
+    /// where it was.
+    typealias Process = @Sendable ([String], @escaping @Sendable (WorldReport) -> Bool) async throws -> String?
 
     private let state = Mutex(State())
     private let deadline: ContinuousClock.Instant?
     private let tell: @Sendable (String) -> Void
+    private let process: Process
 
     /// So many failures are enough.
     private static let enough = 5
@@ -29,14 +39,23 @@ final class Farm: Sendable {
     /// How many worlds there are between two lines of progress.
     private static let progressEvery = 10_000
 
-    /// - Parameter tell: hears of each failure as it is found, and now and then how far it is: a farm runs for hours,
-    ///   and may be ended before it is done.
-    init(until deadline: ContinuousClock.Instant?, tell: @escaping @Sendable (String) -> Void) {
-        (self.deadline, self.tell) = (deadline, tell)
+    /// - Parameters:
+    ///   - deadline: when it is enough.
+    ///   - process: runs worlds.
+    ///   - tell: hears of each failure as it is found, and now and then how far it is: a farm runs for hours, and may
+    ///     be ended before it is done.
+    init(
+        until deadline: ContinuousClock.Instant?,
+        process: @escaping Process = { try await Child(arguments: $0).run($1) },
+        tell: @escaping @Sendable (String) -> Void
+    ) {
+        (self.deadline, self.process, self.tell) = (deadline, process, tell)
     }
 
     var failures: [Failure] { state.withLock { $0.failures.values.sorted { $0.seed < $1.seed } } }
     var corpus: [(seed: UInt64, features: Int)] { state.withLock { $0.corpus } }
+    var judged: Set<UInt64> { state.withLock { $0.judged } }
+    var idle: [String] { state.withLock { $0.idle } }
     var worlds: Int { state.withLock { $0.worlds } }
     var virtualSeconds: Int { state.withLock { $0.seconds } }
     var featureCount: Int { state.withLock { $0.features.count } }
@@ -63,10 +82,15 @@ final class Farm: Sendable {
         }
     }
 
-    /// Runs these ones.
+    /// Runs these ones, until it is enough.
     func run(_ seeds: [UInt64]) async throws {
-        for seed in seeds { _ = try await run(["--worlds", "1", "--stride", "1", "--from", "\(seed)"], job: -1) }
+        for seed in seeds where !isEnough {
+            _ = try await run(["--worlds", "1", "--stride", "1", "--from", "\(seed)"], job: Self.keeper)
+        }
     }
+
+    /// The job that runs the kept seeds.
+    private static let keeper = -1
 
     /// One process after the other: one that is stopped has a failed world, and the next one goes on behind it.
     private func work(_ job: Int, _ first: UInt64, stride: Int, count: Int?) async throws {
@@ -80,12 +104,18 @@ final class Farm: Sendable {
         }
     }
 
-    /// - Returns: the seed at which the process was stopped; `nil` where it was not.
+    /// - Returns: the seed at which the process was stopped; `nil` where it was not, or before its first world: the next
+    ///   one would be stopped there, too.
     private func run(_ arguments: [String], job: Int) async throws -> UInt64? {
-        let crash = try await Child(arguments: arguments + ["--worker"]).run { self.take($0, job) }
+        // That of an earlier process isn't this one's.
+        state.withLock { $0.current[job] = nil }
+        let crash = try await process(arguments + ["--worker"]) { self.take($0, job) }
         guard let crash else { return nil }
         return state.withLock { state in
-            guard let seed = state.current[job] else { return nil }
+            guard let seed = state.current[job] else {
+                state.idle.append(crash)
+                return nil
+            }
             state.failures[seed, default: Failure(seed: seed, problems: [])].problems.append(("crash", crash))
             return seed
         }
@@ -102,6 +132,7 @@ final class Farm: Sendable {
             case .ends(let seed, let seconds, let features):
                 state.worlds += 1
                 state.seconds += seconds
+                if job == Self.keeper { state.judged.insert(seed) }
                 let new = features.filter { state.features.insert($0).inserted }
                 if !new.isEmpty { state.corpus.append((seed, new.count)) }
                 if state.worlds.isMultiple(of: Self.progressEvery) {

@@ -60,10 +60,13 @@ public enum SimulationCommand {
             "\(count) worlds, \(rounded(hours)) virtual hours, \(farm.featureCount) features in \(rounded(elapsed)) s: "
                 + "\(rounded(Double(count) / elapsed)) worlds and \(rounded(hours / elapsed)) virtual hours a second"
         )
-        if let file = options.corpus { try Corpus(farm.corpus).write(to: file) }
+        if let file = options.corpus, let kept {
+            try kept.renewed(by: farm.corpus, judged: farm.judged).write(to: file)
+        }
         let isFlat = tellHeap(farm)
+        for cause in farm.idle { print("A process ended before its first world: \(cause)") }
         for failure in farm.failures { try await tell(failure) }
-        return farm.failures.isEmpty && isFlat ? 0 : 1
+        return farm.failures.isEmpty && farm.idle.isEmpty && isFlat ? 0 : 1
     }
 
     /// So many octets a world may be what was measured wrong; what is kept of a world are hundreds at least.
