@@ -12,7 +12,9 @@ extension SimulatedAir {
     /// long after the central's write as it was recorded: after the write that subscribed or, if it followed one, after
     /// the latest write to a value, and not before the answers to earlier writes. So a program that does what the
     /// recorded one did gets the same results, at the pace of its own requests. The first link repeats the first
-    /// recorded link, and so on; links after the last recorded one repeat that one.
+    /// recorded link, and so on; links after the last recorded one repeat that one. The end of a recorded link isn't
+    /// repeated: nothing comes after its last value, until the program or a fault such as
+    /// ``Fault/dropLink(after:_:reason:)`` ends the link.
     ///
     /// The octets of a redacted recording are zeros. Services that the recorded program already knew, and so did not
     /// discover, are not in a recording; such a peripheral can be read by handle only. A peripheral accepts one link at
