@@ -30,11 +30,21 @@ final class RepeatedReading: Sendable {
         SessionConsumer(
             put: { [self] values in state.withLock({ $0.hasRead }) && mailbox.put(burst: values).mustWake },
             lost: { [self] count in state.withLock({ $0.hasRead }) && mailbox.put(lost: count) },
-            interrupted: { [self] gap in state.withLock({ $0.hasBegun }) && mailbox.put(gap) },
+            interrupted: { [self] gap in begins(behind: gap) && mailbox.put(gap) },
             wake: { [mailbox] in mailbox.wake() },
             switchedOn: { [self] in read() },
             finish: { [mailbox] in mailbox.finish(throwing: $0) }
         )
+    }
+
+    /// Behind a break of the link or a move, the value is read again, and contains what is notified before that.
+    ///
+    /// - Returns: whether the consumer is told of the gap.
+    private func begins(behind gap: StreamGap) -> Bool {
+        state.withLock { state in
+            if gap.reason != nil { state.hasRead = false }
+            return state.hasBegun
+        }
     }
 
     private func read() {

@@ -227,4 +227,31 @@ private enum Twin {
             }
         }
     }
+
+    @Test(arguments: 1...5 as ClosedRange<UInt64>, [false, true])
+    func `what a device sends at once to whoever subscribes is in the value that a session reads on each link`(
+        seed: UInt64,
+        isPlanned: Bool
+    ) async throws {
+        let serve: @Sendable (PeripheralServer, Bench) async throws -> Void = { server, _ in
+            var number: UInt8 = 0
+            for try await change in server.subscriptions(of: Bench.notifying) where change.isSubscribed {
+                number += 1
+                try server.setValue([number], of: Bench.notifying)
+                try await server.notify([number], of: Bench.notifying, to: change.central)
+            }
+        }
+        try await Bench.run(seed: seed, serve: serve) { bench in
+            let plan = Session.Plan(bench.peripheral)
+            try await bench.central.withSession(isPlanned ? plan.subscribing(to: Bench.notifying) : plan) { session in
+                var items: [String] = []
+                for try await item in session.values(of: Bench.notifying).withGaps().timeout(.seconds(60)) {
+                    items.append(item.value.map { "\($0[0])" } ?? "gap")
+                    if item.value != nil { bench.air.faults.add(.dropLink(after: .seconds(5))) }
+                    if items.last == "4" { break }
+                }
+                #expect(items == ["1", "gap", "2", "gap", "3", "gap", "4"])
+            }
+        }
+    }
 }
