@@ -10,20 +10,44 @@ final class SessionValuesRest: Sendable {
         let subscription: Session.Subscription
     }
 
+    /// What one subscription has told of the end of its link. Where no value comes in between, the buffer has one gap
+    /// for several of them, in front of whichever value follows.
+    private struct Break {
+        let origin: Origin
+        let gap: StreamGap
+        /// The number of the element that follows in the buffer.
+        let number: Int
+        /// There as long as the buffer has the gap.
+        weak let linkBreak: LinkBreak?
+    }
+
     private struct State {
         var rests: [Origin: Rest] = [:]
+        var breaks: [Break] = []
+        /// The ends of links before the next value of each.
+        var ends: [Origin: StreamGap] = [:]
         /// At how many places values of unknown subscriptions may be missing, and how many of them each has been told.
         var losses = 0
         var told: [Origin: Int] = [:]
         /// The values with their sessions, which may not be released under a lock.
         var taken: [Mailbox<Session.Value>.Rest] = []
 
+        /// Passes the gap in front of the element with this number, which may be of several subscriptions.
+        mutating func pass(_ gap: StreamGap, before number: Int) {
+            if gap.mayLackValues { losses += 1 }
+            for known in breaks where known.number == number && gap.breaks.contains(where: { $0 === known.linkBreak }) {
+                ends[known.origin] = ends[known.origin]?.merged(with: known.gap) ?? known.gap
+            }
+        }
+
         /// The gap before the next value of a subscription, or behind its last one: where values of any may be missing,
-        /// its own may be.
+        /// its own may be. The end of a link is in it only if it was this subscription's.
         mutating func gap(of origin: Origin, _ gap: StreamGap?) -> StreamGap? {
-            guard losses > told[origin, default: 0] else { return gap }
+            var own = gap.flatMap { $0.breaks.isEmpty ? $0 : $0.withoutBreaks }
+            if let end = ends.removeValue(forKey: origin) { own = own?.merged(with: end) ?? end }
+            guard losses > told[origin, default: 0] else { return own }
             told[origin] = losses
-            return gap?.merged(with: StreamGap.ofUnknownLoss) ?? StreamGap.ofUnknownLoss
+            return own?.merged(with: StreamGap.ofUnknownLoss) ?? StreamGap.ofUnknownLoss
         }
     }
 
@@ -32,19 +56,41 @@ final class SessionValuesRest: Sendable {
 
     init(of mailbox: Mailbox<Session.Value>) { self.mailbox = mailbox }
 
-    /// Takes what has come of a subscription; called once for each, when the consumer leaves or the session does. A gap
-    /// is in front of the value that followed it, of whichever session; one that nothing followed is the first one's
-    /// that is asked for.
+    /// Puts in the end of a subscription's link.
+    ///
+    /// - Returns: whether the consumer has to be woken.
+    fileprivate func interrupt(
+        _ session: ObjectIdentifier,
+        _ subscription: Session.Subscription,
+        _ gap: StreamGap
+    ) -> Bool {
+        let origin = Origin(session: session, subscription: subscription)
+        return state.withLock { state in
+            let place = mailbox.append(gap)
+            // Those before it the consumer was told of.
+            state.breaks.removeAll { $0.number < place.first || $0.linkBreak == nil }
+            for linkBreak in gap.breaks {
+                state.breaks.append(
+                    Break(origin: origin, gap: gap.ofOneSubscription, number: place.number, linkBreak: linkBreak)
+                )
+            }
+            return place.mustWake
+        }
+    }
+
+    /// Takes what has come of a subscription; called once for each, when the consumer leaves or the session does. The
+    /// end of a link is before the next value of each subscription that it concerned. Any other gap is in front of the
+    /// value that followed it, of whichever session; one that nothing followed is the first one's that is asked for.
     func take(of session: ObjectIdentifier, _ subscription: Session.Subscription) -> Rest {
         state.withLock { state in
             let all = mailbox.takeRest()
-            for (value, gap) in all.elements {
-                if gap?.mayLackValues == true { state.losses += 1 }
+            for (index, (value, gap)) in all.elements.enumerated() {
+                if let gap { state.pass(gap, before: all.first + index) }
                 let origin = Origin(session: ObjectIdentifier(value.session), subscription: value.subscription)
                 let own = state.gap(of: origin, gap)
                 state.rests[origin, default: Rest()].elements.append((value.value, own))
             }
-            if all.gap?.mayLackValues == true { state.losses += 1 }
+            if let gap = all.gap { state.pass(gap, before: all.first + all.elements.count) }
             let origin = Origin(session: session, subscription: subscription)
             var rest = state.rests.removeValue(forKey: origin) ?? Rest()
             rest.gap = state.gap(of: origin, all.gap)
@@ -85,7 +131,7 @@ extension SessionConsumer {
                 return mailbox.put(contentsOf: values).mustWake
             },
             lost: { mailbox.put(lost: $0) },
-            interrupted: { mailbox.put($0) },
+            interrupted: { $0.breaks.isEmpty ? mailbox.put($0) : rest.interrupt(id, subscription, $0) },
             wake: { mailbox.wake() },
             finish: finish,
             takeRest: { rest.take(of: id, subscription) }

@@ -23,11 +23,26 @@ extension Mailbox {
         let id = ObjectIdentifier(self)
         var isNew = false
         for linkBreak in gap.breaks where linkBreak.isNew(to: id) { isNew = true }
-        if isNew { return gap.ofOneSubscription }
-        guard gap.mayTearMessages else { return nil }
-        var rest = StreamGap(dropped: gap.dropped)
-        rest.mayLackValues = gap.mayLackValues
-        return rest
+        return isNew ? gap.ofOneSubscription : gap.withoutBreaks
+    }
+
+    /// The place of a gap: the number of the element that follows it, and of the first one that the consumer has not
+    /// taken.
+    struct GapPlace {
+        var number = 0
+        var first = 0
+        /// Whether the consumer has to be woken.
+        var mustWake = false
+    }
+
+    /// Adds a gap like ``put(_:)``, and returns its place.
+    func append(_ gap: StreamGap) -> GapPlace {
+        var place = GapPlace()
+        place.mustWake = alter { state in
+            addGap(gap, to: &state)
+            (place.number, place.first) = (state.first + state.buffer.count, state.first)
+        }
+        return place
     }
 
     func mergeGapsAtFront(of state: inout State, with added: StreamGap? = nil) {

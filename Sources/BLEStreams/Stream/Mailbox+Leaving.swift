@@ -5,6 +5,8 @@ extension Mailbox {
     /// The values that a consumer has not taken, each with the gap before it.
     struct Rest {
         var elements: [(element: Element, gap: StreamGap?)] = []
+        /// The number of the first one in the buffer.
+        var first = 0
         /// The gap after them.
         var gap: StreamGap?
     }
@@ -112,6 +114,7 @@ extension Mailbox {
         state.withLock { state in
             var rest = Rest()
             guard state.isLeaving else { return rest }
+            rest.first = state.first
             while !state.buffer.isEmpty {
                 mergeGapsAtFront(of: &state)
                 guard let element = state.buffer.popFirst() else { break }

@@ -209,7 +209,7 @@ final class Mailbox<Element: Sendable>: Sendable {
 
     /// Changes the state unless the consumer has left; returns whether it must be woken, since there was nothing
     /// before.
-    private func alter(_ body: (inout State) -> Void) -> Bool {
+    func alter(_ body: (inout State) -> Void) -> Bool {
         state.withLock { state in
             if case .closed = state.end { return false }
             let wasEmpty = state.isEmpty

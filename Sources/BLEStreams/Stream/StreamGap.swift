@@ -63,6 +63,14 @@ public struct StreamGap: Sendable {
     /// Whether a consumer of values is told of it.
     var concernsValues: Bool { reason != nil || dropped > 0 || !mayLackValues }
 
+    /// What it is besides the breaks of links; `nil` if that is nothing.
+    var withoutBreaks: StreamGap? {
+        guard mayTearMessages else { return nil }
+        var rest = StreamGap(dropped: dropped)
+        rest.mayLackValues = mayLackValues
+        return rest
+    }
+
     /// The same for a consumer that gets what was kept, one subscription after the other: each has its own gap.
     var ofOneSubscription: StreamGap {
         var gap = self

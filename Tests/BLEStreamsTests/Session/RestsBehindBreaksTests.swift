@@ -1,0 +1,95 @@
+import BLESimulator
+import BLEStreams
+import Testing
+
+/// What a consumer of several subscriptions leaves, over the end of a link.
+@Suite(.timeLimit(.minutes(10))) struct RestsBehindBreaksTests {
+    private static func items(
+        _ stream: BLEStream<CharacteristicValue>,
+        _ count: Int
+    ) async throws -> [String] {
+        try await stream.withGaps().timeout(.seconds(60)).collect(count).map { item in
+            item.value.map { String(decoding: $0, as: UTF8.self) } ?? "gap"
+        }
+    }
+
+    /// Sends chunks of two characteristics on each link, once both are subscribed to.
+    private static func serve(
+        _ links: [[(BluetoothUUID, String)]]
+    ) -> @Sendable (PeripheralServer, Bench) async throws -> Void {
+        { server, bench in
+            var (subscribed, number): (Set<String>, Int) = ([], 0)
+            for try await change in server.subscriptions() where change.isSubscribed {
+                subscribed.insert(change.characteristic)
+                guard subscribed.count == 2, number < links.count else { continue }
+                try await bench.time.sleep(for: .seconds(1))
+                for (characteristic, chunk) in links[number] {
+                    try await server.notify(Array(chunk.utf8), of: characteristic, to: change.central)
+                }
+                (subscribed, number) = ([], number + 1)
+            }
+        }
+    }
+
+    /// On the second link, the other subscription's value comes first.
+    @Test func `what a consumer of all values leaves has the end of the link in each subscription`() async throws {
+        let serve = Self.serve([
+            [(Bench.notifying, "first\n"), (Bench.notifying, "ha"), (Bench.counter, "1")],
+            [(Bench.counter, "2"), (Bench.notifying, "lf\n"), (Bench.notifying, "last\n")],
+        ])
+        try await Bench.run(serve: serve) { bench in
+            bench.air.faults.add(.dropLink(after: 3, .notifications))
+            let plan = Session.Plan(bench.peripheral).subscribing(to: Bench.notifying).subscribing(to: Bench.counter)
+            try await bench.central.withSession(plan) { session in
+                for try await item in session.values {
+                    #expect(String(decoding: item.value, as: UTF8.self) == "first\n")
+                    try await bench.time.sleep(for: .seconds(30))
+                    break
+                }
+                let counts = try await Self.items(session.notifications(of: Bench.counter), 3)
+                #expect(counts == ["1", "gap", "2"])
+                let chunks = try await Self.items(session.notifications(of: Bench.notifying), 4)
+                #expect(chunks == ["ha", "gap", "lf\n", "last\n"])
+            }
+        }
+    }
+
+    /// Its sessions' values come in turns, and the link of one is lost: the other one's value is the next that comes.
+    @Test func `what a consumer of a fleet leaves has the end of a link in that session alone`() async throws {
+        try await Bench.run(serve: Bench.sendForEver) { bench in
+            let other = bench.air.adapter()
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try await Bench.description.run(on: other) { try await Bench.sendForEver($0, bench) } }
+                try await bench.central.withFleet { fleet in
+                    let sessions = [bench.peripheral, bench.central.peripheral(other.address)].map {
+                        fleet.add(Session.Plan($0).subscribing(to: Bench.notifying))
+                    }
+                    for session in sessions { try await session.ready() }
+                    bench.air.faults.add(
+                        .dropLink(after: 5, .notifications),
+                        between: bench.centralAdapter,
+                        and: bench.peripheralAdapter
+                    )
+                    for try await _ in fleet.values {
+                        try await bench.time.sleep(for: .seconds(30))
+                        break
+                    }
+                    let gaps = try await Self.gaps(sessions)
+                    #expect(gaps == [1, 0])
+                }
+                group.cancelAll()
+                while await group.nextResult() != nil {}
+            }
+        }
+    }
+
+    /// How many gaps each session's next consumer is told of.
+    private static func gaps(_ sessions: [Session]) async throws -> [Int] {
+        var gaps: [Int] = []
+        for session in sessions {
+            let items = try await session.notifications(of: Bench.notifying).withGaps().collect(20)
+            gaps.append(items.count { $0.gap != nil })
+        }
+        return gaps
+    }
+}
