@@ -57,6 +57,8 @@ final class SessionChannel {
     private var backlog = Ring<Kept>()
     /// How many values were dropped before the first buffered one, and how many were lost behind the last one.
     private var dropped = 0
+    /// The gaps among those that were dropped.
+    private var droppedGap: StreamGap?
     private var lostBehind = 0
     /// The gap behind the last buffered value, and one that goes on. The next consumer of several subscriptions gets
     /// what was kept of each, and has the gap in each.
@@ -123,6 +125,7 @@ final class SessionChannel {
     /// - Returns: whether the consumer has to be woken.
     private func giveBacklog(to consumer: SessionConsumer) -> Bool {
         var mustWake = consumer.lost(dropped)
+        if let gap = droppedGap.take() { mustWake = consumer.interrupted(gap) || mustWake }
         var run: [CharacteristicValue] = []
         for kept in backlog.elements {
             if kept.gap != nil || kept.lost > 0 {
@@ -201,8 +204,9 @@ final class SessionChannel {
     }
 
     private func append(_ kept: Kept) {
-        if backlog.count == Self.backlogLimit {
-            dropped += 1 + (backlog.popFirst()?.lost ?? 0)
+        if backlog.count == Self.backlogLimit, let oldest = backlog.popFirst() {
+            dropped += 1 + oldest.lost
+            if let gap = oldest.gap { droppedGap = droppedGap?.merged(with: gap) ?? gap }
         }
         backlog.append(kept)
     }

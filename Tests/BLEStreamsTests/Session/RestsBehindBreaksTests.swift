@@ -83,6 +83,45 @@ import Testing
         }
     }
 
+    @Test func `the end of a link is told, though what is kept of the next one takes the room of the former's`()
+        async throws
+    {
+        try await Bench.run(serve: Bench.sendNumbers(1100)) { bench in
+            bench.air.faults.add(.dropLink(after: 10, .notifications))
+            let plan = Session.Plan(bench.peripheral).subscribing(to: Bench.notifying)
+            try await bench.central.withSession(plan) { session in
+                #expect(UInt32(octets: try await session.notifications(of: Bench.notifying).first()) == 0)
+                try await bench.time.sleep(for: .seconds(60))
+                let items = try await session.notifications(of: Bench.notifying).withGaps().collect(2)
+                #expect((items[0].gap?.reason as? BLEError)?.reason?.kind == .supervisionTimeout)
+                #expect(items[0].gap?.dropped == 85 && items[1].value.map { UInt32(octets: $0) } == 76)
+            }
+        }
+    }
+
+    /// A consumer of both takes one value of the first, and leaves the other one's dropped values untold.
+    @Test func `how many values were dropped is told in full, also if several consumers have left`() async throws {
+        let serve: @Sendable (PeripheralServer, Bench) async throws -> Void = { server, bench in
+            try await bench.time.sleep(for: .seconds(10))
+            for number in 0..<UInt32(1110) {
+                if number == 1100 { try await bench.time.sleep(for: .seconds(60)) }
+                try await server.notify(number.octets, of: Bench.counter)
+                if number == 0 { try await server.notify(number.octets, of: Bench.notifying) }
+            }
+            for try await _ in server.centralEvents {}
+        }
+        try await Bench.run(serve: serve) { bench in
+            let plan = Session.Plan(bench.peripheral).subscribing(to: Bench.notifying).subscribing(to: Bench.counter)
+            try await bench.central.withSession(plan) { session in
+                try await bench.time.sleep(for: .seconds(60))
+                #expect(try await session.values.first().subscription == plan.subscriptions[0])
+                try await bench.time.sleep(for: .seconds(60))
+                let items = try await session.notifications(of: Bench.counter).withGaps().collect(2)
+                #expect(items[0].gap?.dropped == 86 && items[1].value.map { UInt32(octets: $0) } == 86)
+            }
+        }
+    }
+
     /// How many gaps each session's next consumer is told of.
     private static func gaps(_ sessions: [Session]) async throws -> [Int] {
         var gaps: [Int] = []
