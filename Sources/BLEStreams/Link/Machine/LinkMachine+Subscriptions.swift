@@ -84,13 +84,29 @@ extension LinkMachine {
         let handle = characteristic.valueHandle
         let wasSent = unclaimed.handles[handle] != nil
         unclaimed.handles[handle] = nil
-        addRoute(id, handle, wasSent: wasSent, &output)
         let descriptor = characteristic.clientConfiguration?.handle
         let write = table.add(id, valueHandle: handle, descriptorHandle: descriptor, configuration)
+        let mustWait = table.isBeingSwitchedOff(handle)
+        subscriptions[id]?.awaitsSwitchOff = mustWait
+        if !mustWait { addRoute(id, handle, wasSent: wasSent, &output) }
         carryOut(write, place, &output)
         if write == nil { tellArmed(handle, &output) }
-        output.tell(.registered(entry.consumer, characteristic))
+        if !mustWait { output.tell(.registered(entry.consumer, characteristic)) }
         settle(&output)
+    }
+
+    /// Routes values to those who have subscribed while the peer was told to stop sending, once it has answered, and
+    /// the write that makes it send again is queued.
+    ///
+    /// What it sent before it stopped would be followed by a hole that nobody could tell; and what is read now is read
+    /// behind that write.
+    private mutating func admitBehindSwitchOff(_ output: inout Output) {
+        for (id, entry) in subscriptions.sorted(by: { $0.key < $1.key }) where entry.awaitsSwitchOff {
+            guard let found = entry.characteristic, !table.isBeingSwitchedOff(found.valueHandle) else { continue }
+            subscriptions[id]?.awaitsSwitchOff = false
+            addRoute(id, found.valueHandle, wasSent: false, &output)
+            output.tell(.registered(entry.consumer, found))
+        }
     }
 
     /// Writes what the table asks for, until it asks for nothing more; then releases the place.
@@ -109,10 +125,12 @@ extension LinkMachine {
         let configuration = Configuration(write: write, place: place, rises: rises, hasRaised: hasRaised)
         purposes.append((id, .configuration(configuration)))
         take(step, &output)
+        admitBehindSwitchOff(&output)
     }
 
     /// There is nothing more to do for now: releases the place, and tells whoever waits for the end.
     mutating func rest(_ place: LaneOrder.ID?, _ output: inout Output) {
+        admitBehindSwitchOff(&output)
         leave(place, &output)
         tellQuiet(&output)
     }

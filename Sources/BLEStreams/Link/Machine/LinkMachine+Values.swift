@@ -40,7 +40,7 @@ extension LinkMachine {
         let followed = routes.filter { !$0.value.isOnlyOwn }
         let only = followed.count == 1 && !client.isAwaitingAnswer ? followed.first?.key : nil
         for (id, entry) in subscriptions {
-            guard let handle = entry.characteristic?.valueHandle else { continue }
+            guard let handle = entry.characteristic?.valueHandle, !entry.awaitsSwitchOff else { continue }
             guard let only else {
                 lose(nil, of: id, entry, &output)
                 continue

@@ -17,6 +17,8 @@ extension LinkMachine {
         var characteristic: Characteristic?
         /// Whether it has been told that the peer sends its values.
         var knowsThatArmed = false
+        /// Whether it gets nothing yet: it has begun while the peer is told to stop sending to those before it.
+        var awaitsSwitchOff = false
         /// Values that can't be delivered now; `nil`: values go directly to the consumer.
         var held: HeldValues?
 

@@ -93,6 +93,11 @@ struct SubscriptionTable {
         return entry.actual.isSuperset(of: wanted) && (entry.inFlight?.configuration.isSuperset(of: wanted) ?? true)
     }
 
+    /// Whether the peer is being told to send none of these values any more.
+    func isBeingSwitchedOff(_ valueHandle: UInt16) -> Bool {
+        entries[valueHandle]?.inFlight?.configuration.isEmpty == true
+    }
+
     /// Removes a subscriber.
     mutating func remove(_ id: SubscriberID, valueHandle: UInt16) -> Write? {
         guard entries[valueHandle]?.subscribers.removeValue(forKey: id) != nil else { return nil }

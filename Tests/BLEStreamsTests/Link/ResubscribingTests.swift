@@ -1,0 +1,77 @@
+import BLESimulator
+import BLEStreams
+import Testing
+
+/// Consumers that subscribe while the last subscription of the same characteristic is being switched off.
+@Suite(.timeLimit(.minutes(10))) struct ResubscribingTests {
+    /// Sends a number, ever greater, several times in each connection interval.
+    private static let sendFast: @Sendable (PeripheralServer, Bench) async throws -> Void = { server, bench in
+        for number: UInt32 in 0... {
+            try await server.notify(number.octets, of: Bench.notifying)
+            try await bench.time.sleep(for: .milliseconds(4))
+        }
+    }
+
+    @Test(arguments: 1...5 as ClosedRange<UInt64>)
+    func `the values of the next stream are without a hole, which the peripheral makes between the two`(
+        seed: UInt64
+    ) async throws {
+        try await Bench.run(seed: seed, serve: Self.sendFast) { bench in
+            try await bench.peripheral.withLink { link in
+                let numbers = link.notifications(of: Bench.notifying).map { UInt32(octets: $0) }
+                let earlier = try await numbers.first()
+                let later = try await numbers.collect(100)
+                #expect(later[0] > earlier && later == Array(later[0]..<later[0] + 100))
+                #expect(bench.writes == [[1, 0], [0, 0], [1, 0]])
+            }
+        }
+    }
+
+    @Test func `a message of the next stream has no hole`() async throws {
+        // 26 letters, and then a new line.
+        let serve: @Sendable (PeripheralServer, Bench) async throws -> Void = { server, bench in
+            for number in 0... {
+                let letter = number % 27 < 26 ? UInt8(97 + number % 27) : 10
+                try await server.notify([letter], of: Bench.notifying)
+                try await bench.time.sleep(for: .milliseconds(4))
+            }
+        }
+        let letters = Array("abcdefghijklmnopqrstuvwxyz".utf8)
+        try await Bench.run(serve: serve) { bench in
+            try await bench.peripheral.withLink { link in
+                for _ in 0..<20 {
+                    let lines = link.notifications(of: Bench.notifying).assembled(until: .delimiter("\n"))
+                    let line = try await lines.first()
+                    // It may begin in the middle.
+                    #expect(line == letters.suffix(line.count))
+                }
+            }
+        }
+    }
+
+    @Test func `a value is read behind the subscription that follows it, not before`() async throws {
+        try await Bench.run { bench in
+            try await bench.peripheral.withLink { link in
+                let values = link.values(of: Bench.counter)
+                for _ in 0..<2 {
+                    let value = try await values.first()
+                    #expect(Array(value) == [9])
+                }
+                let sent = bench.sent(by: .central).filter { [0x0A, 0x12].contains($0.first) }
+                #expect(sent.map { $0.count == 5 ? Int($0[3]) : -1 }.suffix(5) == [1, -1, 0, 1, -1])
+            }
+        }
+    }
+
+    @Test func `who leaves before that is done gets nothing, and the next one does`() async throws {
+        try await Bench.run(serve: Self.sendFast) { bench in
+            try await bench.peripheral.withLink { link in
+                let numbers = link.notifications(of: Bench.notifying).map { UInt32(octets: $0) }
+                _ = try await numbers.first()
+                let soon = try await numbers.prefix(for: .milliseconds(1)).collect()
+                let later = try await numbers.collect(100)
+                #expect(soon.isEmpty && later == Array(later[0]..<later[0] + 100))
+            }
+        }
+    }
+}
