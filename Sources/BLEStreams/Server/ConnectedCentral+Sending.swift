@@ -310,13 +310,17 @@ extension BLEError {
         + "reports it."
 
     /// The error of a value that is too long for any PDU.
-    static func valueTooLong(_ operation: String, _ object: String) -> BLEError {
-        BLEError(
+    ///
+    /// - Parameter limit: what to do with one that centrals read: it can't simply be sent; `nil` if it was to be sent.
+    static func valueTooLong(_ operation: String, _ object: String, limit: String? = nil) -> BLEError {
+        let inParts = "PeripheralServer.send(_:of:to:endingWith:beginsAnew:onProgress:)."
+        return BLEError(
             .overflow,
             operation: operation,
             object: object,
             cause: "the value exceeds 512 octets, the limit of an attribute value",
-            remedy: "Send it in parts: PeripheralServer.send(_:of:to:endingWith:beginsAnew:onProgress:)."
+            remedy: limit.map { "\($0) Longer ones are sent in parts, by a characteristic with .notify: \(inParts)" }
+                ?? "Send it in parts: \(inParts)"
         )
     }
 

@@ -53,7 +53,8 @@ extension PeripheralServer {
         /// - Throws: ``BLEError/Code/overflow`` if it is longer; the central keeps waiting for another answer.
         public func respond(_ value: some Collection<UInt8>) throws {
             guard value.count <= ATTLimits.maximumValueLength else {
-                throw BLEError.valueTooLong("respond", "of \(characteristic) to \(central)")
+                let limit = "Answer with at most 512 octets: the central still waits."
+                throw BLEError.valueTooLong("respond", "of \(characteristic) to \(central)", limit: limit)
             }
             let octets = Array(value)
             // Before the central can ask for the next part.

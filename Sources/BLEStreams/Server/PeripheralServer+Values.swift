@@ -112,7 +112,9 @@ extension BLEError {
                 remedy: "Pass \(longest) octets, or change hasFixedLength or maximumLength in its declaration."
             )
         }
-        guard count <= ATTLimits.maximumValueLength else { return valueTooLong(operation, object) }
+        guard count <= ATTLimits.maximumValueLength else {
+            return valueTooLong(operation, object, limit: "Store at most 512 octets.")
+        }
         return BLEError(
             .overflow,
             operation: operation,

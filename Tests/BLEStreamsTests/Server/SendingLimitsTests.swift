@@ -152,6 +152,33 @@ import Testing
         }
     }
 
+    @Test func `more than 512 octets can't be stored or answered, and the remedy fits a value that is only read`()
+        async throws
+    {
+        let report = BluetoothUUID(0xF307)
+        let description = LocalPeripheral(name: "Reports") {
+            LocalService(BluetoothUUID(0xF300)) {
+                LocalCharacteristic(report, [.read])
+                LocalCharacteristic(Self.dynamic, [.read], value: .dynamic)
+            }
+        }
+        let errors = Recorder<BLEError>()
+        try await Bench.run(description: description) { server, _ in
+            if let error = await bleError({ try server.setValue(Self.octets(513), of: report) }) { errors.add(error) }
+            for try await read in server.reads(of: Self.dynamic) {
+                if let error = await bleError({ try read.respond(Self.octets(513)) }) { errors.add(error) }
+                try read.respond([1])
+            }
+        } _: { bench in
+            try await bench.peripheral.withLink { link in try await link.expect(Self.dynamic, reads: [1]) }
+        }
+        // No central can subscribe to it: nothing of it can be sent.
+        #expect(errors.all.map(\.operation) == ["set value", "respond"])
+        #expect(errors.all.first?.remedy.hasPrefix("Store at most 512 octets") == true)
+        #expect(errors.all.last?.remedy.hasPrefix("Answer with at most 512 octets") == true)
+        #expect(errors.all.allSatisfy { $0.remedy.contains("a characteristic with .notify") })
+    }
+
     @Test func `an answer of more than 512 octets is an error, and the central waits for another one`() async throws {
         try await Bench.run(description: Self.description) { server, _ in
             for try await read in server.reads(of: Self.dynamic) {
