@@ -12,9 +12,13 @@ extension Session {
         var state = new
         let away: Duration? = facts.withLock { facts in
             switch (state, trigger) {
-            case (.disconnected, .linkLost), (.disconnected, .adapterLost): facts.lostSince = facts.lostSince ?? now
-            case (.disconnected(.initial), _), (.failed, _): facts.lostSince = nil
-            case (.connected(.ready), _): return facts.lostSince.take().map { now - $0 }
+            case (.disconnected, .linkLost), (.disconnected, .adapterLost):
+                // It can only come back to a session that has had it.
+                if facts.wasReady { facts.lostSince = facts.lostSince ?? now }
+            case (.disconnected(.initial), _), (.failed, _): (facts.lostSince, facts.wasReady) = (nil, false)
+            case (.connected(.ready), _):
+                facts.wasReady = true
+                return facts.lostSince.take().map { now - $0 }
             default: break
             }
             return nil

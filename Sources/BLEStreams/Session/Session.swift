@@ -75,8 +75,9 @@ public final class Session: Sendable {
         var kept: (address: BluetoothAddress, record: SessionRecord)?
         /// Whether the program wants nothing of it stored any more.
         var isForgotten = false
-        /// When the link was lost; recorded only if there are event handlers.
+        /// Since when it has lost its peripheral, and whether it had it; recorded only if there are event handlers.
         var lostSince: Duration?
+        var wasReady = false
     }
 
     let facts: Mutex<Facts>
