@@ -18,6 +18,7 @@ final class PairingAnew: Sendable {
 
     private struct State {
         var keys: GatheredKeys
+        /// Whether the kernel is pairing, as far as it has told.
         var isUnderWay = false
         /// Nobody waits for a failure any more; keys must still be kept.
         var isCancelled = false
@@ -151,7 +152,7 @@ final class PairingAnew: Sendable {
     }
 
     private func noEndCame() {
-        guard state.withLock({ !$0.isOver && $0.keys.isEmpty }) else { return }
+        guard state.withLock({ $0.isUnderWay && !$0.isOver && $0.keys.isEmpty }) else { return }
         let left = engagement.dialogue.lastQuestion.map { $0 + Self.steps - surroundings.timeline.now } ?? .zero
         if left > .zero { return waitForEnd(left) }
         // As after any failure.
@@ -178,8 +179,11 @@ final class PairingAnew: Sendable {
     }
 
     private func failed(_ status: ManagementStatus) {
-        let (isUnderWay, hasKeys) = state.withLock { ($0.isUnderWay, !$0.keys.isEmpty) }
-        guard isUnderWay else { return }
+        let (wasUnderWay, hasKeys) = state.withLock { state in
+            defer { state.isUnderWay = false }
+            return (state.isUnderWay, !state.keys.isEmpty)
+        }
+        guard wasUnderWay else { return }
         // The first key of two; the second will not come.
         if hasKeys { return finishWithKeys() }
         // The kernel may have written the new keys over the old ones before it failed.

@@ -17,7 +17,12 @@ import Testing
     private var number: UInt16 { run.kernel.central }
 
     /// The error of a pairing that somebody was asked about when this happened.
-    private func error(when body: @Sendable (inout FakeState) -> Void) async throws -> BLEError? {
+    ///
+    /// - Parameter meanwhile: what else happens while the error is awaited.
+    private func error(
+        when body: @Sendable (inout FakeState) -> Void,
+        meanwhile: () async -> Void = {}
+    ) async throws -> BLEError? {
         let (radio, asked) = (try run.radio(), FakeRun.Collector<PairingQuestion>())
         let end = FakeRun.End(try await run.connect(radio, to: .example))
         await run.kernel.idle()
@@ -27,6 +32,7 @@ import Testing
         await run.kernel.idle()
         #expect(asked.all.count == 1 && outcomes.all.isEmpty)
         run.kernel.with(body)
+        await meanwhile()
         let outcome = try await outcomes.first("raising", in: run) { $0 }
         raising.cancel()
         end.link.disconnect()
@@ -58,9 +64,33 @@ import Testing
         #expect(error?.pairingFailure == .timedOut, "\(error as Any)")
     }
 
+    @Test func `a loss of events behind the end of the link changes nothing`() async throws {
+        let number = number
+        let began = run.timeline.now
+        let error = try await error { state in
+            if let link = state.link(of: number, with: .example) { state.end(link.socket, reason: 2) }
+        } meanwhile: {
+            await run.kernel.idle()
+            await run.kernel.lose(on: number) { $0.tellOfDevice(number) }
+        }
+        #expect(error?.pairingFailure == .timedOut, "\(error as Any)")
+        #expect(run.timeline.now - began < .seconds(1))
+    }
+
     @Test func `an adapter that is switched off is named, not the peripheral`() async throws {
         let number = number
         let error = try await error { $0.switchOff(number, by: nil) }
+        #expect(error?.code == .adapterPoweredOff, "\(error as Any)")
+    }
+
+    @Test func `an adapter that is reported to be off behind the end of the link is named`() async throws {
+        let number = number
+        let error = try await error { state in
+            if let link = state.link(of: number, with: .example) { state.end(link.socket, reason: 2) }
+        } meanwhile: {
+            await run.kernel.idle()
+            run.kernel.with { $0.switchOff(number, by: nil) }
+        }
         #expect(error?.code == .adapterPoweredOff, "\(error as Any)")
     }
 }
