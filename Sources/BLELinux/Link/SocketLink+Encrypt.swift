@@ -109,6 +109,25 @@ extension SocketLink {
         if isAwaited { loop.enqueueReceiving { self.dropPromptly($0) } }
     }
 
+    /// Closes a link that has ended while it was being encrypted. An adapter that is switched off ends its links before
+    /// the kernel reports that it is off: if that may be the cause, once it is known.
+    ///
+    /// - Parameter told: the reason that the kernel has reported on the management socket.
+    func close(_ reason: DisconnectReason, whileEncrypting told: ManagementDisconnectReason?) {
+        let isOurs = state.withLock { if case .closing = $0.phase { true } else { false } }
+        guard reason.kind == .closedLocally, told == .localHost, !isOurs else {
+            return close(reason.whileEncrypting(told))
+        }
+        let wait = environment.timeline.schedule(after: Pairing.powerReport) {
+            self.loop.enqueue {
+                let isUp = self.environment.isAdapterUp
+                let off = DisconnectReason(.adapterOff, systemError: reason.systemError)
+                self.close(isUp ? reason.whileEncrypting(told) : off)
+            }
+        }
+        state.withLock { $0.endWait = wait }
+    }
+
     /// A key of the peer's was made, or may have been: the link is believed to have the level of the key that there is.
     private func keysMade() {
         guard let level = environment.keyLevel(of: kernelPeer) else { return }

@@ -53,6 +53,8 @@ final class SocketLink: ATTLink {
         var isRaising = false
         /// Whether the reason for the link's end is being determined.
         var isEnding = false
+        /// Waits for what explains the end.
+        var endWait: RadioActivity?
         /// The link's security when its socket was released.
         var lastSecurity = LinkSecurity.none
         /// Ends an immediate drop that the controller does not complete.
@@ -205,12 +207,12 @@ extension SocketLink {
         guard wait.isForReason else { return close(reason) }
         if let (socket, registration) = wait.socket { stopReading(registration, of: socket) }
         environment.readEnd(ofLinkTo: kernelPeer) { told in
-            self.loop.enqueue { self.close(reason.whileEncrypting(told)) }
+            self.loop.enqueue { self.close(reason, whileEncrypting: told) }
         }
     }
 
     /// Closes the socket, then tells the receiver and releases it.
-    private func close(_ reason: DisconnectReason) {
+    func close(_ reason: DisconnectReason) {
         let security = security
         let (last, encryptions, watches) = state.withLock { state in
             defer {
@@ -218,6 +220,7 @@ extension SocketLink {
                 state.lastSecurity = security
                 state.securityWatch = nil
                 state.keyWait = nil
+                state.endWait = nil
                 state.registration = nil
                 state.receiver = nil
                 state.deadline = nil
@@ -225,7 +228,7 @@ extension SocketLink {
                 if case .ended = state.phase {} else { state.phase = .ended(reason) }
             }
             let last = (state.socket, state.registration, state.receiver, state.deadline)
-            return (last, state.encryptions, [state.securityWatch, state.keyWait])
+            return (last, state.encryptions, [state.securityWatch, state.keyWait, state.endWait])
         }
         for watch in watches { watch?.cancel() }
         let (socket, registration, receiver, deadline) = last
