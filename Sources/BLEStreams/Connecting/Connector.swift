@@ -215,11 +215,11 @@ final class Connector: Sendable {
 
     private func nextWaiter() -> ConnectMachine.Waiter.ID { state.withLock { $0.number() } }
 
-    /// The link to a peripheral if it is up; otherwise `nil`.
-    func link(to peripheral: Peripheral) -> Link? {
+    /// The link to a peripheral if it is up, or also, if wanted, while it is still being made ready; otherwise `nil`.
+    func link(to peripheral: Peripheral, orSettling: Bool = false) -> Link? {
         state.withLock { state in
             guard let number = number(of: peripheral.address, state), let entry = state.entries[number],
-                entry.machine.isLinked, let link = entry.link, link.bearer.end == nil
+                entry.machine.isLinked || orSettling, let link = entry.link, link.bearer.end == nil
             else { return nil }
             return link
         }

@@ -287,12 +287,17 @@ extension Link {
     func close() async {
         beginClosing()
         guard share?.leave(peripheral) ?? true else { return }
-        await undisturbedReply(on: timeline, limit: (.seconds(5), ())) { finish in
-            lifetime.told.whenEnded { finish(()) }
-        }
+        await untilDown()
         await raiser.answersEnded()
         // A program may end right after this: what it has learned must be on the disk by then.
         if bearer.hasChangedMemory { await peripheral.core.store.flush(on: timeline) }
+    }
+
+    /// Waits until a link that is being dropped is down, even on cancellation, for five seconds at most.
+    func untilDown() async {
+        await undisturbedReply(on: timeline, limit: (.seconds(5), ())) { finish in
+            lifetime.told.whenEnded { finish(()) }
+        }
     }
 }
 

@@ -199,8 +199,9 @@ extension Peripheral {
     private var identities: [BluetoothAddress] { ([address] + alternatives).map { core.identity(of: $0) } }
 
     /// Removes this machine's bonds with the peripheral (stored under its identity if its address is private), removes
-    /// its key from the adapter, and drops a link to it, which is down when this returns: whoever connects next gets a
-    /// new one. The peripheral keeps its own keys until they are removed there.
+    /// its key from the adapter, and, if there was one, drops a link to it: whoever connects next gets a new link. The
+    /// old one is down when this returns, unless that takes more than five seconds, as it may with a peripheral that is
+    /// out of range. The peripheral keeps its own keys until they are removed there.
     ///
     /// - Parameter timeout: how long the adapter may take to answer.
     /// - Throws: ``BLEError/Code/notFound`` if there is no bond; the store's error if the bond behind a private address
@@ -210,11 +211,12 @@ extension Peripheral {
     ///   answer, and may keep its own bond; ``BLEError/Code/permissionDenied``, also if the system bus keeps the
     ///   program from asking it. An error of the adapter; `CancellationError`.
     public func unpair(timeout: Duration = .seconds(10)) async throws {
-        var (hadBond, isDropped) = (false, false)
+        var hadBond = false
         var keptElsewhere: BLEError?
-        let (object, link) = ("from \(self)", core.connector.link(to: self))
+        let object = "from \(self)"
         var identities: [BluetoothAddress] = []
         for address in [address] + alternatives { identities.append(await core.findIdentity(of: address)) }
+        let link = core.connector.link(to: self, orSettling: true)
         for address in identities {
             let hadKey: Bool
             do {
@@ -224,7 +226,8 @@ extension Peripheral {
                 hadKey = true
                 keptElsewhere = error
             }
-            isDropped = isDropped || hadKey
+            // The radio drops it too, but until it is down, which may take long, whoever connects would share it.
+            if hadKey { link?.bearer.close(DisconnectReason(.closedLocally)) }
             // A file that can't be read may have it, and one that an earlier call could not change.
             let isKept = await core.keepsBond(with: address) || core.store.bondFailure(of: address) != nil
             hadBond = hadBond || hadKey || isKept
@@ -236,7 +239,7 @@ extension Peripheral {
         await core.store.flush(on: core.timeline)
         // Whoever was just reading the bonds may have brought it back.
         await withCheckedContinuation { continuation in core.renewIdentities { continuation.resume() } }
-        if isDropped { await link?.dropped() }
+        if let link, link.isEnding { await link.untilDown() }
         guard hadBond else {
             // A private address doesn't tell which file it is, if its identity is in one that can't be read.
             if let obstacle = await core.firstObstacle(to: identities) {
@@ -259,16 +262,6 @@ extension Peripheral {
         return try await reply(on: core.timeline, limit: (timeout, limit)) { finish in
             let activity = radio.unpair(address) { finish($0.mapError { $0 as any Error }) }
             return { activity.cancel() }
-        }
-    }
-}
-
-extension Link {
-    /// Waits until the radio, which drops it, has done so; for a bounded time, as joined adapters may keep a link of one
-    /// that had no key. Until then, a new caller would share it, and lose it a moment later.
-    fileprivate func dropped() async {
-        await undisturbedReply(on: timeline, limit: (.seconds(2), ())) { finish in
-            lifetime.told.whenEnded { finish(()) }
         }
     }
 }

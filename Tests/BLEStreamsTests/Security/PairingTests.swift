@@ -163,21 +163,6 @@ struct PairingTests {
         }
     }
 
-    @Test func `the link is down once the bond is removed, and whoever connects next gets a new one`() async throws {
-        try await withBench { bench in
-            let (peripheral, name) = (bench.peripheral, BluetoothUUID.Characteristics.deviceName)
-            try await peripheral.withLink { link in
-                try await link.pair()
-                try await peripheral.unpair()
-                #expect(link.isDown)
-                try await peripheral.withLink { next in
-                    let value = try await next.read(name)
-                    #expect(!value.isEmpty && !next.security.isEncrypted)
-                }
-            }
-        }
-    }
-
     @Test func `a link that is waited for while its bond is removed is one without a bond`() async throws {
         try await withBench { bench in
             let peripheral = bench.peripheral
