@@ -5,49 +5,60 @@ import Synchronization
 final class SessionValuesRest: Sendable {
     typealias Rest = Mailbox<CharacteristicValue>.Rest
 
-    private struct Origin: Hashable {
+    struct Origin: Hashable {
         let session: ObjectIdentifier
         let subscription: Session.Subscription
     }
 
-    /// What one subscription has told of the end of its link. Where no value comes in between, the buffer has one gap
-    /// for several of them, in front of whichever value follows.
-    private struct Break {
+    /// A gap of one subscription. Where no value comes in between, the buffer has one gap for several of them, in
+    /// front of whichever value follows.
+    private struct Noted {
         let origin: Origin
-        let gap: StreamGap
-        /// The number of the element that follows in the buffer.
-        let number: Int
-        /// There as long as the buffer has the gap.
-        weak let linkBreak: LinkBreak?
+        var gap: StreamGap
+        let place: Mailbox<Session.Value>.GapPlace
     }
 
     private struct State {
         var rests: [Origin: Rest] = [:]
-        var breaks: [Break] = []
-        /// The ends of links before the next value of each.
-        var ends: [Origin: StreamGap] = [:]
+        /// The gaps of each subscription that the consumer has not taken.
+        var gaps: [Noted] = []
+        /// Those before the next value of each.
+        var own: [Origin: StreamGap] = [:]
         /// At how many places values of unknown subscriptions may be missing, and how many of them each has been told.
         var losses = 0
         var told: [Origin: Int] = [:]
         /// The values with their sessions, which may not be released under a lock.
         var taken: [Mailbox<Session.Value>.Rest] = []
 
-        /// Passes the gap in front of the element with this number, which may be of several subscriptions.
-        mutating func pass(_ gap: StreamGap, before number: Int) {
-            if gap.mayLackValues { losses += 1 }
-            for known in breaks where known.number == number && gap.breaks.contains(where: { $0 === known.linkBreak }) {
-                ends[known.origin] = ends[known.origin]?.merged(with: known.gap) ?? known.gap
-            }
+        /// Adds a gap; those of one subscription at one place are one, so there are no more of them than elements.
+        mutating func add(_ new: Noted) {
+            let last = gaps.lastIndex { $0.origin == new.origin && $0.place.number == new.place.number }
+            guard let last else { return gaps.append(new) }
+            gaps[last].gap = gaps[last].gap.merged(with: new.gap)
         }
 
-        /// The gap before the next value of a subscription, or behind its last one: where values of any may be missing,
-        /// its own may be. The end of a link is in it only if it was this subscription's.
-        mutating func gap(of origin: Origin, _ gap: StreamGap?) -> StreamGap? {
-            var own = gap.flatMap { $0.breaks.isEmpty ? $0 : $0.withoutBreaks }
-            if let end = ends.removeValue(forKey: origin) { own = own?.merged(with: end) ?? end }
-            guard losses > told[origin, default: 0] else { return own }
+        /// Passes the gap in front of the element with this number, which may be of several subscriptions.
+        ///
+        /// - Returns: what is nobody's own.
+        mutating func pass(_ gap: StreamGap, before number: Int) -> StreamGap? {
+            if gap.mayLackValues { losses += 1 }
+            var rest = StreamGap(dropped: gap.dropped)
+            for known in gaps where known.place.number == number {
+                own[known.origin] = own[known.origin]?.merged(with: known.gap) ?? known.gap
+                rest.dropped -= known.gap.dropped
+            }
+            gaps.removeAll { $0.place.number == number }
+            return rest.dropped > 0 ? rest : nil
+        }
+
+        /// The gap before the next value of a subscription, or behind its last one: its own, what is nobody's own, and
+        /// where values of any may be missing, its own may be.
+        mutating func gap(of origin: Origin, _ others: StreamGap?) -> StreamGap? {
+            var gap = others
+            if let own = own.removeValue(forKey: origin) { gap = gap?.merged(with: own) ?? own }
+            guard losses > told[origin, default: 0] else { return gap }
             told[origin] = losses
-            return own?.merged(with: StreamGap.ofUnknownLoss) ?? StreamGap.ofUnknownLoss
+            return gap?.merged(with: StreamGap.ofUnknownLoss) ?? StreamGap.ofUnknownLoss
         }
     }
 
@@ -56,44 +67,36 @@ final class SessionValuesRest: Sendable {
 
     init(of mailbox: Mailbox<Session.Value>) { self.mailbox = mailbox }
 
-    /// Puts in the end of a subscription's link.
+    /// Puts in a gap of a subscription.
     ///
+    /// - Parameter lost: how many of its values no consumer has counted.
     /// - Returns: whether the consumer has to be woken.
-    fileprivate func interrupt(
-        _ session: ObjectIdentifier,
-        _ subscription: Session.Subscription,
-        _ gap: StreamGap
-    ) -> Bool {
-        let origin = Origin(session: session, subscription: subscription)
-        return state.withLock { state in
-            let place = mailbox.append(gap)
-            // Those before it the consumer was told of.
-            state.breaks.removeAll { $0.number < place.first || $0.linkBreak == nil }
-            for linkBreak in gap.breaks {
-                state.breaks.append(
-                    Break(origin: origin, gap: gap.ofOneSubscription, number: place.number, linkBreak: linkBreak)
-                )
-            }
-            return place.mustWake
+    fileprivate func put(_ gap: StreamGap, of origin: Origin, counting lost: Int = 0) -> Bool {
+        state.withLock { state in
+            let added = mailbox.append(gap, counting: lost)
+            state.gaps.removeAll { $0.place.isTold(by: added.told) }
+            state.add(Noted(origin: origin, gap: gap.ofOneSubscription, place: added.place))
+            return added.mustWake
         }
     }
 
     /// Takes what has come of a subscription; called once for each, when the consumer leaves or the session does. The
-    /// end of a link is before the next value of each subscription that it concerned. Any other gap is in front of the
-    /// value that followed it, of whichever session; one that nothing followed is the first one's that is asked for.
-    func take(of session: ObjectIdentifier, _ subscription: Session.Subscription) -> Rest {
+    /// gap of a subscription is before its next value. One that is of none, as where the buffer had no room, is in
+    /// front of the value that followed it, of whichever session; if nothing did, it is the first one's that is asked
+    /// for.
+    func take(of origin: Origin) -> Rest {
         state.withLock { state in
             let all = mailbox.takeRest()
+            state.gaps.removeAll { $0.place.isTold(by: all.told) }
             for (index, (value, gap)) in all.elements.enumerated() {
-                if let gap { state.pass(gap, before: all.first + index) }
+                let others = gap.flatMap { state.pass($0, before: all.first + index) }
                 let origin = Origin(session: ObjectIdentifier(value.session), subscription: value.subscription)
-                let own = state.gap(of: origin, gap)
-                state.rests[origin, default: Rest()].elements.append((value.value, own))
+                let gap = state.gap(of: origin, others)
+                state.rests[origin, default: Rest()].elements.append((value.value, gap))
             }
-            if let gap = all.gap { state.pass(gap, before: all.first + all.elements.count) }
-            let origin = Origin(session: session, subscription: subscription)
+            let others = all.gap.flatMap { state.pass($0, before: all.first + all.elements.count) }
             var rest = state.rests.removeValue(forKey: origin) ?? Rest()
-            rest.gap = state.gap(of: origin, all.gap)
+            rest.gap = state.gap(of: origin, others)
             if !all.elements.isEmpty { state.taken.append(all) }
             return rest
         }
@@ -123,18 +126,18 @@ extension SessionConsumer {
         _ rest: SessionValuesRest,
         finish: (@Sendable ((any Error)?) -> Void)? = nil
     ) {
-        let id = ObjectIdentifier(session)
+        let origin = SessionValuesRest.Origin(session: ObjectIdentifier(session), subscription: subscription)
         self.init(
             put: { [weak session] values in
                 guard let session else { return false }
                 let values = values.map { Session.Value(session: session, subscription: subscription, value: $0) }
                 return mailbox.put(contentsOf: values).mustWake
             },
-            lost: { mailbox.put(lost: $0) },
-            interrupted: { $0.breaks.isEmpty ? mailbox.put($0) : rest.interrupt(id, subscription, $0) },
+            lost: { $0 > 0 && rest.put(StreamGap(dropped: $0), of: origin, counting: $0) },
+            interrupted: { rest.put($0, of: origin) },
             wake: { mailbox.wake() },
             finish: finish,
-            takeRest: { rest.take(of: id, subscription) }
+            takeRest: { rest.take(of: origin) }
         )
     }
 }

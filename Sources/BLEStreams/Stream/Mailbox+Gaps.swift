@@ -8,6 +8,7 @@ extension Mailbox {
             return
         }
         let number = state.first + state.buffer.count
+        state.gapsAdded += 1
         if var last = state.laterGaps.last, last.number == number {
             last.gap = last.gap.merged(with: gap)
             state.laterGaps.replaceLast(with: last)
@@ -19,6 +20,7 @@ extension Mailbox {
     /// Takes the gap before the first element; `nil` if the consumer has been told of it by another subscription.
     func takeGap(of state: inout State) -> StreamGap? {
         guard let gap = state.gap.take() else { return nil }
+        state.told = GapPlace(number: state.first, count: state.gapsAdded)
         guard !gap.breaks.isEmpty else { return gap }
         let id = ObjectIdentifier(self)
         var isNew = false
@@ -26,23 +28,37 @@ extension Mailbox {
         return isNew ? gap.ofOneSubscription : gap.withoutBreaks
     }
 
-    /// The place of a gap: the number of the element that follows it, and of the first one that the consumer has not
-    /// taken.
+    /// The place of a gap: the number of the element that follows it, and how many gaps were added up to it.
     struct GapPlace {
         var number = 0
-        var first = 0
+        var count = 0
+
+        /// Whether a consumer has been told of the gap here, of those that were taken last.
+        func isTold(by last: GapPlace) -> Bool {
+            number < last.number || number == last.number && count <= last.count
+        }
+    }
+
+    /// A gap that was added, and what the consumer knows.
+    struct Added {
+        var place = GapPlace()
+        /// The place of the gaps that the consumer has taken last.
+        var told = GapPlace()
         /// Whether the consumer has to be woken.
         var mustWake = false
     }
 
-    /// Adds a gap like ``put(_:)``, and returns its place.
-    func append(_ gap: StreamGap) -> GapPlace {
-        var place = GapPlace()
-        place.mustWake = alter { state in
+    /// Adds a gap like ``put(_:)``, or like ``put(lost:)`` if its values have not been counted, and returns its place.
+    func append(_ gap: StreamGap, counting lost: Int) -> Added {
+        var added = Added()
+        added.mustWake = alter { state in
+            state.received += lost
+            state.dropped += lost
             addGap(gap, to: &state)
-            (place.number, place.first) = (state.first + state.buffer.count, state.first)
+            added.place = GapPlace(number: state.first + state.buffer.count, count: state.gapsAdded)
+            added.told = state.told
         }
-        return place
+        return added
     }
 
     func mergeGapsAtFront(of state: inout State, with added: StreamGap? = nil) {

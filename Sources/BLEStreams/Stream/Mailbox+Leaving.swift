@@ -5,8 +5,9 @@ extension Mailbox {
     /// The values that a consumer has not taken, each with the gap before it.
     struct Rest {
         var elements: [(element: Element, gap: StreamGap?)] = []
-        /// The number of the first one in the buffer.
+        /// The number of the first one in the buffer, and the place of the gaps that the consumer has taken last.
         var first = 0
+        var told = GapPlace()
         /// The gap after them.
         var gap: StreamGap?
     }
@@ -114,7 +115,7 @@ extension Mailbox {
         state.withLock { state in
             var rest = Rest()
             guard state.isLeaving else { return rest }
-            rest.first = state.first
+            (rest.first, rest.told) = (state.first, state.told)
             while !state.buffer.isEmpty {
                 mergeGapsAtFront(of: &state)
                 guard let element = state.buffer.popFirst() else { break }

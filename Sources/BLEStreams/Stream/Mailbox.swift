@@ -10,6 +10,9 @@ final class Mailbox<Element: Sendable>: Sendable {
         /// The gap before the first element, and the gaps after it, each with the number of the element that follows.
         var gap: StreamGap?
         var laterGaps = Ring<(number: Int, gap: StreamGap)>()
+        /// How many gaps were added, merged ones included, and the place of those that the consumer has taken last.
+        var gapsAdded = 0
+        var told = GapPlace()
 
         var received = 0
         var dropped = 0

@@ -54,6 +54,30 @@ import Testing
         }
     }
 
+    /// What it has taken over from the first one, it leaves for the third.
+    @Test func `a second consumer of all values that leaves hands on the end of the link in each subscription, too`()
+        async throws
+    {
+        let serve = Self.serve([
+            [(Bench.counter, "1"), (Bench.notifying, "1st\n"), (Bench.notifying, "2nd\n"), (Bench.notifying, "ha")],
+            [(Bench.notifying, "lf\n"), (Bench.counter, "2")],
+        ])
+        try await Bench.run(serve: serve) { bench in
+            bench.air.faults.add(.dropLink(after: 4, .notifications))
+            let plan = Session.Plan(bench.peripheral).subscribing(to: Bench.notifying).subscribing(to: Bench.counter)
+            try await bench.central.withSession(plan) { session in
+                // Both are subscribed to again, and nothing has come since then.
+                _ = try await session.states.filter { $0.state.kind == .ready }.collect(2)
+                for _ in 0..<2 { _ = try await session.values.first() }
+                try await bench.time.sleep(for: .seconds(30))
+                let counts = try await Self.items(session.notifications(of: Bench.counter), 3)
+                #expect(counts == ["1", "gap", "2"])
+                let chunks = try await Self.items(session.notifications(of: Bench.notifying), 3)
+                #expect(chunks == ["ha", "gap", "lf\n"])
+            }
+        }
+    }
+
     /// Its sessions' values come in turns, and the link of one is lost: the other one's value is the next that comes.
     @Test func `what a consumer of a fleet leaves has the end of a link in that session alone`() async throws {
         try await Bench.run(serve: Bench.sendForEver) { bench in
