@@ -141,18 +141,7 @@ struct PlainUpdate: Sendable {
         // A status that tells nothing new does not prolong the wait.
         var end = context.timeline.now + patience
         while !isComplete {
-            var news: [PlainUpdateStatus] = []
-            if let range = upload.next(context.maximumWriteLength) {
-                try await context.write(Array(image.bytes[range]), to: profile.data, kind)
-                while let event = context.available() {
-                    if let status = try status(of: event, context) { news.append(status) }
-                }
-                end = context.timeline.now + patience
-            } else {
-                if upload.confirmed == size { context.begin("verify") }
-                if let status = try await nextStatus(before: end, in: context) { news.append(status) }
-            }
-            let isRead = try await readLost(&losses, &news, in: context)
+            let (news, isRead) = try await advance(&upload, kind, &losses, before: &end, in: context)
             for status in news {
                 try refuseFailure(status, context)
                 let before = upload.confirmed
@@ -168,19 +157,32 @@ struct PlainUpdate: Sendable {
         }
     }
 
-    /// Reads the status if one may be missing: the kernel has dropped PDUs of the link, or the subscription was made
-    /// anew. Returns whether it has.
-    private func readLost(
+    /// Sends the next part or, while the device accepts none, waits for a status; reads it if one may be missing: the
+    /// kernel has dropped PDUs of the link, or the subscription was made anew.
+    ///
+    /// - Returns: the statuses that have come, and whether this is one that was read.
+    private func advance(
+        _ upload: inout PlainUpload,
+        _ kind: Link.WriteKind,
         _ losses: inout Int,
-        _ news: inout [PlainUpdateStatus],
+        before end: inout Duration,
         in context: CommandContext
-    ) async throws -> Bool {
-        let known = losses
+    ) async throws -> (news: [PlainUpdateStatus], isRead: Bool) {
+        if let range = upload.next(context.maximumWriteLength) {
+            try await context.write(Array(image.bytes[range]), to: profile.data, kind)
+            var news: [PlainUpdateStatus] = []
+            while let event = context.available() {
+                if let status = try status(of: event, context) { news.append(status) }
+            }
+            end = context.timeline.now + patience
+            return (news, false)
+        }
+        if upload.confirmed == size { context.begin("verify") }
+        let mayLack = try self.losses(in: context) != losses && context.timeline.now < end
+        if !mayLack, let status = try await nextStatus(before: end, in: context) { return ([status], false) }
         losses = try self.losses(in: context)
-        guard losses != known else { return false }
         let status = try await readStatus(in: context)
-        if isOurs(status) { news.append(status) }
-        return true
+        return (isOurs(status) ? [status] : [], true)
     }
 
     /// How often a status may have been lost on this link.
@@ -206,12 +208,16 @@ struct PlainUpdate: Sendable {
         }
     }
 
-    /// The next status of this image; those of another one do not prolong the wait. `nil` where one may be missing.
+    /// The next status of this image; those of another one do not prolong the wait. `nil` where one may be missing:
+    /// it is to be read, but not from a device that has told nothing new for so long, however many losses follow.
     private func nextStatus(before end: Duration, in context: CommandContext) async throws -> PlainUpdateStatus? {
         do {
             while true {
                 let heard = try await context.valueOrLoss(timeout: max(.zero, end - context.timeline.now))
-                guard let (value, source) = heard else { return nil }
+                guard let (value, source) = heard else {
+                    if context.timeline.now < end { return nil }
+                    continue
+                }
                 guard source == profile.status.reference else { continue }
                 let status = try decode(value, context)
                 if isOurs(status) { return status }
