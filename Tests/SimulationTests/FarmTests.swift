@@ -18,13 +18,16 @@ import Testing
         take(.begins(seed)) && take(.ends(seed, seconds: 1, features: features))
     }
 
-    @Test func `a kept seed whose world a farm doesn't come to the end of is kept`() async throws {
+    @Test func `a kept seed whose world fails, or that a farm doesn't get to, is kept`() async throws {
         let kept = Corpus((7...14).map { ($0, 2) })
         let farm = Self.farm { arguments, take in
             let seed = try #require(Self.value("--from", arguments))
             // The second one reaches nothing new.
             if seed < 9 { _ = Self.run(seed, [1], take) }
-            if seed >= 9, take(.begins(seed)) { _ = take(.problem(seed, kind: "lost", text: "a value")) }
+            // A world that fails comes to its end, unless it is stopped.
+            if seed >= 9, take(.begins(seed)), take(.problem(seed, kind: "lost", text: "a value")) {
+                _ = take(.ends(seed, seconds: 1, features: [1]))
+            }
             return nil
         }
         try await farm.run(kept.seeds)

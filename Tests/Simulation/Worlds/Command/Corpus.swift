@@ -19,8 +19,8 @@ struct Corpus: Sendable {
         (seeds, lines) = (found.map(\.seed), found.map(\.line))
     }
 
-    /// What is kept behind a run: first the seeds whose worlds it didn't come to the end of, then those that have reached
-    /// something new in it.
+    /// What is kept behind a run: first the seeds whose worlds have failed, or that it didn't get to, then those that
+    /// have reached something new in it.
     func renewed(by entries: [(seed: UInt64, features: Int)], judged: Set<UInt64>) -> Corpus {
         var (renewed, known) = (Corpus(entries), judged.union(entries.map(\.seed)))
         let open = zip(seeds, lines).filter { known.insert($0.0).inserted }

@@ -18,7 +18,7 @@ final class Farm: Sendable {
         var heaps: [Int: [Int]] = [:]
         /// The world that each process has begun last; none where it hasn't begun one yet.
         var current: [Int: UInt64] = [:]
-        /// The kept seeds whose worlds have come to their end.
+        /// The kept seeds whose worlds have come to their end, and not failed.
         var judged: Set<UInt64> = []
         /// What stopped processes before their first world.
         var idle: [String] = []
@@ -132,7 +132,7 @@ final class Farm: Sendable {
             case .ends(let seed, let seconds, let features):
                 state.worlds += 1
                 state.seconds += seconds
-                if job == Self.keeper { state.judged.insert(seed) }
+                if job == Self.keeper, state.failures[seed] == nil { state.judged.insert(seed) }
                 let new = features.filter { state.features.insert($0).inserted }
                 if !new.isEmpty { state.corpus.append((seed, new.count)) }
                 if state.worlds.isMultiple(of: Self.progressEvery) {
