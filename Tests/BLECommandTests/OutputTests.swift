@@ -95,6 +95,16 @@ import Testing
         #expect(Duration.seconds(seconds).secondsText == text)
     }
 
+    /// As supervision timeouts and intervals of links are: 1.14 s, not 1.1400000000000001.
+    @Test func `programs get a time of whole milliseconds with three places`() {
+        let longer = (0...60_000).filter { milliseconds in
+            let (time, number) = (Duration.milliseconds(milliseconds), Double(milliseconds) / 1000)
+            guard case .number(number, _) = DecodedValue(time) else { return true }
+            return time.seconds != number
+        }
+        #expect(longer.isEmpty)
+    }
+
     @Test func `what came before a remark leaves before it`() async throws {
         let writes = try await printed(["--count", "3"]) { $0.send(contentsOf: [1, 2, -1, 3, 4]) }
         #expect(writes == ["1\n2\n", "3\n", "{\"received\":3,\"dropped\":0}\n"])

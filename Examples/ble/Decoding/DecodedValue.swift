@@ -11,10 +11,10 @@ indirect enum DecodedValue {
     case list([DecodedValue])
     case fields([(name: String, value: DecodedValue)])
 
-    /// The length of a time; exact if it is whole, unlike the quotient of two durations.
+    /// The length of a time: the number nearest to its decimal, unlike the quotient of two durations.
     private static func seconds(of time: Duration) -> Double {
         let (whole, rest) = time.components
-        return Double(whole) + Double(rest) / 1e18
+        return (Double(whole) * 1e9 + Double(rest) / 1e9) / 1e9
     }
 
     /// Takes apart what a codec of the library returns; the fields are named after the type's properties.

@@ -159,10 +159,11 @@ extension BLEError.Code {
 }
 
 extension Duration {
-    /// The length in seconds; exact if it is whole, unlike the quotient of two durations.
+    /// The length in seconds: the number nearest to the decimal of up to nine places, which neither the quotient of two
+    /// durations is, nor the sum of the seconds and the rest.
     var seconds: Double {
         let (whole, rest) = components
-        return Double(whole) + Double(rest) / 1e18
+        return (Double(whole) * 1e9 + Double(rest) / 1e9) / 1e9
     }
 
     /// Seconds, to the hundredth: `2.04 s`; what is shorter, to the first digit that isn't zero: `0.003 s`.

@@ -1,9 +1,10 @@
 import BLEStreams
 
 extension Duration {
-    /// Seconds, as a number with microseconds.
+    /// Seconds, as a number with microseconds: the one nearest to that decimal.
     var seconds: Double {
-        Double(components.seconds) + Double(components.attoseconds / 1_000_000_000_000) / 1_000_000
+        let (whole, rest) = components
+        return (Double(whole) * 1e6 + Double(rest / 1_000_000_000_000)) / 1e6
     }
 }
 
