@@ -1,6 +1,7 @@
 import BLESimulator
-import BLEStreams
 import Testing
+
+@testable import BLEStreams
 
 /// Consumers that subscribe while the last subscription of the same characteristic is being switched off.
 @Suite(.timeLimit(.minutes(10))) struct ResubscribingTests {
@@ -71,6 +72,34 @@ import Testing
                 let soon = try await numbers.prefix(for: .milliseconds(1)).collect()
                 let later = try await numbers.collect(100)
                 #expect(soon.isEmpty && later == Array(later[0]..<later[0] + 100))
+            }
+        }
+    }
+
+    @Test func `so are its notifications while indications of the same characteristic stay on`() async throws {
+        let both = BluetoothUUID(0xE003)
+        let description = LocalPeripheral(name: "Both") {
+            LocalService(BluetoothUUID(0xE000)) { LocalCharacteristic(both, [.notify, .indicate]) }
+        }
+        let serve: @Sendable (PeripheralServer, Bench) async throws -> Void = { server, bench in
+            for number: UInt32 in 0... {
+                try await server.notify(number.octets, of: both)
+                try await bench.time.sleep(for: .milliseconds(4))
+            }
+        }
+        try await Bench.run(description: description, serve: serve) { bench in
+            try await bench.peripheral.withLink { link in
+                let indications = try await link.subscribe(
+                    .uuid(both, service: nil),
+                    indications: true,
+                    deliver: { _ in }
+                )
+                let numbers = link.notifications(of: both).map { UInt32(octets: $0) }
+                let earlier = try await numbers.first()
+                let later = try await numbers.collect(100)
+                #expect(later[0] > earlier && later == Array(later[0]..<later[0] + 100))
+                #expect(bench.writes == [[2, 0], [3, 0], [2, 0], [3, 0]])
+                indications()
             }
         }
     }

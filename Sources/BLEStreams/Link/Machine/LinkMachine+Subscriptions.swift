@@ -86,7 +86,7 @@ extension LinkMachine {
         unclaimed.handles[handle] = nil
         let descriptor = characteristic.clientConfiguration?.handle
         let write = table.add(id, valueHandle: handle, descriptorHandle: descriptor, configuration)
-        let mustWait = table.isBeingSwitchedOff(handle)
+        let mustWait = table.isBeingSwitchedOff(id, valueHandle: handle)
         subscriptions[id]?.awaitsSwitchOff = mustWait
         if !mustWait { addRoute(id, handle, wasSent: wasSent, &output) }
         carryOut(write, place, &output)
@@ -102,7 +102,9 @@ extension LinkMachine {
     /// behind that write.
     private mutating func admitBehindSwitchOff(_ output: inout Output) {
         for (id, entry) in subscriptions.sorted(by: { $0.key < $1.key }) where entry.awaitsSwitchOff {
-            guard let found = entry.characteristic, !table.isBeingSwitchedOff(found.valueHandle) else { continue }
+            guard let found = entry.characteristic,
+                !table.isBeingSwitchedOff(id, valueHandle: found.valueHandle)
+            else { continue }
             subscriptions[id]?.awaitsSwitchOff = false
             addRoute(id, found.valueHandle, wasSent: false, &output)
             output.tell(.registered(entry.consumer, found))

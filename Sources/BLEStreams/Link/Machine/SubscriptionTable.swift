@@ -93,9 +93,12 @@ struct SubscriptionTable {
         return entry.actual.isSuperset(of: wanted) && (entry.inFlight?.configuration.isSuperset(of: wanted) ?? true)
     }
 
-    /// Whether the peer is being told to send none of these values any more.
-    func isBeingSwitchedOff(_ valueHandle: UInt16) -> Bool {
-        entries[valueHandle]?.inFlight?.configuration.isEmpty == true
+    /// Whether the peer is being told to stop sending what this subscriber wants, to those before it.
+    func isBeingSwitchedOff(_ id: SubscriberID, valueHandle: UInt16) -> Bool {
+        guard let entry = entries[valueHandle], let write = entry.inFlight, let wanted = entry.subscribers[id] else {
+            return false
+        }
+        return !write.configuration.isSuperset(of: wanted) && !entry.actual.isDisjoint(with: wanted)
     }
 
     /// Removes a subscriber.
