@@ -51,4 +51,30 @@ import Testing
             }
         }
     }
+
+    @Test(arguments: [true, false])
+    func `a switch-off of one of the two that fails is not tried again`(isRefused: Bool) async throws {
+        try await Bench.run(description: Self.description) { bench in
+            try? await bench.peripheral.withLink { link in
+                let database = try await link.discover()
+                let descriptor = database.characteristic(Self.both)?.clientConfiguration?.handle ?? 0
+                let first = try await link.subscribe(.uuid(Self.both, service: nil), deliver: { _ in })
+                let second = try await link.subscribe(
+                    .uuid(Self.both, service: nil),
+                    indications: true,
+                    deliver: { _ in }
+                )
+                bench.air.faults.add(
+                    isRefused
+                        ? .replace(.writeResponses, with: [0x01, 0x12, UInt8(descriptor), 0, 0x0E])
+                        : .dropLink(insteadOf: .writeResponses)
+                )
+                first()
+                try await bench.time.sleep(for: .seconds(10))
+                second()
+                try await bench.time.sleep(for: .seconds(10))
+            }
+            #expect(bench.writes == [[1, 0], [3, 0], [2, 0]] + (isRefused ? [[0, 0]] : []))
+        }
+    }
 }

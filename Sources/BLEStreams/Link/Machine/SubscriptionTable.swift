@@ -123,8 +123,8 @@ struct SubscriptionTable {
         let failed =
             entries[write.valueHandle]?.subscribers.filter { !actual.isSuperset(of: $0.value) }.map(\.key) ?? []
         for id in failed { entries[write.valueHandle]?.subscribers[id] = nil }
-        // A refused switch-off isn't tried again: the peer continues to send, and nobody listens.
-        if write.configuration.isEmpty { entries[write.valueHandle]?.actual = [] }
+        // A refused switch-off, also of one of the two, isn't tried again: the peer continues to send what nobody wants.
+        if actual.isSuperset(of: write.configuration) { entries[write.valueHandle]?.actual = write.configuration }
         return (failed.sorted(), next(write.valueHandle))
     }
 
