@@ -47,4 +47,23 @@ import Testing
         let hasEnded = notices.contains { if case .ended(_, .procedure?) = $0 { true } else { false } }
         #expect(hasEnded)
     }
+
+    @Test func `who subscribes before an end that is put off, and then needless, is told that it is made`() {
+        var machine = LinkMachine(maximumMTU: 517, servedClient: ServerClient(), remembered: nil)
+        var output = LinkMachine.Output()
+        machine.add(Self.database(at: 1), of: [.heartRate])
+        machine.subscribeToHeartRate(&output)
+        _ = machine.send(&output)
+        machine.receive([0x13], &output)
+        machine.unsubscribe(1, &output)
+        let write = machine.send(&output)
+        #expect(write == [0x12, 4, 0, 0, 0])
+        machine.subscribeToHeartRate(&output)
+        machine.receive([0x01, 0x12, 4, 0, 0x12], &output)
+        output = LinkMachine.Output()
+        machine.take(DatabaseTracker.Known(database: Self.database(at: 1), news: .unchanged), &output)
+        let notices = output.rest?.notices ?? []
+        let isArmed = notices.contains { if case .armed = $0 { true } else { false } }
+        #expect(isArmed && machine.routes[3] != nil)
+    }
 }

@@ -77,4 +77,39 @@ import Testing
             #expect(bench.writes == [[1, 0], [3, 0], [2, 0]] + (isRefused ? [[0, 0]] : []))
         }
     }
+
+    @Test func `who subscribes to what stays on, since the other one is refused, is told that it is made`() {
+        let characteristic = Characteristic(
+            uuid: Self.both,
+            properties: [.notify, .indicate],
+            handle: 2,
+            valueHandle: 3,
+            endHandle: 4,
+            descriptors: [Descriptor(uuid: .clientCharacteristicConfiguration, handle: 4)]
+        )
+        let uuid = BluetoothUUID(0xE000)
+        let service = GATTService(uuid: uuid, handle: 1, endHandle: 4, characteristics: [characteristic])
+        var machine = LinkMachine(maximumMTU: 517, servedClient: ServerClient(), remembered: nil)
+        machine.add(GATTDatabase(services: [service]), of: [uuid])
+        var output = LinkMachine.Output()
+        func subscribe(indications: Bool) {
+            let consumer = ValueConsumer(object: "", deliver: { _ in }, finish: { _ in })
+            let selector = CharacteristicSelector.uuid(Self.both, service: nil)
+            _ = machine.subscribe(selector, indications: indications, pass: nil, consumer, &output)
+        }
+        func write() -> [UInt8]? { machine.send(&output) }
+        subscribe(indications: false)
+        #expect(write() == [0x12, 4, 0, 1, 0])
+        machine.unsubscribe(1, &output)
+        subscribe(indications: true)
+        machine.receive([0x13], &output)
+        #expect(write() == [0x12, 4, 0, 2, 0])
+        subscribe(indications: false)
+        output = LinkMachine.Output()
+        machine.receive([0x01, 0x12, 4, 0, 0x0E], &output)
+        let notices = output.rest?.notices ?? []
+        let hasEnded = notices.contains { if case .ended = $0 { true } else { false } }
+        let isArmed = notices.contains { if case .armed = $0 { true } else { false } }
+        #expect(hasEnded && isArmed && write() == nil)
+    }
 }

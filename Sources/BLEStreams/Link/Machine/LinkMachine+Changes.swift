@@ -105,7 +105,7 @@ extension LinkMachine {
             }
             output.add { $0.changed = known.database }
         }
-        for write in table.resume() { carryOut(write, nil, &output) }
+        resume(&output)
         // The link may have been raised while they were unknown.
         subscribeToRefusedServiceChanged(&output)
         if unclaimed.isDue { switchOffUnclaimed(&output) }

@@ -130,6 +130,15 @@ extension LinkMachine {
         admitBehindSwitchOff(&output)
     }
 
+    /// Makes the postponed writes. Where none is needed, since the peer was not told to stop sending, who has waited for
+    /// one is told that the peer sends its values.
+    mutating func resume(_ output: inout Output) {
+        for write in table.resume() { carryOut(write, nil, &output) }
+        for (id, entry) in subscriptions.sorted(by: { $0.key < $1.key }) where !entry.knowsThatArmed {
+            tellArmed(id, entry, &output)
+        }
+    }
+
     /// There is nothing more to do for now: releases the place, and tells whoever waits for the end.
     mutating func rest(_ place: LaneOrder.ID?, _ output: inout Output) {
         admitBehindSwitchOff(&output)
@@ -176,21 +185,23 @@ extension LinkMachine {
         let (failed, next) = table.written(write, succeeded: outcome.failure == nil)
         if let failure = outcome.failure {
             fail(failed, error.map { .notRaised(failure, because: $0) } ?? .procedure(failure), &output)
-        } else {
-            tellArmed(write.valueHandle, &output)
         }
+        tellArmed(write.valueHandle, &output)
         carryOut(next, configuration.place, &output)
     }
 
     /// Tells the subscribers of a characteristic, each once, that the peer sends their values from now on.
     private mutating func tellArmed(_ valueHandle: UInt16, _ output: inout Output) {
-        for (id, entry) in subscriptions.sorted(by: { $0.key < $1.key }) {
-            guard entry.characteristic?.valueHandle == valueHandle, !entry.knowsThatArmed,
-                table.isArmed(id, valueHandle: valueHandle)
-            else { continue }
-            subscriptions[id]?.knowsThatArmed = true
-            output.tell(.armed(entry.consumer))
+        for (id, entry) in subscriptions.sorted(by: { $0.key < $1.key })
+        where entry.characteristic?.valueHandle == valueHandle && !entry.knowsThatArmed {
+            tellArmed(id, entry, &output)
         }
+    }
+
+    private mutating func tellArmed(_ id: Subscription.ID, _ entry: Subscription, _ output: inout Output) {
+        guard let handle = entry.characteristic?.valueHandle, table.isArmed(id, valueHandle: handle) else { return }
+        subscriptions[id]?.knowsThatArmed = true
+        output.tell(.armed(entry.consumer))
     }
 
     mutating func fail(_ ids: [Subscription.ID], _ failure: LinkFailure, _ output: inout Output) {
