@@ -103,4 +103,30 @@ import Testing
             }
         }
     }
+
+    @Test func `a value is read again behind a subscription that is put off as the services change elsewhere`()
+        async throws
+    {
+        let more = LocalService(BluetoothUUID(0xB000)) {
+            LocalCharacteristic(BluetoothUUID(0xB001), [.read], value: .stored([1]))
+        }
+        try await Bench.run(serve: Bench.changing(to: Bench.description.services + [more])) { bench in
+            try await bench.peripheral.withLink { link in
+                let database = try await link.discover()
+                let handle = try #require(database.characteristic(Bench.counter)).valueHandle
+                // Service Changed is subscribed to behind the first request.
+                try await link.expect(Bench.readable, reads: [1, 2, 3])
+                try await bench.time.sleep(for: .seconds(1))
+                try await link.write([0xFF], to: Bench.readable, .withoutResponse)
+                // One connection interval, so that both cross.
+                try await bench.time.sleep(for: .milliseconds(30))
+                for try await _ in link.values(of: Bench.counter).prefix(for: .seconds(2)) {}
+                let own = bench.sent(by: .central).filter {
+                    [0x0A, 0x12].contains($0[0]) && [handle, handle + 1].contains(UInt16($0[1]))
+                }
+                // The first of the two subscriptions is answered with Database Out Of Sync.
+                #expect(own.map(\.[0]) == [0x12, 0x0A, 0x12, 0x0A])
+            }
+        }
+    }
 }
