@@ -268,7 +268,7 @@ final class SessionChannel {
     private func addToGap(_ missing: StreamGap) { gap = gap?.merged(with: missing) ?? missing }
 
     /// Nothing that comes from now on is the rest of a message that a consumer has left.
-    private func cutMessages() {
+    func cutMessages() {
         torn = []
         if backlog.isEmpty { isInMessage = false }
     }

@@ -8,17 +8,20 @@ final class SessionChannels: Sendable {
         var channels: [Session.Subscription: SessionChannel] = [:]
         /// In the order of the first request.
         var order: [Session.Subscription] = []
-        /// Subscriptions that are in place but no longer needed, with the closures that end them.
-        var unwanted: [(subscription: Session.Subscription, cancel: @Sendable () -> Void)] = []
+        /// Subscriptions that are in place but no longer needed, until the driver ends them.
+        var unwanted: [(subscription: Session.Subscription, channel: SessionChannel)] = []
         var failure: BLEError?
         /// Whether the session has ended.
         var isOver = false
         var onWish: (@Sendable () -> Void)?
 
         /// The channel of a subscription, made if there is none.
+        ///
+        /// One that was to be ended goes on: what it still brings would be followed by a hole that nobody could tell.
         mutating func channel(of subscription: Session.Subscription) -> SessionChannel {
             if let channel = channels[subscription] { return channel }
-            let channel = SessionChannel(isPlanned: false)
+            let former = unwanted.firstIndex { $0.subscription == subscription }
+            let channel = former.map { unwanted.remove(at: $0).channel } ?? SessionChannel(isPlanned: false)
             channels[subscription] = channel
             order.append(subscription)
             return channel
@@ -101,8 +104,9 @@ final class SessionChannels: Sendable {
             state.channels[subscription] = nil
             state.order.removeAll { $0 == subscription }
             // The driver ends a subscription that is in place, so that the states report it.
-            guard channel.isOn, let cancel = channel.cancel else { return (channel.cancel, false) }
-            state.unwanted.append((subscription, cancel))
+            guard channel.isOn, channel.cancel != nil else { return (channel.cancel, false) }
+            channel.cutMessages()
+            state.unwanted.append((subscription, channel))
             return (nil, true)
         }
         withExtendedLifetime(consumer) {}
@@ -127,9 +131,12 @@ final class SessionChannels: Sendable {
         }
     }
 
-    /// The first subscription to end, with the closure that does.
-    func takeUnwanted() -> (subscription: Session.Subscription, cancel: @Sendable () -> Void)? {
-        state.withLock { $0.unwanted.isEmpty ? nil : $0.unwanted.removeFirst() }
+    /// The first subscription to end.
+    var unwanted: Session.Subscription? { state.withLock { $0.unwanted.first?.subscription } }
+
+    /// Takes the closure that ends it, unless somebody wants it again.
+    func takeUnwanted() -> (@Sendable () -> Void)? {
+        state.withLock { $0.unwanted.isEmpty ? nil : $0.unwanted.removeFirst().channel.cancel }
     }
 
     /// Stores the closure that ends a subscription on the present link; calls it at once if it is no longer needed.
@@ -195,7 +202,8 @@ final class SessionChannels: Sendable {
     func interrupted(by reason: any Error) {
         let (now, linkBreak) = (timeline.now, LinkBreak())
         let cancels = state.withLock { state -> [@Sendable () -> Void] in
-            let cancels = state.order.compactMap { state.channels[$0]?.cancel } + state.unwanted.map(\.cancel)
+            let cancels =
+                state.order.compactMap { state.channels[$0]?.cancel } + state.unwanted.compactMap(\.channel.cancel)
             for subscription in state.order {
                 state.channels[subscription]?.interrupted(by: reason, now: now, linkBreak)
             }
@@ -219,6 +227,8 @@ final class SessionChannels: Sendable {
     func ended(_ subscription: Session.Subscription, because error: BLEError) {
         let now = timeline.now
         let isPlanned = state.withLock { state -> Bool? in
+            // Who begins next has it made anew.
+            state.unwanted.removeAll { $0.subscription == subscription }
             guard let channel = state.channels[subscription], channel.isConfirmed else { return nil }
             state.channels[subscription]?.interrupted(by: error, now: now)
             return channel.isPlanned

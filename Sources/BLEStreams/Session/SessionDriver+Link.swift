@@ -15,9 +15,7 @@ extension SessionDriver {
                 // A failed operation has made the session drop it: its end is not this driver's news any more.
                 if self.session.link !== link { return .left }
                 if let end = self.latest.linkEnd { return .ended(end) }
-                if let unwanted = self.session.channels.takeUnwanted() {
-                    return .unsubscribe(unwanted.subscription, unwanted.cancel)
-                }
+                if self.session.channels.unwanted != nil { return .unsubscribe }
                 return self.session.channels.pending.first.map { .subscribe($0.subscription, $0.isPlanned) }
             }
             switch next {
@@ -27,10 +25,12 @@ extension SessionDriver {
                 return offer(latest.trigger(forEnd: reason))
             case .subscribe(let subscription, let isPlanned):
                 try await inTurn(on: link) { await subscribeMeanwhile(subscription, isPlanned, link) }
-            case .unsubscribe(let subscription, let cancel):
+            case .unsubscribe:
                 // Also if this task is cancelled while it waits: the values are not needed.
-                defer { cancel() }
-                try await inTurn(on: link) { handle(.unsubscribe("\(subscription)")) }
+                defer { session.channels.takeUnwanted()?() }
+                try await inTurn(on: link) {
+                    if let unwanted = session.channels.unwanted { handle(.unsubscribe("\(unwanted)")) }
+                }
             }
         }
     }
@@ -58,7 +58,7 @@ extension SessionDriver {
         case left
         case ended(DisconnectReason)
         case subscribe(Session.Subscription, Bool)
-        case unsubscribe(Session.Subscription, @Sendable () -> Void)
+        case unsubscribe
     }
 
     /// Takes all steps up to ready; returns whether it is.

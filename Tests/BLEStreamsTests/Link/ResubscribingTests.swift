@@ -129,4 +129,28 @@ import Testing
             }
         }
     }
+
+    @Test func `a stream of a session that begins before the one before it is switched off goes on with that`()
+        async throws
+    {
+        try await Bench.run(serve: Self.sendFast) { bench in
+            try await bench.central.withSession(Session.Plan(bench.peripheral)) { session in
+                let numbers = session.notifications(of: Bench.notifying).map { UInt32(octets: $0) }
+                bench.air.faults.add(.delay(.readResponses, by: .seconds(1)).times(1))
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    var count = 0
+                    for try await _ in numbers {
+                        count += 1
+                        // It has its turn for so long that the switch-off waits for it.
+                        if count == 1 { group.addTask { _ = try await session.read(Bench.readable) } }
+                        if count == 20 { break }
+                    }
+                    let later = try await numbers.collect(1000)
+                    #expect(later == Array(later[0]..<later[0] + 1000))
+                    try await group.waitForAll()
+                }
+                #expect(bench.writes == [[1, 0]])
+            }
+        }
+    }
 }
