@@ -4,6 +4,9 @@ import Synchronization
 
 /// All subscriptions of a session: those of its plan, and those of streams being iterated.
 final class SessionChannels: Sendable {
+    /// A subscription that nobody needs any more, and what ends it.
+    typealias Unwanted = (subscription: Session.Subscription, cancel: @Sendable () -> Void)
+
     private struct State {
         var channels: [Session.Subscription: SessionChannel] = [:]
         /// In the order of the first request.
@@ -131,12 +134,16 @@ final class SessionChannels: Sendable {
         }
     }
 
-    /// The first subscription to end.
-    var unwanted: Session.Subscription? { state.withLock { $0.unwanted.first?.subscription } }
+    /// Whether there is a subscription to end.
+    var hasUnwanted: Bool { state.withLock { !$0.unwanted.isEmpty } }
 
-    /// Takes the closure that ends it, unless somebody wants it again.
-    func takeUnwanted() -> (@Sendable () -> Void)? {
-        state.withLock { $0.unwanted.isEmpty ? nil : $0.unwanted.removeFirst().channel.cancel }
+    /// Takes the first subscription to end, unless somebody wants it again: nobody can have it any more.
+    func takeUnwanted() -> Unwanted? {
+        state.withLock { state in
+            guard !state.unwanted.isEmpty else { return nil }
+            let (subscription, channel) = state.unwanted.removeFirst()
+            return channel.cancel.map { (subscription, $0) }
+        }
     }
 
     /// Stores the closure that ends a subscription on the present link; calls it at once if it is no longer needed.

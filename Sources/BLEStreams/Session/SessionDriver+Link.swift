@@ -15,7 +15,7 @@ extension SessionDriver {
                 // A failed operation has made the session drop it: its end is not this driver's news any more.
                 if self.session.link !== link { return .left }
                 if let end = self.latest.linkEnd { return .ended(end) }
-                if self.session.channels.unwanted != nil { return .unsubscribe }
+                if self.session.channels.hasUnwanted { return .unsubscribe }
                 return self.session.channels.pending.first.map { .subscribe($0.subscription, $0.isPlanned) }
             }
             switch next {
@@ -27,9 +27,11 @@ extension SessionDriver {
                 try await inTurn(on: link) { await subscribeMeanwhile(subscription, isPlanned, link) }
             case .unsubscribe:
                 // Also if this task is cancelled while it waits: the values are not needed.
-                defer { session.channels.takeUnwanted()?() }
+                var taken: SessionChannels.Unwanted?
+                defer { (taken ?? session.channels.takeUnwanted())?.cancel() }
                 try await inTurn(on: link) {
-                    if let unwanted = session.channels.unwanted { handle(.unsubscribe("\(unwanted)")) }
+                    taken = session.channels.takeUnwanted()
+                    if let taken { handle(.unsubscribe("\(taken.subscription)")) }
                 }
             }
         }
