@@ -163,11 +163,11 @@ extension LeftoverNote {
     func forget(unless failure: ManagementFailure?) {
         guard let failure else { return forget() }
         // An adapter that is absent, or is still being set up, is to be switched on when it is there.
-        if thing.kind != .off, failure.meansAbsence { forget() }
+        if thing.kind != .off, failure.status?.meansAbsence == true { forget() }
     }
 }
 
-extension ManagementFailure {
+extension ManagementStatus {
     /// Whether the thing to remove isn't there.
-    fileprivate var meansAbsence: Bool { status == .invalidParameters || status == .invalidIndex }
+    var meansAbsence: Bool { self == .invalidParameters || self == .invalidIndex }
 }

@@ -93,8 +93,8 @@ final class ManagementSocket: Sendable {
     ///
     /// - Parameters:
     ///   - index: the adapter that it is for; `nil`: this one, unless it was seen to be absent.
-    ///   - failed: called, on the loop's thread, if it stays there: no socket can, the kernel is busy, or the
-    ///     controller doesn't answer.
+    ///   - failed: called, on the loop's thread, if it stays there: no socket can, or the kernel refuses, as it does
+    ///     while it is busy, if the controller doesn't answer, and before Linux 6.10 while the adapter is off.
     func undo<Command: ManagementCommand>(
         _ command: Command,
         index: ManagementIndex? = nil,
@@ -105,8 +105,8 @@ final class ManagementSocket: Sendable {
             switch outcome {
             case .notSent, .closed:
                 if !socket.kernel.sendApart(command.packet(index: index).encoded) { failed() }
-            case .replied(let reply) where reply.status == .busy || reply.status.isSilence(of: Command.opcode): failed()
-            case .replied, .timedOut: break
+            case .replied(let reply): if reply.status != .success, !reply.status.meansAbsence { failed() }
+            case .timedOut: break
             }
         }
     }

@@ -5,8 +5,8 @@ import Testing
 
 @testable import BLELinux
 
-/// What the kernel doesn't remove at the end of an activity, since it is busy with another program's command, or the
-/// controller doesn't answer; and what it does remove, although a query fails.
+/// What the kernel doesn't remove at the end of an activity, since it is busy with another program's command, the
+/// controller doesn't answer, or the adapter is off; and what it does remove, although a query fails.
 @Suite(.timeLimit(.minutes(10))) struct BusyRemovalTests {
     private let run = FakeRun(kernel: FakeKernel())
 
@@ -42,6 +42,33 @@ import Testing
         withExtendedLifetime(radio) {}
     }
 
+    /// As Linux 6.4 to 6.9 answers while the adapter is off, and as each answers what the power's end has interrupted.
+    @Test(arguments: [ManagementStatus.failed, .notPowered])
+    func `a monitor that stays on an adapter that is switched off is removed by the next scan`(
+        _ status: ManagementStatus
+    ) async throws {
+        let radio = try run.radio()
+        let number = kernel.central
+        let first = await scan(radio)
+        #expect(kernel.monitors == 1)
+        refuse(0x53, status)
+        kernel.with { $0.switchOff(number, by: nil) }
+        await kernel.idle()
+        #expect(kernel.monitors == 1)
+        kernel.with { state in
+            state.adapters[number]?.settings.insert(.powered)
+            state.tell(number, 0x06, FakeState.octets(state.adapters[number]?.settings.rawValue ?? 0))
+        }
+        await kernel.idle()
+        let second = await scan(radio)
+        #expect(kernel.monitors == 1)
+        second.cancel()
+        await kernel.idle()
+        #expect(kernel.monitors == 0)
+        first.cancel()
+        withExtendedLifetime(radio) {}
+    }
+
     @Test func `a monitor is removed though a query says at this moment that its adapter is absent`() async throws {
         let radio = try run.radio()
         let scan = await scan(radio)
@@ -55,8 +82,8 @@ import Testing
         withExtendedLifetime(radio) {}
     }
 
-    /// As the kernel answers while it is busy, and where the controller doesn't answer it.
-    @Test(arguments: [ManagementStatus.busy, .authenticationFailed])
+    /// As the kernel answers while it is busy, where the controller doesn't answer it, and where it refuses.
+    @Test(arguments: [ManagementStatus.busy, .authenticationFailed, .failed])
     func `an advertising instance is removed by the next scan`(_ status: ManagementStatus) async throws {
         let radio = try run.radio()
         let advertisement = try await run.advertise(radio)
