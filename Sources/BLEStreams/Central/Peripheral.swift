@@ -59,8 +59,9 @@ public struct Peripheral: Sendable {
     ///     the peripheral (``allowPairing(_:)``), or for the central. See ``PairingAnswers``.
     ///   - body: what to do with the link; the link is of no use after it has returned.
     /// - Returns: what the closure returns.
-    /// - Throws: ``BLEError/Code/timedOut``, ``BLEError/Code/busy``, ``BLEError/Code/connectionFailed`` or an error of
-    ///   the adapter if no link could be made; what the closure throws; `CancellationError`.
+    /// - Throws: ``BLEError/Code/timedOut``, ``BLEError/Code/busy``, ``BLEError/Code/connectionFailed``,
+    ///   ``BLEError/Code/disconnected`` or an error of the adapter if no link could be made; what the closure throws;
+    ///   `CancellationError`.
     public func withLink<Output>(
         timeout: Duration = .seconds(30),
         parameters: ConnectionParameters? = nil,
@@ -68,13 +69,23 @@ public struct Peripheral: Sendable {
         _ body: (Link) async throws -> Output
     ) async throws -> Output {
         let wish = Connector.Wish(timeout: timeout, parameters: parameters, pairing: pairing)
-        let link = try await core.connector.connect(to: self, wish).answering(pairing)
+        let link = try await connect(wish).answering(pairing)
         do {
             let output = try await body(link)
             await link.close()
             return output
         } catch {
             await link.close()
+            throw error
+        }
+    }
+
+    private func connect(_ wish: Connector.Wish) async throws -> Link {
+        do {
+            return try await core.connector.connect(to: self, wish)
+        } catch var error as BLEError where error.endsLink {
+            // Final for this link only, which was lost in its first steps: another call makes a new one.
+            error.isFinal = false
             throw error
         }
     }

@@ -107,6 +107,21 @@ import Testing
         }
     }
 
+    @Test func `a link that is lost in its first steps is final for no attempt to connect`() async throws {
+        try await Bench.run { bench in
+            bench.air.faults.add(.dropLink(insteadOf: .opcode(0x03), reason: .supervisionTimeout).times(2))
+            var value: CharacteristicValue?
+            while value == nil {
+                do {
+                    value = try await bench.peripheral.withLink { try await $0.read(Bench.readable) }
+                } catch let error as BLEError where !error.isFinal {
+                    #expect(error.operation == "connect" && error.code == .disconnected)
+                }
+            }
+            #expect(value.map(Array.init) == [1, 2, 3] && Self.links(bench) == 3)
+        }
+    }
+
     @Test func `states tell each link that was lost, and that the attempt goes on`() async throws {
         try await Bench.run { bench in
             bench.air.faults.add(.neverEstablish().times(2))
