@@ -25,9 +25,24 @@ public struct VirtualTimeError: Error, Sendable {
 }
 
 extension VirtualTimeError: CustomStringConvertible {
-    /// One line: the kind, the time, and the seed that reproduces it.
+    /// One line: the kind, the time, the seed that reproduces it, and what to look for.
     public var description: String {
         let outcome = bodyError.map { "; once cancelled, the body threw: \($0)" } ?? ""
-        return "virtual time: \(kind.rawValue), at \(elapsed), with seed \(seed)\(outcome)."
+        return "virtual time: \(kind.rawValue), at \(elapsed), with seed \(seed)\(outcome). \(kind.remedy)"
+    }
+}
+
+extension VirtualTimeError.Kind {
+    /// What waits for a device would wait for ever if the task of that device has failed, and nobody has been told.
+    private static let children =
+        "Check whether a child task has failed: a group throws its error only when it is awaited, as by "
+        + "`try await group.next()`"
+
+    fileprivate var remedy: String {
+        switch self {
+        case .stalled: "\(Self.children). Wrap what comes in real time in `holding(_:)`."
+        case .limitReached: "\(Self.children). If the run is to last longer, raise its `limit`."
+        case .spinning: "Look for a loop in which nothing takes time."
+        }
     }
 }

@@ -69,6 +69,21 @@ import Testing
         #expect(error.map { "\($0)" }?.contains("seed 42") == true)
     }
 
+    /// A simulated device may have failed, so that a scan for it waits for ever: nobody else tells.
+    @Test func `a stalled run says where the error of a child is`() async throws {
+        let error = await #expect(throws: VirtualTimeError.self) {
+            try await VirtualTime.run(patience: .milliseconds(50)) { _ in
+                try await withThrowingTaskGroup { group in
+                    group.addTask { throw DeviceFailure() }
+                    let (stream, _) = AsyncThrowingStream<Int, any Error>.makeStream()
+                    for try await _ in stream {}
+                    try Task.checkCancellation()
+                }
+            }
+        }
+        #expect(error.map { "\($0)" }?.contains("`try await group.next()`") == true)
+    }
+
     @Test func `a body that lets time pass for ever is given up at the limit, and may clean up`() async throws {
         let cleaned = Log<Duration>()
         let timers = Log<RadioActivity>()
@@ -145,6 +160,9 @@ import Testing
         #expect(value == 5)
     }
 }
+
+/// What a simulated device throws.
+private struct DeviceFailure: Error {}
 
 /// Keeps a continuation that nobody resumes.
 private let forgotten = Log<CheckedContinuation<Void, any Error>>()
