@@ -131,6 +131,7 @@ extension AdvertisingFault.Overflow {
             + "controller has no extended advertising, which came with Bluetooth 5"
         let ways = relief.map { relief in
             relief.name + (relief.shortening.map { ", or shorten it by \($0) octets" } ?? "")
+                + (relief.name == "services" ? " (`LocalPeripheral.advertisedServices` selects them)" : "")
         }
         let remedy =
             needsAll

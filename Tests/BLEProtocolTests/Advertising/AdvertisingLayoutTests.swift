@@ -106,6 +106,15 @@ import Testing
         #expect(error?.remedy.contains("shorten it by 11 octets") == true)
     }
 
+    /// A peripheral has services that it doesn't advertise: they needn't go.
+    @Test func `what selects the services is named where fewer must be advertised`() {
+        let services: [BluetoothUUID] = [
+            "7A1C0070-5F2B-4C8E-9D3A-6B70E14F2C55", "7A1C0080-5F2B-4C8E-9D3A-6B70E14F2C55",
+        ]
+        let error = overflow([flags, .services(services), name(4)])
+        #expect(error?.remedy.hasPrefix("Leave out services (`LocalPeripheral.advertisedServices` selects") == true)
+    }
+
     @Test func `each field that alone would do is named, and where none would, those that go together`() {
         let one = overflow([
             flags, data(20), .serviceData(BluetoothUUID(0xFCD2), Array(repeating: 0, count: 20)), name(15),
