@@ -38,10 +38,13 @@ extension VirtualTimeError.Kind {
         "Check whether a child task has failed: a group throws its error only when it is awaited, as by "
         + "`try await group.next()`"
 
+    private static let realTime =
+        "Wrap what comes in real time in `holding(_:)`, and pass the `timeline` to `interval` and `timer`"
+
     fileprivate var remedy: String {
         switch self {
-        case .stalled: "\(Self.children). Wrap what comes in real time in `holding(_:)`."
-        case .limitReached: "\(Self.children). If the run is to last longer, raise its `limit`."
+        case .stalled: "\(Self.children). \(Self.realTime)."
+        case .limitReached: "\(Self.children). \(Self.realTime). If the run is to last longer, raise its `limit`."
         case .spinning: "Look for a loop in which nothing takes time."
         }
     }

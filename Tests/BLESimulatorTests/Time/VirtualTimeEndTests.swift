@@ -105,6 +105,22 @@ import Testing
         #expect(cleaned.values == [.seconds(65)])
     }
 
+    /// A stream of ticks uses real time unless it is told otherwise: the virtual clock runs past it.
+    @Test func `a run that waits beyond its limit says how a stream of ticks gets the clock`() async throws {
+        let error = await #expect(throws: VirtualTimeError.self) {
+            try await VirtualTime.run(limit: .seconds(600)) { time in
+                try await withThrowingTaskGroup { group in
+                    group.addTask { while true { try await time.sleep(for: .seconds(1)) } }
+                    let (ticks, _) = AsyncThrowingStream<Int, any Error>.makeStream()
+                    for try await _ in ticks {}
+                    try Task.checkCancellation()
+                }
+            }
+        }
+        #expect(error?.kind == .limitReached)
+        #expect(error.map { "\($0)" }?.contains("pass the `timeline` to `interval` and `timer`") == true)
+    }
+
     /// The body may end before anybody waits for its verdict, or just then.
     @Test func `a body that ends at once ends its run, always`() async throws {
         try await withThrowingTaskGroup { group in
