@@ -45,7 +45,9 @@ extension Link {
         return BLEStream(subject, timeline: timeline, buffer: buffer) { mailbox in
             let hasRead = Mutex(false)
             let reading = Ending<Void>()
-            let isReading = Mutex(false)
+            // Counts the readings: a later one supersedes the one before it.
+            let count = Mutex(0)
+            let former = Mutex<(@Sendable () -> Void)?>(nil)
             let consumer = ValueConsumer(
                 object: object,
                 deliver: { values in if hasRead.withLock({ $0 }) { mailbox.send(burst: values) } },
@@ -53,16 +55,16 @@ extension Link {
                 mayLack: { if hasRead.withLock({ $0 }) { mailbox.pass(.ofUnknownLoss) } },
                 finish: { mailbox.finish(throwing: $0) },
                 registered: { _ in
-                    // A reading in progress finds the new handle by itself when the services change.
-                    let isSecond = isReading.withLock { isReading in
-                        defer { isReading = true }
-                        return isReading
-                    }
-                    guard !isSecond else { return }
-                    // What is notified from now on is contained in what is read.
+                    // What is notified from now on is contained in what is read. A reading in progress may be sent
+                    // already: what it reads was there before the subscription.
                     hasRead.withLock { $0 = false }
+                    let number = count.withLock { count in
+                        count += 1
+                        return count
+                    }
+                    former.withLock { $0.take() }?()
                     let cancel = self.startReading(selector) { outcome in
-                        isReading.withLock { $0 = false }
+                        guard count.withLock({ $0 == number }) else { return }
                         switch outcome {
                         case .success(let octets):
                             mailbox.send(CharacteristicValue(bytes: octets[...], time: self.timeline.wallTime))
@@ -70,6 +72,7 @@ extension Link {
                         case .failure(let error): mailbox.finish(throwing: error)
                         }
                     }
+                    former.withLock { $0 = cancel }
                     reading.undoInstead(cancel)
                 },
                 moved: {

@@ -1,4 +1,6 @@
+import BLEProtocol
 import BLESimulator
+import Synchronization
 import Testing
 
 @testable import BLEStreams
@@ -151,6 +153,43 @@ import Testing
                 }
                 #expect(bench.writes == [[1, 0]])
             }
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func `a value is read again behind a subscription for which the link was made more secure`(
+        isSlow: Bool
+    ) async throws {
+        let (uuid, reads) = (BluetoothUUID(0xB001), Counter())
+        // Its value has changed once it is read, before it is told to send changes.
+        let description = LocalPeripheral(name: "Vault") {
+            LocalService(BluetoothUUID(0xB000)) {
+                LocalCharacteristic(uuid, [.read, .notify]) { _ in reads.next() == 1 ? [1] : [2] }
+            }
+        }
+        try await Bench.run(description: description) { bench in
+            try await bench.peripheral.withLink(pairing: PairingAnswers()) { link in
+                _ = try await link.discover()
+                try await bench.time.sleep(for: .seconds(1))
+                // Only the subscription is protected: Insufficient Authentication. The value comes while the link is
+                // made more secure, or later.
+                bench.air.faults.add(.replace(.opcode(0x13), with: [0x01, 0x12, 0x00, 0x00, 0x05]).times(1))
+                if isSlow { bench.air.faults.add(.delay(.readResponses, by: .seconds(2)).times(1)) }
+                _ = try await link.values(of: uuid).timeout(.seconds(10)).first { Array($0) == [2] }
+                #expect(link.security.isEncrypted && reads.count == 2)
+            }
+        }
+    }
+}
+
+private final class Counter: Sendable {
+    private let number = Mutex(0)
+    var count: Int { number.withLock { $0 } }
+
+    func next() -> Int {
+        number.withLock { number in
+            number += 1
+            return number
         }
     }
 }

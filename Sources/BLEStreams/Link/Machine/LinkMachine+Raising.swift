@@ -187,6 +187,7 @@ extension LinkMachine {
         }
         let hasRaised = hasRaised ?? configuration.hasRaised
         carryOut(configuration.write, configuration.place, hasRaised: hasRaised, &output)
+        registerAgain(behind: configuration.write, &output)
     }
 
     /// Withdraws the requests of subscribers that have left.

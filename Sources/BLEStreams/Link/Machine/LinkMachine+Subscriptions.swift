@@ -147,6 +147,17 @@ extension LinkMachine {
         }
     }
 
+    /// Who has waited for a write is registered again behind it once it is repeated: what has been read meanwhile was
+    /// read before the peer sends anything.
+    mutating func registerAgain(behind write: SubscriptionTable.Write, _ output: inout Output) {
+        for (id, entry) in subscriptions.sorted(by: { $0.key < $1.key }) where !entry.awaitsSwitchOff {
+            guard let found = entry.characteristic, found.valueHandle == write.valueHandle,
+                !table.isArmed(id, valueHandle: found.valueHandle)
+            else { continue }
+            output.tell(.registered(entry.consumer, found))
+        }
+    }
+
     /// There is nothing more to do for now: releases the place, and tells whoever waits for the end.
     mutating func rest(_ place: LaneOrder.ID?, _ output: inout Output) {
         admitBehindSwitchOff(&output)

@@ -15,7 +15,7 @@ final class ValueConsumer: Sendable {
     /// Called at most once, when the link is free for the subscription: until then, it waits for others.
     let begun: @Sendable () -> Void
     /// Called when the subscription is queued, with the characteristic: what begins now follows it on air. Called again
-    /// when the services have changed and the subscription is made anew.
+    /// when the services have changed and the subscription is made anew, and when it is repeated on a more secure link.
     let registered: @Sendable (Characteristic) -> Void
     /// Called when the services have changed and the peer has ended the subscription with the former characteristic:
     /// values may be missing here, and the next one is of the characteristic that has taken its place.
