@@ -51,8 +51,8 @@ struct PeerFolder: Sendable {
         return peer
     }
 
-    /// Whether this is the path of another peer's file.
-    func isFile(_ path: String, ofOtherThan peer: BluetoothAddress) -> Bool {
+    /// Whether this is the path of another peer's file; `nil`: of any peer's.
+    func isFile(_ path: String, ofOtherThan peer: BluetoothAddress?) -> Bool {
         guard let name = path.split(separator: "/").last, let owner = Self.peer(String(name)) else { return false }
         return owner != peer
     }
@@ -178,18 +178,28 @@ struct PeerFolder: Sendable {
 
     // MARK: - Writing
 
+    /// What a change has made of a peer's file.
+    enum Outcome {
+        /// It is as it was, or still not there: nothing was written.
+        case unchanged
+        /// It was written or removed.
+        case written
+        /// It was written, was not there before, and is a stranger's.
+        case newStranger
+    }
+
     /// Changes a peer's record while nobody else changes files.
     ///
     /// - Parameters:
     ///   - isPatient: whether to wait for another program that changes files.
     ///   - notice: gets a notice about the former file, if any, also if an error is thrown.
-    /// - Returns: whether there is a file now that was not there before, and it is a stranger's.
+    /// - Returns: what has become of the file.
     func change(
         _ peer: BluetoothAddress,
         isPatient: Bool,
         _ notice: inout BLEError?,
         _ change: (inout PeerRecord) -> Void
-    ) throws(BLEError) -> Bool {
+    ) throws(BLEError) -> Outcome {
         onAccess()
         let folder = try TrustedFolder.make(path)
         let limit = isPatient ? patience : .zero
@@ -200,7 +210,7 @@ struct PeerFolder: Sendable {
         var record = former.record
         record.apply(change)
         // Repeated requests, such as keeping a session at each link, must not wear out the disk.
-        guard record != former.record else { return false }
+        guard record != former.record else { return .unchanged }
         let name = Self.name(peer)
         if record.isEmpty {
             try folder.remove(name)
@@ -210,6 +220,6 @@ struct PeerFolder: Sendable {
             }
             try folder.replace(name, with: octets)
         }
-        return former.record.isEmpty && record.isStrangers
+        return former.record.isEmpty && record.isStrangers ? .newStranger : .written
     }
 }

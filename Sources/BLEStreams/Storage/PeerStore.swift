@@ -327,13 +327,14 @@ public final class PeerStore: Sendable {
         defer { if let notice { tell(notice) } }
         do throws(BLEError) {
             let isPatient = state.withLock { !$0.isLockedOut }
-            madeStrangers = try folder.change(peer, isPatient: isPatient, &notice) { record in
+            let outcome = try folder.change(peer, isPatient: isPatient, &notice) { record in
                 for change in changes { change(&record) }
             }
+            madeStrangers = outcome == .newStranger
             state.withLock { state in
                 state.isLockedOut = false
-                // That this file can be written says nothing of the others.
-                state.told.wrote { folder.isFile($0, ofOtherThan: peer) }
+                // That this file can be written says nothing of the others, and one that stays as it is needs no room.
+                state.told.wrote { folder.isFile($0, ofOtherThan: outcome == .unchanged ? nil : peer) }
             }
             return nil
         } catch {

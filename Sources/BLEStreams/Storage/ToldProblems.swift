@@ -26,7 +26,7 @@ struct ToldProblems: Sendable {
         return told.insert(Problem(object: "", text: "\(failure.operation): \(failure.cause)")).inserted
     }
 
-    /// A file was written.
+    /// A file was written, or could stay as it is.
     ///
     /// - Parameter isAnother: whether an object is a file of which that says nothing.
     mutating func wrote(unlessOf isAnother: (String) -> Bool) {

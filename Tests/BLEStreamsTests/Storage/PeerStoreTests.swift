@@ -1,6 +1,7 @@
 import BLEProtocol
 import BLERadio
 import Foundation
+import RadioDoubles
 import Synchronization
 import Testing
 
@@ -152,6 +153,40 @@ struct PeerStoreTests {
             let told = warnings.withLock { $0 }
             let others = [257, 266, 356, 1256, 2000]
             #expect(told == (Array(1...256) + others).map { "with \($0)" })
+        }
+    }
+
+    @Test func `a full disk is told of once, and not at each link behind which the file may stay as it is`()
+        async throws
+    {
+        try await StoreChild.with { child in
+            await child.remember(.planted(1, with: StoreChild.peer))
+            let warnings = Recorder<BLEError>()
+            let store = PeerStore(folder: child.folder) { warnings.add($0) }
+            for links in 1...3 {
+                // What the end of a link stores: from then on, nothing can be written.
+                store.update(StoreChild.peer) { record in
+                    try? child.fillDisk()
+                    record.ownIdentityKey = Data([1])
+                }
+                await store.flush()
+                #expect(warnings.all.count == 1, "\(links): \(warnings.all)")
+                // It stands in the way of whoever locks the folder, too, which a full disk doesn't.
+                try child.freeDisk()
+                // What the next link removes again: it isn't there.
+                store.update(StoreChild.peer) { $0.ownIdentityKey = nil }
+                await store.flush()
+            }
+            // What is written shows that there was room; that there is none again is news.
+            store.remember(.planted(2, with: StoreChild.peer))
+            await store.flush()
+            #expect(try child.number() == 2)
+            store.update(StoreChild.peer) { record in
+                try? child.fillDisk()
+                record.ownIdentityKey = Data([1])
+            }
+            await store.flush()
+            #expect(warnings.all.map(\.operation) == ["write", "write"])
         }
     }
 
