@@ -1,6 +1,5 @@
 import BLEProtocol
 import BLERadio
-import Synchronization
 
 extension Link {
     /// The values that a characteristic sends. See ``CharacteristicAccess``.
@@ -43,41 +42,27 @@ extension Link {
         let object = "of \(selector) of \(peripheral)"
         let subject = StreamSubject(operation: "values", object: object)
         return BLEStream(subject, timeline: timeline, buffer: buffer) { mailbox in
-            let hasRead = Mutex(false)
-            let reading = Ending<Void>()
-            // Counts the readings: a later one supersedes the one before it.
-            let count = Mutex(0)
-            let former = Mutex<(@Sendable () -> Void)?>(nil)
+            let reading = ValueReading()
             let consumer = ValueConsumer(
                 object: object,
-                deliver: { values in if hasRead.withLock({ $0 }) { mailbox.send(burst: values) } },
-                lost: { count in if hasRead.withLock({ $0 }) { mailbox.lost(count) } },
-                mayLack: { if hasRead.withLock({ $0 }) { mailbox.pass(.ofUnknownLoss) } },
+                deliver: { values in if reading.isDone { mailbox.send(burst: values) } },
+                lost: { count in if reading.isDone { mailbox.lost(count) } },
+                mayLack: { if reading.isDone { mailbox.pass(.ofUnknownLoss) } },
                 finish: { mailbox.finish(throwing: $0) },
                 registered: { _ in
-                    // What is notified from now on is contained in what is read. A reading in progress may be sent
-                    // already: what it reads was there before the subscription.
-                    hasRead.withLock { $0 = false }
-                    let number = count.withLock { count in
-                        count += 1
-                        return count
-                    }
-                    former.withLock { $0.take() }?()
-                    let cancel = self.startReading(selector) { outcome in
-                        guard count.withLock({ $0 == number }) else { return }
+                    reading.begin {
+                        self.startReading(selector, finish: $0)
+                    } tell: { outcome in
                         switch outcome {
                         case .success(let octets):
                             mailbox.send(CharacteristicValue(bytes: octets[...], time: self.timeline.wallTime))
-                            hasRead.withLock { $0 = true }
                         case .failure(let error): mailbox.finish(throwing: error)
                         }
                     }
-                    former.withLock { $0 = cancel }
-                    reading.undoInstead(cancel)
                 },
                 moved: {
                     // No gap comes before the first value.
-                    guard hasRead.withLock({ $0 }) else { return }
+                    guard reading.isDone else { return }
                     mailbox.interrupted(by: BLEError.subscriptionMoved(object), for: .zero)
                 },
                 answers: self.whoAnswers
