@@ -108,6 +108,13 @@ extension PeripheralServer {
         /// whether it writes it again.
         package func acceptInTime() -> Bool { answer?.give(.success([])) ?? true }
 
+        /// Accepts the value if it is still to be accepted, and if the condition is met. Otherwise it is refused when it
+        /// is released.
+        func acceptInTime(if condition: () -> Bool) -> Bool {
+            guard let answer else { return condition() }
+            return answer.give(.success([]), if: condition)
+        }
+
         /// Rejects the value.
         public func reject(_ error: ATTError) { answer?.give(.failure(error)) }
     }

@@ -68,10 +68,8 @@ extension PeripheralServer {
                     if let message = assemblies.ready.popLast() { return .element(message) }
                     switch try upstream.poll() {
                     case .element(.write(let waiting)):
-                        let write = waiting.element
-                        // A chunk that was refused because it waited for too long is the central's to write again.
-                        guard write.acceptInTime() else { break }
-                        if let fault = assemblies.take(waiting) { self.giveUp(on: write.central, fault, name) }
+                        let central = waiting.element.central
+                        if let fault = assemblies.accept(waiting) { self.giveUp(on: central, fault, name) }
                     case .element(.broken(let central, let fault, let allowance)):
                         assemblies.giveUp(central, beside: allowance)
                         self.giveUp(on: central, fault, name)
@@ -175,8 +173,21 @@ private struct Assemblies {
         self.calls = calls
     }
 
-    /// Adds a chunk; returns why the central's messages can no longer be assembled, if so.
-    mutating func take(_ chunk: Waiting<PeripheralServer.WriteRequest>) -> Fault? {
+    /// Accepts a chunk and adds it; returns why the central's messages can no longer be assembled, if so.
+    ///
+    /// A chunk that was refused because it waited for too long is the central's to write again. One of a lost message
+    /// isn't accepted: with the answer to the last one, its central would take the message for delivered. The end of
+    /// the link is the answer.
+    mutating func accept(_ chunk: Waiting<PeripheralServer.WriteRequest>) -> Fault? {
+        var fault: Fault?
+        _ = chunk.element.acceptInTime {
+            fault = take(chunk)
+            return fault == nil
+        }
+        return fault
+    }
+
+    private mutating func take(_ chunk: Waiting<PeripheralServer.WriteRequest>) -> Fault? {
         let (write, central) = (chunk.element, chunk.element.central)
         // Written before its link was dropped for an error.
         guard givenUp[central.id] == nil, central.bearer.end?.kind != .protocolViolation else { return nil }

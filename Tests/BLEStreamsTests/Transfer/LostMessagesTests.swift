@@ -1,0 +1,53 @@
+import BLESimulator
+import BLEStreams
+import Testing
+
+/// Messages that the receiver loses with a warning: their senders must not take them for delivered.
+@Suite(.timeLimit(.minutes(10))) struct LostMessagesTests {
+    private static let mark = Array("EOM".utf8)
+
+    @Test func `the last chunk of a message is not accepted for an iteration that lacks the beginning`() async throws {
+        let taken = Recorder<[UInt8]>()
+        try await Bench.run(description: MessageBench.description) { server, _ in
+            while true {
+                for try await message in server.messages(to: MessageBench.inbound).prefix(for: .seconds(10)) {
+                    taken.add(message.octets)
+                }
+            }
+        } _: { bench in
+            // What its central was told of the last chunk.
+            let error = await bleError {
+                try await bench.peripheral.withLink { link in
+                    try await link.write([1, 1], to: MessageBench.inbound)
+                    try await bench.time.sleep(for: .seconds(15))
+                    try await link.write(Self.mark, to: MessageBench.inbound)
+                    Issue.record("a message that is lost counts as delivered")
+                }
+            }
+            #expect(error?.code == .disconnected)
+        }
+        #expect(taken.all.isEmpty)
+    }
+
+    @Test func `a message that is too long is not accepted, though all of it is in one chunk`() async throws {
+        let taken = Recorder<[UInt8]>()
+        try await Bench.run(description: MessageBench.description) { server, _ in
+            let messages = server.messages(
+                to: MessageBench.inbound,
+                endingWith: .lengthPrefix(octets: 2),
+                maximumSize: 10
+            )
+            for try await message in messages { taken.add(message.octets) }
+        } _: { bench in
+            let error = await bleError {
+                try await bench.peripheral.withLink { link in
+                    let message = [UInt8](repeating: 1, count: 15)
+                    try await link.send(message, to: MessageBench.inbound, endingWith: .lengthPrefix(octets: 2))
+                    Issue.record("a message that is lost counts as delivered")
+                }
+            }
+            #expect(error?.code == .disconnected)
+        }
+        #expect(taken.all.isEmpty)
+    }
+}
