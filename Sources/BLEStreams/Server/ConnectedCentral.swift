@@ -60,8 +60,7 @@ public final class ConnectedCentral: Sendable {
         var waiters = Observers<@Sendable () -> Void>()
         /// Counts how often room was reported: a caller that saw an older count doesn't have to wait.
         var news = 0
-        /// Set when a caller has waited in vain up to the limit: nobody waits again before the radio takes another
-        /// value.
+        /// Set when a caller has waited in vain up to the limit: nobody waits again before the radio takes a value.
         var stuck: Stuck?
 
         /// There is room: returns the callers to wake.
@@ -279,8 +278,9 @@ public final class ConnectedCentral: Sendable {
         case .full:
             dropped(server)
             request.reject(.insufficientResources)
-        case .no where write.answer == .stored: server.noteUnheard(write.value, at: write.handle, by: self)
         case .no:
+            if answer == nil { server.noteUnheard(write.value, at: write.handle, by: self) }
+            guard write.answer != .stored else { return }
             server.warnings.tell(.nobodyTakesWrites(write.handle)) { _ in
                 .nobodyIterates("writes(to:)", "write", object())
             }

@@ -1,8 +1,8 @@
 import Synchronization
 
 extension PeripheralServer {
-    /// The server or a closure has accepted a value, and nobody was told: if messages of the characteristic were
-    /// iterated before, it may be the beginning of one.
+    /// The server or a closure has accepted a value, or one was written without response, and nobody was told: if
+    /// messages of the characteristic were iterated before, it may be the beginning of one.
     func noteUnheard(_ value: [UInt8], at handle: UInt16, by central: ConnectedCentral) {
         let marks = iterated.marks
         guard !marks.isEmpty, let characteristic = declared(at: handle) else { return }

@@ -43,10 +43,9 @@ extension PeripheralServer {
     /// older iteration gets what is written with response. A message that is under way when an iteration ends is
     /// lost, as is one behind another in the same chunk; if its central writes in a later iteration, that central's
     /// link is dropped, and the program is warned. What is written between two iterations is refused, and lost if it
-    /// was written without response: the next iteration would begin in the middle of a message. Where the server stores
-    /// the value, or a closure accepts it, it is lost, too; if that was a message without its end, or any with
-    /// ``EndMark/lengthPrefix(octets:order:)``, and the central goes on in a later iteration, its link is dropped, and
-    /// the program is warned.
+    /// was written without response, or where the server stores the value or a closure accepts it. If what is lost was
+    /// a message without its end, or any with ``EndMark/lengthPrefix(octets:order:)``, and the central goes on in a
+    /// later iteration, its link is dropped, and the program is warned.
     ///
     /// - Parameters:
     ///   - key: the characteristic.

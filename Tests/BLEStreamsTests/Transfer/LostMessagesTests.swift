@@ -50,4 +50,32 @@ import Testing
         }
         #expect(taken.all.isEmpty)
     }
+
+    @Test func `what follows a chunk without response that nobody heard between two iterations is no whole message`()
+        async throws
+    {
+        let taken = Recorder<[UInt8]>()
+        let warnings = Recorder<BLEError>()
+        try await Bench.run(description: MessageBench.description, warnings: warnings) { server, bench in
+            while true {
+                taken.add(try await server.messages(to: MessageBench.inbound).first().octets)
+                try await bench.time.sleep(for: .seconds(10))
+            }
+        } _: { bench in
+            let error = await bleError {
+                try await bench.peripheral.withLink { link in
+                    try await link.send([1], to: MessageBench.inbound, .withoutResponse)
+                    try await bench.time.sleep(for: .seconds(5))
+                    try await link.write([2, 2], to: MessageBench.inbound, .withoutResponse)
+                    try await bench.time.sleep(for: .seconds(10))
+                    try await link.send([3, 3], to: MessageBench.inbound, .withoutResponse)
+                    try await bench.time.sleep(for: .seconds(1))
+                    _ = try await link.read(MessageBench.inbound)
+                }
+            }
+            #expect(error?.code == .disconnected)
+        }
+        #expect(taken.all == [[1]])
+        #expect(warnings.all.contains { $0.cause.contains("before one was complete or taken") })
+    }
 }
