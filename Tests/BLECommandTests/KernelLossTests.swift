@@ -99,7 +99,7 @@ import Testing
             let client = PlainClient(ends.1)
             async let serving: Void = {
                 defer { close(writing) }
-                try await ProxyClient(host, TCPConnection(ends.0), number: 1).run()
+                try await ProxyClient(host, #require(TCPConnection(ends.0)), number: 1).run()
             }()
             try client.connect()
             #expect(try await client.connection() == .there)

@@ -3,11 +3,25 @@ import BLEStreams
 import Glibc
 
 /// An accepted connection, which is closed when nobody refers to it any more.
+///
+/// What is sent has a descriptor of its own for the same socket: where a writer waits for room on a descriptor, Dispatch
+/// takes a reader that begins to wait there for another writer, and never wakes it (libdispatch,
+/// `_dispatch_unote_register_muxed`).
 final class TCPConnection: Sendable {
-    private let channel: DispatchIO
+    private let incoming: DispatchIO
+    private let outgoing: DispatchIO
     private let queue = DispatchQueue(label: "connection")
 
-    init(_ descriptor: Int32) {
+    /// - Parameter descriptor: closed with the connection, or if there can be none.
+    /// - Returns: `nil` if the process has no descriptor left; `errno` says so.
+    init?(_ descriptor: Int32) {
+        let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
+        guard copy >= 0 else {
+            let failure = errno
+            close(descriptor)
+            errno = failure
+            return nil
+        }
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
         // A peer that has disappeared silently is noticed within a minute and a half.
         setOption(SOL_SOCKET, SO_KEEPALIVE, 1, of: descriptor)
@@ -15,22 +29,30 @@ final class TCPConnection: Sendable {
         setOption(Int32(IPPROTO_TCP), TCP_KEEPINTVL, 15, of: descriptor)
         setOption(Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, 60_000, of: descriptor)
         setOption(Int32(IPPROTO_TCP), TCP_NODELAY, 1, of: descriptor)
-        channel = DispatchIO(type: .stream, fileDescriptor: descriptor, queue: queue) { _ in close(descriptor) }
-        channel.setLimit(lowWater: 1)
+        incoming = DispatchIO(type: .stream, fileDescriptor: descriptor, queue: queue) { _ in close(descriptor) }
+        outgoing = DispatchIO(type: .stream, fileDescriptor: copy, queue: queue) { _ in
+            // The other descriptor keeps the socket open.
+            shutdown(copy, Int32(SHUT_RDWR))
+            close(copy)
+        }
+        incoming.setLimit(lowWater: 1)
     }
 
-    deinit { channel.close(flags: .stop) }
+    deinit { abandon() }
 
     /// Received octets, in pieces; the stream ends when the other side sends no more.
     ///
     /// A peer that sends faster than its requests are started is cut off.
     var received: BLEStream<[UInt8]> {
-        BLEStream(buffer: .fail(1024)) { [channel, queue] feed in
-            channel.read(offset: 0, length: .max, queue: queue) { isDone, data, error in
+        BLEStream(buffer: .fail(1024)) { [incoming, outgoing, queue] feed in
+            incoming.read(offset: 0, length: .max, queue: queue) { isDone, data, error in
                 if let data, !data.isEmpty { feed.send(Array(data)) }
                 if isDone { feed.finish(throwing: error == 0 ? nil : BLEError.connectionLost(error)) }
             }
-            return { channel.close(flags: .stop) }
+            return {
+                incoming.close(flags: .stop)
+                outgoing.close(flags: .stop)
+            }
         }
     }
 
@@ -39,16 +61,22 @@ final class TCPConnection: Sendable {
     /// - Parameter handled: called on a thread of its own once they have left, with 0 or an `errno`.
     func send(_ octets: [UInt8], handled: @escaping @Sendable (Int32) -> Void) {
         let data = octets.withUnsafeBytes { DispatchData(bytes: $0) }
-        channel.write(offset: 0, data: data, queue: queue) { isDone, _, error in
+        outgoing.write(offset: 0, data: data, queue: queue) { isDone, _, error in
             if isDone { handled(error) }
         }
     }
 
     /// Closes it in both directions, once the queued octets have left.
-    func finish() { channel.close() }
+    func finish() {
+        incoming.close()
+        outgoing.close()
+    }
 
     /// Closes it at once: what is queued leaves no more, and whoever waits for that is told `ECANCELED`.
-    func abandon() { channel.close(flags: .stop) }
+    func abandon() {
+        incoming.close(flags: .stop)
+        outgoing.close(flags: .stop)
+    }
 }
 
 extension BLEError {

@@ -54,11 +54,13 @@ final class TCPListener: Sendable {
             let source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: .global())
             source.setEventHandler { [self] in
                 let accepted = accept(descriptor, nil, nil)
-                if accepted >= 0 {
+                if accepted >= 0, let connection = TCPConnection(accepted) {
                     spare.withLock { $0.isTold = false }
-                    return feed.send(TCPConnection(accepted))
+                    return feed.send(connection)
                 }
                 let failure = errno
+                // It has been closed for want of a second descriptor.
+                if accepted >= 0 { return tell(failure) }
                 if [EMFILE, ENFILE].contains(failure) {
                     if !turnAway() { Self.pause(source) }
                     return tell(failure)

@@ -5,6 +5,7 @@ import Foundation
 import Glibc
 import RadioDoubles
 import Synchronization
+import Testing
 
 @testable import ble
 
@@ -37,7 +38,7 @@ struct ProxyBench: Sendable {
         }
         let octets = [UInt8](repeating: 0, count: 4096)
         while isFull, Glibc.send(ends[0], octets, octets.count, Int32(MSG_DONTWAIT)) > 0 {}
-        connections.yield(TCPConnection(ends[0]))
+        connections.yield(try #require(TCPConnection(ends[0])))
         return PlainClient(ends[1])
     }
 
