@@ -29,11 +29,14 @@ final class TCPConnection: Sendable {
         setOption(Int32(IPPROTO_TCP), TCP_KEEPINTVL, 15, of: descriptor)
         setOption(Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, 60_000, of: descriptor)
         setOption(Int32(IPPROTO_TCP), TCP_NODELAY, 1, of: descriptor)
-        incoming = DispatchIO(type: .stream, fileDescriptor: descriptor, queue: queue) { _ in close(descriptor) }
-        outgoing = DispatchIO(type: .stream, fileDescriptor: copy, queue: queue) { _ in
-            // The other descriptor keeps the socket open.
-            shutdown(copy, Int32(SHUT_RDWR))
+        let group = DispatchGroup()
+        for _ in 0..<2 { group.enter() }
+        incoming = DispatchIO(type: .stream, fileDescriptor: descriptor, queue: queue) { _ in group.leave() }
+        outgoing = DispatchIO(type: .stream, fileDescriptor: copy, queue: queue) { _ in group.leave() }
+        // Together: a peer that sees the end may come again at once, and needs both.
+        group.notify(queue: queue) {
             close(copy)
+            close(descriptor)
         }
         incoming.setLimit(lowWater: 1)
     }
@@ -68,7 +71,7 @@ final class TCPConnection: Sendable {
 
     /// Closes it in both directions, once the queued octets have left.
     func finish() {
-        incoming.close()
+        incoming.close(flags: .stop)
         outgoing.close()
     }
 
