@@ -37,7 +37,7 @@ enum ManagementFailure: Error, Hashable {
     func error(operation: String, object: String, adapter: LinuxAdapter) -> BLEError {
         switch self {
         case .status(let status, let opcode) where status.isSilence(of: opcode):
-            .controllerSilent(opcode, operation: operation, object: object)
+            .controllerSilent(opcode, operation: operation, object: object).unlessSwitching(opcode)
         case .status(.permissionDenied, _):
             adapter.missingAdministration(for: operation, object: object)
         case .status(.notPowered, _):
@@ -60,7 +60,7 @@ enum ManagementFailure: Error, Hashable {
                 object: object,
                 cause: "the kernel did not answer \(opcode)",
                 remedy: "Switch the adapter off and on with `Central.powerCycle()`; unplug it if that does not help."
-            )
+            ).unlessSwitching(opcode)
         case .broken(let opcode, let why):
             BLEError(
                 .systemFailure,
@@ -95,10 +95,19 @@ extension ManagementStatus {
     /// Most statuses say only that the kernel or the controller refused.
     fileprivate func remediedError(for opcode: ManagementOpcode, operation: String, object: String) -> BLEError {
         var error = error(for: opcode, operation: operation, object: object)
-        if error.remedy.isEmpty {
-            error.remedy =
-                "Try again; if it happens each time, switch the adapter off and on: `Central.powerCycle()`."
-        }
+        guard error.remedy.isEmpty else { return error }
+        error.remedy = "Try again; if it happens each time, switch the adapter off and on: `Central.powerCycle()`."
+        return error.unlessSwitching(opcode)
+    }
+}
+
+extension BLEError {
+    /// The same, with another remedy if the command is to switch the adapter: to switch it off and on is what has failed.
+    fileprivate func unlessSwitching(_ opcode: ManagementOpcode) -> BLEError {
+        guard opcode == .setPowered else { return self }
+        var error = self
+        error.remedy =
+            "Try again; if it fails each time, reset it with `Central.reset()`, or unplug it and plug it in again."
         return error
     }
 }

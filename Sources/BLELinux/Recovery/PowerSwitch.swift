@@ -187,11 +187,7 @@ final class PowerSwitch: Sendable {
         default: break
         }
         let operation = isOn ? "switch on" : "switch off"
-        end(
-            outcome.mapError { failure in
-                failure.error(operation: operation, object: adapter.name, adapter: adapter).notToBeCycled
-            }
-        )
+        end(outcome.mapError { $0.error(operation: operation, object: adapter.name, adapter: adapter) })
     }
 
     private func end(_ outcome: Result<Void, BLEError>) {
@@ -249,17 +245,5 @@ extension ManagementFailure {
         case .status(.failed, _), .status(.busy, _): true
         case .status, .timedOut, .broken: false
         }
-    }
-}
-
-extension BLEError {
-    /// The error of an adapter that can't be switched: what helps against other commands that fail, to switch it off
-    /// and on, is what has failed here.
-    fileprivate var notToBeCycled: BLEError {
-        guard remedy.contains("`Central.powerCycle()`") else { return self }
-        var error = self
-        error.remedy =
-            "Try again; if it fails each time, reset it with `Central.reset()`, or unplug it and plug it in again."
-        return error
     }
 }
