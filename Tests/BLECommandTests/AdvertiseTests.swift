@@ -62,6 +62,21 @@ import Testing
         #expect(run.complaint.contains("Leave out local name"))
     }
 
+    @Test func `what selects the services is told in the words of the command`() async throws {
+        let services = ["7A1C0050-5F2B-4C8E-9D3A-6B70E14F2C55", "7A1C0051-5F2B-4C8E-9D3A-6B70E14F2C55"]
+        let run = try await CommandRun.run(
+            "advertise",
+            "--name",
+            "Tester",
+            "--service",
+            services[0],
+            "--service",
+            services[1]
+        )
+        #expect(run.status == 1 && run.complaint.contains("Leave out services (--service selects them)"))
+        #expect(!run.complaint.contains("LocalPeripheral"), "\(run.complaint)")
+    }
+
     @Test(
         arguments: [
             ([], "there is nothing to advertise"), (["--ibeacon", "1,2"], "E2C56DB5"),

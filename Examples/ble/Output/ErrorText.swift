@@ -57,6 +57,7 @@ extension BLEError {
             "Check the handle: `ble info \(address)` finds those that the peripheral has now. If you meant a UUID, "
                 + "write it without 0x."
         case .discover: "`ble info \(address)`"
+        case .selectServices: "--service selects"
         case .connectAgain: "Run the command again"
         case .resetSession, .connectSession, .runSession: "Run the command again."
         case .exclusiveUse: "the other operation on the link"

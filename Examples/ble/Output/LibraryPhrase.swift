@@ -9,6 +9,7 @@ enum LibraryPhrase: CaseIterable {
     case enterTheDigits, compareNumbers, bonds, replaceBonds, exportBonds, importBonds, passFolderOfBonds
     // As a peripheral.
     case setPairing, withoutPairing, serveLater, serveAgain, disconnectCentral, disconnectPacedCentral
+    case selectServices
     // A link and a session.
     case checkHandle, discover, connectAgain, resetSession, connectSession, runSession
     case sessionReconnects, exclusiveUse, checkPeer, moreTime, orMoreTime
@@ -57,6 +58,7 @@ enum LibraryPhrase: CaseIterable {
         case .serveAgain: " Then call LocalPeripheral.run(on:) again."
         case .disconnectCentral: " with `ConnectedCentral.disconnect()`"
         case .disconnectPacedCentral: ", or drop its link with ConnectedCentral.disconnect()"
+        case .selectServices: "`LocalPeripheral.advertisedServices` selects"
         case .checkHandle: "Check the handle: Link.discover() finds those that the peripheral has now."
         case .discover: "Link.discover()"
         case .connectAgain: "Connect again; BLEStream.retry(_:when:) and sessions do so automatically"

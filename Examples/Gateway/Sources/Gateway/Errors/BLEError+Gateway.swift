@@ -68,6 +68,7 @@ extension BLEError {
         case .simulatedRadio: "or try `ble-gateway --simulated`"
         // The gateway is no peripheral, and imports no bonds.
         case .setPairing, .withoutPairing, .serveLater, .serveAgain, .disconnectCentral, .disconnectPacedCentral,
+            .selectServices,
             .replaceBonds, .importBonds, .passFolderOfBonds:
             phrase.text
         }
