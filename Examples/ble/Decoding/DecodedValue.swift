@@ -11,19 +11,13 @@ indirect enum DecodedValue {
     case list([DecodedValue])
     case fields([(name: String, value: DecodedValue)])
 
-    /// The length of a time: the number nearest to its decimal, unlike the quotient of two durations.
-    private static func seconds(of time: Duration) -> Double {
-        let (whole, rest) = time.components
-        return (Double(whole) * 1e9 + Double(rest) / 1e9) / 1e9
-    }
-
     /// Takes apart what a codec of the library returns; the fields are named after the type's properties.
     init(_ value: Any, unit: String = "") {
         switch value {
         case let number as Double: self = .number(number, unit: unit)
         case let number as any BinaryInteger: self = .number(Double(number), unit: unit)
         case let number as MedicalNumber: self = .number(number.value, unit: unit)
-        case let time as Duration: self = .number(Self.seconds(of: time), unit: "s")
+        case let time as Duration: self = .number(time.seconds, unit: "s")
         case let text as String: self = .word(text)
         case let truth as Bool: self = .bool(truth)
         case let values as [Any]: self = .list(values.map { DecodedValue($0) })
