@@ -83,10 +83,9 @@ public struct Peripheral: Sendable {
     private func connect(_ wish: Connector.Wish) async throws -> Link {
         do {
             return try await core.connector.connect(to: self, wish)
-        } catch var error as BLEError where error.endsLink {
-            // Final for this link only, which was lost in its first steps: another call makes a new one.
-            error.isFinal = false
-            throw error
+        } catch let error as BLEError {
+            // It may have been lost in its first steps: another call makes a new one.
+            throw error.forNextLink
         }
     }
 

@@ -33,10 +33,9 @@ final class LinkCursor<Element: Sendable> {
     func poll() throws -> Polled<Element> {
         do {
             return try pollTheLink()
-        } catch var error as BLEError where error.endsLink {
-            // Final for this link only, even if it was lost in its first steps: the next iteration makes a new one.
-            error.isFinal = false
-            throw error
+        } catch let error as BLEError {
+            // Even if it was lost in its first steps: the next iteration makes a new one.
+            throw error.forNextLink
         }
     }
 

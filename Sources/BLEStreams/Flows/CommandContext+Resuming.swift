@@ -127,12 +127,3 @@ extension CommandContext {
     /// links anew.
     public func achieved() { scope.achieved() }
 }
-
-extension BLEError {
-    /// The error for a caller that asks for another link: the end of a link is final for that link only.
-    var forNextLink: BLEError {
-        var error = self
-        if endsLink, reason != nil { error.isFinal = false }
-        return error
-    }
-}

@@ -310,6 +310,13 @@ extension BLEError {
 
     /// Whether a link has ended with it: it was lost, or a request was not answered, and this side had to close it.
     var endsLink: Bool { code == .disconnected || reason?.kind == .transactionTimeout }
+
+    /// The error for a caller that asks for another link: the end of a link is final for that link only.
+    var forNextLink: BLEError {
+        var error = self
+        if endsLink, reason != nil { error.isFinal = false }
+        return error
+    }
 }
 
 /// Whether a link is up, and the callbacks for its end.
