@@ -130,25 +130,20 @@ extension LinkMachine {
         admitBehindSwitchOff(&output)
     }
 
-    /// Makes the postponed writes.
-    ///
-    /// Who has waited for one is registered again behind it: what has been read meanwhile was read before. Where none is
-    /// needed, since the peer was not told to stop sending, it is told that the peer sends its values.
+    /// Makes the postponed writes. Where none is needed, since the peer was not told to stop sending, who has waited for
+    /// one is told that the peer sends its values.
     mutating func resume(_ output: inout Output) {
-        let writes = table.resume()
-        for write in writes { carryOut(write, nil, &output) }
+        for write in table.resume() {
+            carryOut(write, nil, &output)
+            registerAgain(behind: write, &output)
+        }
         for (id, entry) in subscriptions.sorted(by: { $0.key < $1.key }) where !entry.knowsThatArmed {
-            guard let found = entry.characteristic else { continue }
-            if writes.contains(where: { $0.valueHandle == found.valueHandle }) {
-                output.tell(.registered(entry.consumer, found))
-            } else {
-                tellArmed(id, entry, &output)
-            }
+            tellArmed(id, entry, &output)
         }
     }
 
-    /// Who has waited for a write is registered again behind it once it is repeated: what has been read meanwhile was
-    /// read before the peer sends anything.
+    /// Who has waited for a write is registered again behind it once it is made or repeated: what has been read meanwhile
+    /// was read before the peer sends anything.
     mutating func registerAgain(behind write: SubscriptionTable.Write, _ output: inout Output) {
         for (id, entry) in subscriptions.sorted(by: { $0.key < $1.key }) where !entry.awaitsSwitchOff {
             guard let found = entry.characteristic, found.valueHandle == write.valueHandle,
