@@ -57,7 +57,9 @@ import Testing
         #expect(Data(base64Encoded: key)?.count == 32)
     }
 
-    @Test func `one that there is no descriptor left for is turned away, and the others are served`() async throws {
+    /// A connection has two descriptors: it can lack both, or the second one.
+    @Test(arguments: [2, 3])
+    func `one that there is no descriptor left for is turned away, and the others are served`(room: Int) async throws {
         let run = try CommandRun(["proxy", "--listen", "127.0.0.1:0", "--json"])
         let endpoint = try #require(object(await run.line())["endpoint"] as? String)
         let port = try #require(endpoint.split(separator: ":").last.flatMap { UInt16($0) })
@@ -77,7 +79,7 @@ import Testing
             clients.append(client)
         }
         try await come()
-        try run.limitDescriptors(toMore: 2)
+        try run.limitDescriptors(toMore: room)
         await #expect(throws: (any Error).self) { for _ in 0..<8 { try await come() } }
         #expect(!clients.isEmpty && clients.count < 8)
         for _ in 0..<2 { await #expect(throws: (any Error).self) { try await come() } }
