@@ -6,20 +6,6 @@ import Testing
 
 /// Recordings of links that were lost.
 @Suite(.timeLimit(.minutes(10))) struct LostLinkReplayTests {
-    /// Notifies each subscriber of a number in each second.
-    private static let serve: @Sendable (PeripheralServer, Bench) async throws -> Void = { server, bench in
-        for try await change in server.subscriptions(of: Bench.notifying) where change.isSubscribed {
-            do {
-                for number in 0..<20 as Range<UInt32> {
-                    try await bench.time.sleep(for: .seconds(1))
-                    try await server.notify(number.octets, of: Bench.notifying, to: change.central)
-                }
-            } catch let error as BLEError where error.code == .disconnected || error.code == .notSupported {
-                // The central has what it wanted, or the link is lost.
-            }
-        }
-    }
-
     /// Eight values; three of them come before the link is lost, if it is.
     private static func values(_ central: Central) async throws -> [[UInt8]] {
         let found = try await central.scan(for: .service(BluetoothUUID(0xA000))).timeout(.seconds(30)).first()
@@ -34,7 +20,7 @@ import Testing
         defer { try? FileManager.default.removeItem(atPath: path) }
         let capture = try TrafficCapture(file: path)
         let recorded = Recorder<[[UInt8]]>()
-        try await Bench.run(serve: Self.serve) { bench in
+        try await Bench.run(serve: ReplayTests.serve) { bench in
             bench.air.faults.add(Self.loss)
             recorded.add(try await Self.values(Central.open(.radio(bench.centralAdapter).captured(in: capture))))
         }

@@ -62,7 +62,7 @@ import Testing
     }
 
     /// Notifies each subscriber of a number in each second.
-    private static let serve: @Sendable (PeripheralServer, Bench) async throws -> Void = { server, bench in
+    static let serve: @Sendable (PeripheralServer, Bench) async throws -> Void = { server, bench in
         for try await change in server.subscriptions(of: Bench.notifying) where change.isSubscribed {
             do {
                 for number in 0..<20 as Range<UInt32> {
@@ -70,7 +70,7 @@ import Testing
                     try await server.notify(number.octets, of: Bench.notifying, to: change.central)
                 }
             } catch let error as BLEError where error.code == .disconnected || error.code == .notSupported {
-                // The central has what it wanted.
+                // The central has what it wanted, or the link is lost.
             }
         }
     }

@@ -136,13 +136,11 @@ import Testing
     ) async throws {
         let taken = Recorder<[UInt8]>()
         let warnings = Recorder<BLEError>()
-        try await Bench.run(description: MessageBench.description, warnings: warnings) { server, _ in
-            while true {
-                for try await message in server.messages(to: MessageBench.inbound).prefix(for: .seconds(10)) {
-                    taken.add(message.octets)
-                }
-            }
-        } _: { bench in
+        try await Bench.run(
+            description: MessageBench.description,
+            warnings: warnings,
+            serve: MessageBench.taking(taken)
+        ) { bench in
             let error = await bleError {
                 try await bench.peripheral.withLink { link in
                     try await link.write([1, 1], to: MessageBench.inbound, kind)

@@ -8,13 +8,7 @@ import Testing
 
     @Test func `the last chunk of a message is not accepted for an iteration that lacks the beginning`() async throws {
         let taken = Recorder<[UInt8]>()
-        try await Bench.run(description: MessageBench.description) { server, _ in
-            while true {
-                for try await message in server.messages(to: MessageBench.inbound).prefix(for: .seconds(10)) {
-                    taken.add(message.octets)
-                }
-            }
-        } _: { bench in
+        try await Bench.run(description: MessageBench.description, serve: MessageBench.taking(taken)) { bench in
             // What its central was told of the last chunk.
             let error = await bleError {
                 try await bench.peripheral.withLink { link in

@@ -32,6 +32,17 @@ struct MessageBench {
         }
     }
 
+    /// Takes messages in iterations of ten seconds, one behind the other.
+    static func taking(_ taken: Recorder<[UInt8]>) -> @Sendable (PeripheralServer, Bench) async throws -> Void {
+        { server, _ in
+            while true {
+                for try await message in server.messages(to: inbound).prefix(for: .seconds(10)) {
+                    taken.add(message.octets)
+                }
+            }
+        }
+    }
+
     /// Runs a body with a link of this MTU, 23 to 517, and the server at its other end.
     static func run(mtu: Int = 517, _ body: @escaping @Sendable (MessageBench) async throws -> Void) async throws {
         try await VirtualTime.run { time in
