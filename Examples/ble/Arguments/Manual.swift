@@ -25,7 +25,7 @@ enum Manual {
             .B ble help \\-\\-schema
             prints.
             .SH OPTIONS
-            Every command has these options; the last one stands in place of a command.
+            Every command has these options, except the last one, which stands in place of a command.
             \((Option.common + [.version]).map(entry).joined(separator: "\n"))
             .SH COMMANDS
             \(sections.joined(separator: "\n"))

@@ -4,8 +4,8 @@ import Glibc
 
 /// An accepted connection, which is closed when nobody refers to it any more.
 ///
-/// What is sent has a descriptor of its own for the same socket: where a writer waits for room on a descriptor, Dispatch
-/// takes a reader that begins to wait there for another writer, and never wakes it (libdispatch,
+/// What is sent has a descriptor of its own for the same socket: Dispatch never wakes a reader that begins to wait on a
+/// descriptor while a writer waits there, since it files the reader among the writers (libdispatch,
 /// `_dispatch_unote_register_muxed`).
 final class TCPConnection: Sendable {
     private let incoming: DispatchIO
@@ -52,10 +52,7 @@ final class TCPConnection: Sendable {
                 if let data, !data.isEmpty { feed.send(Array(data)) }
                 if isDone { feed.finish(throwing: error == 0 ? nil : BLEError.connectionLost(error)) }
             }
-            return {
-                incoming.close(flags: .stop)
-                outgoing.close(flags: .stop)
-            }
+            return { for channel in [incoming, outgoing] { channel.close(flags: .stop) } }
         }
     }
 
@@ -69,17 +66,14 @@ final class TCPConnection: Sendable {
         }
     }
 
-    /// Closes it in both directions, once the queued octets have left.
+    /// Receives nothing more, and closes it once the queued octets have left.
     func finish() {
         incoming.close(flags: .stop)
         outgoing.close()
     }
 
     /// Closes it at once: what is queued leaves no more, and whoever waits for that is told `ECANCELED`.
-    func abandon() {
-        incoming.close(flags: .stop)
-        outgoing.close(flags: .stop)
-    }
+    func abandon() { for channel in [incoming, outgoing] { channel.close(flags: .stop) } }
 }
 
 extension BLEError {

@@ -23,7 +23,7 @@ import Testing
         deinit { close(descriptor) }
     }
 
-    /// Dispatch forgets a reader that begins to wait on a descriptor on which a writer waits.
+    /// Dispatch never wakes a reader that begins to wait on a descriptor while a writer waits there.
     @Test func `what comes is received while what is sent waits for room`() async throws {
         for _ in 0..<20 {
             var ends: [Int32] = [-1, -1]

@@ -31,7 +31,7 @@ final class SocketWatch {
         reading.setCancelHandler { group.leave() }
         writing.setCancelHandler { group.leave() }
         group.notify(queue: queue) { close(copy) }
-        // First: Dispatch takes a reader that comes to a writer that waits on the same descriptor for another writer.
+        // Before the writer waits: Dispatch never wakes a reader that begins to wait on a descriptor later than a writer.
         reading.resume()
     }
 
