@@ -26,8 +26,24 @@ import Testing
         try await check(settings, folder)
     }
 
+    @Test func `an update is told that the gateway stops, also while its session is still there`() async throws {
+        let folder = try temporaryFolder("left")
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let bench = try PublisherBench(in: folder)
+        try await update(Settings(configuration(folder)), folder, bench)
+        let reply = bench.said("replies").last ?? ""
+        #expect(reply.contains(#""code":"ended""#) && reply.contains("it is stopping"), "\(reply)")
+    }
+
     private func check(_ settings: Settings, _ folder: String) async throws {
         let bench = try PublisherBench(in: folder)
+        try await update(settings, folder, bench)
+        let news = bench.said("p/update/lock")
+        #expect(news.count == 2 && news.last == "", "it failed, and was removed")
+    }
+
+    /// Sends the command to update a peripheral whose session has ended, and is not removed yet.
+    private func update(_ settings: Settings, _ folder: String, _ bench: PublisherBench) async throws {
         let hash = try TestImage.place(TestImage.octets(1, size: 2000), in: folder)
         let command = #"{"peripheral":"lock","op":"update","image":"\#(hash)"}"#
         try await VirtualTime.run { time in
@@ -37,15 +53,15 @@ import Testing
             sessions.add("lock", session, nil)
             session.stop()
             let (messages, inbox) = AsyncStream<MQTTMessage>.makeStream()
-            inbox.yield(MQTTMessage("p/command", Array(command.utf8)))
+            var message = MQTTMessage("p/command", Array(command.utf8))
+            message.responseTopic = "replies"
+            inbox.yield(message)
             inbox.finish()
             let commands = Commands(settings: settings, sessions: sessions, publisher: bench.publisher)
             await commands.take(messages)
             commands.end()
             await commands.run()
         }
-        let news = bench.said("p/update/lock")
-        #expect(news.count == 2 && news.last == "", "it failed, and was removed")
     }
 
     /// One without the peripheral. It still permits the command, which was looked at before.

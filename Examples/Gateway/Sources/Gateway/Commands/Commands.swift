@@ -218,21 +218,21 @@ struct Commands {
         }
     }
 
-    /// Why a command was ended before its time; `nil`: the error says it.
-    private func ending(_ command: Command, _ session: Session) -> (cause: String, remedy: String)? {
+    /// Why a command was ended before its time.
+    private func ending(_ command: Command, _ session: Session) -> (cause: String, remedy: String) {
         let label = command.peripheral
-        guard sessions[label] === session else {
+        // Not by whether there is a session still: when the gateway stops, it may be removed after its queue has ended.
+        if case .update = command.request, sessions[label] === session, session.queue.activeFlow != nil {
             return (
-                "this gateway no longer follows the peripheral: it is stopping, has a new configuration, or another "
-                    + "gateway holds the peripheral",
-                "Send the command again to the gateway whose state/\(label) is ready; an upload continues where it "
-                    + "stopped."
+                "another update of the peripheral, such as a campaign's, has taken its place",
+                "Send the command again when that update is done."
             )
         }
-        guard case .update = command.request else { return nil }
         return (
-            "another update of the peripheral, such as a campaign's, has taken its place",
-            "Send the command again when that update is done."
+            "this gateway no longer follows the peripheral: it is stopping, has a new configuration, or another "
+                + "gateway holds the peripheral",
+            "Send the command again to the gateway whose state/\(label) is ready; an upload continues where it "
+                + "stopped."
         )
     }
 
