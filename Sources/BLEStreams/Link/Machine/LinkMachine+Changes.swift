@@ -234,10 +234,9 @@ extension LinkMachine {
 
     /// The services could not be discovered again.
     mutating func failSubscriptions(_ failure: GATTFailure, _ output: inout Output) {
-        let (handles, failing) = sharing(subscriptions.values.filter { isUnsure($0) })
-        forgetPostponed()
+        let failing = sharing(subscriptions.values.filter { isUnsure($0) }).all
         // Whoever subscribes next has the peer configured anew: with the change it may have lost that.
-        for handle in handles where handle != serviceChanged?.handle { table.forget(handle) }
+        forgetPostponed()
         fail(failing.map(\.key).sorted(), .procedure(failure), &output)
     }
 }
