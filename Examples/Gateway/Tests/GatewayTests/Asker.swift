@@ -5,19 +5,28 @@ import Testing
 
 /// Sends commands to a gateway, and waits for the reply to each.
 final class Asker: Sendable {
+    /// The topic of the replies.
+    let replies: String
     private let client: MQTTClient
     private let questions: Questions
 
     init(_ broker: Broker, _ topic: String, name: String = "asker") {
         var settings = MQTTSettings(host: "127.0.0.1", port: broker.port, clientID: name)
-        settings.subscriptions = ["replies/\(name)"]
-        questions = Questions(topic: topic, replies: "replies/\(name)")
+        replies = "replies/\(name)"
+        settings.subscriptions = [replies]
+        questions = Questions(topic: topic, replies: replies)
         client = MQTTClient(settings, outbox: questions)
     }
 
     /// Sends a command that gets no reply.
     func tell(_ text: String) {
         questions.add(text, isAnswered: false)
+        client.wake()
+    }
+
+    /// Sends a command whose reply somebody else reads, under ``replies``.
+    func send(_ text: String) {
+        questions.add(text, isAnswered: true)
         client.wake()
     }
 

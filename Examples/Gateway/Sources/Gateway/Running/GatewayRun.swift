@@ -79,7 +79,11 @@ struct GatewayRun {
         publisher.tellUnfollowed(settings.current.peripherals, isSharing: leases != nil)
         let result = await withTaskGroup(of: Void.self) { group in
             group.addTask { await talkToBrokers() }
-            group.addTask { await commands.run() }
+            let (answers, answered) = AsyncStream<Void>.makeStream()
+            group.addTask {
+                await commands.run()
+                answered.finish()
+            }
             group.addTask {
                 await repeatedly(every: Self.healthInterval) { record in
                     outbox.repeatRefused()
@@ -93,9 +97,11 @@ struct GatewayRun {
                 tidyUp(before: next)
             }
             commands.end()
-            // The links are down, and what came is in the spool. Now the broker is left; it publishes the last will.
             leases?.stop()
             flush()
+            // The links are down, and what came is in the spool. Without sessions, no command takes long.
+            for await _ in answers {}
+            // Who sent one has the reply. Now the broker is left; it publishes the last will.
             outbox.end()
             sparkplug?.end()
             group.cancelAll()
