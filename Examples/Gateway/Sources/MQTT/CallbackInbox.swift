@@ -6,7 +6,7 @@ import Synchronization
 /// libmosquitto.
 final class CallbackInbox: Sendable {
     enum Report {
-        case connected(reason: Int32, receiveMaximum: Int)
+        case connected(reason: Int32, BrokerLimits)
         case acknowledged(identifier: Int32, reason: Int32)
         case subscribed(identifier: Int32, reasons: [Int32])
         case received(MQTTMessage)
@@ -41,9 +41,7 @@ final class CallbackInbox: Sendable {
     /// Lets a client report here. The inbox must outlive it.
     static func listen(to client: OpaquePointer) {
         mosquitto_connect_v5_callback_set(client) { _, object, reason, _, properties in
-            var most: UInt16 = .max
-            mosquitto_property_read_int16(properties, Int32(MQTT_PROP_RECEIVE_MAXIMUM.rawValue), &most, false)
-            CallbackInbox.of(object)?.put(.connected(reason: reason, receiveMaximum: Int(most)))
+            CallbackInbox.of(object)?.put(.connected(reason: reason, BrokerLimits(properties)))
         }
         mosquitto_publish_v5_callback_set(client) { _, object, identifier, reason, _ in
             CallbackInbox.of(object)?.put(.acknowledged(identifier: identifier, reason: reason))

@@ -9,6 +9,8 @@ struct Connection: ~Copyable {
     private let broker: String
     /// The subscriptions that the broker hasn't confirmed.
     private var subscriptions: [Int32: String] = [:]
+    /// The most octets of a packet that the broker takes.
+    var largestPacket = Int.max
 
     /// Begins to connect. Looking up the broker's name blocks; everything after doesn't.
     ///
@@ -151,6 +153,11 @@ struct Connection: ~Copyable {
     ///
     /// - Returns: the identifier that its acknowledgement carries; at QoS 0 that comes at once.
     func publish(_ message: MQTTMessage) throws(MQTTError) -> Int32 {
+        // libmosquitto counts an octet too few, and ends the process where it notices that. Source: libmosquitto,
+        // `mosquitto_publish_v5`, `send__real_publish`.
+        if message.packetSize > largestPacket {
+            try Self.check(Int32(MOSQ_ERR_OVERSIZE_PACKET.rawValue), "publish", message.topic)
+        }
         var properties: OpaquePointer?
         defer { mosquitto_property_free_all(&properties) }
         try Self.add(message, to: &properties)

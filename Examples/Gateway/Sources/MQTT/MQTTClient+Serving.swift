@@ -87,7 +87,7 @@ extension MQTTClient {
     private func handleReports(_ state: inout ClientState) throws(MQTTError) {
         for report in state.connection?.reports() ?? [] {
             switch report {
-            case .connected(let reason, let receiveMaximum): try accepted(&state, reason, receiveMaximum)
+            case .connected(let reason, let limits): try accepted(&state, reason, limits)
             case .acknowledged(let identifier, let reason): try settled(&state, identifier, reason)
             case .subscribed(let identifier, let reasons): subscribed(&state, identifier, reasons)
             case .received(let message): receive(&state, message)
@@ -111,10 +111,11 @@ extension MQTTClient {
         }
     }
 
-    private func accepted(_ state: inout ClientState, _ reason: Int32, _ receiveMaximum: Int) throws(MQTTError) {
+    private func accepted(_ state: inout ClientState, _ reason: Int32, _ limits: BrokerLimits) throws(MQTTError) {
         guard reason == 0 else { throw .refused(reason, by: "\(settings.host):\(settings.port)") }
         state.isAccepted = true
-        state.window = SendWindow(limit: max(1, min(settings.inFlight, receiveMaximum)))
+        state.connection?.largestPacket = limits.largestPacket
+        state.window = SendWindow(limit: max(1, min(settings.inFlight, limits.receiveMaximum)))
         state.counts.connections += 1
         // One that ends sooner counts as an attempt that has failed, even if the broker took messages: otherwise two
         // clients of one name would push each other out several times a second.
