@@ -29,9 +29,7 @@ struct DatabaseMemory: Sendable {
         guard isIdentity else { return }
         switch memory {
         case .forget: store.forgetServices(of: peer)
-        case .store(let remembered):
-            let record = ServicesRecord(remembered)
-            store.update(peer) { $0.services = record }
+        case .store(let remembered): store.remember(ServicesRecord(remembered), of: peer)
         }
     }
 }

@@ -14,9 +14,10 @@ import Synchronization
 /// and its content is determined again; a file that can't be used for another reason stays as it is. A bond that could
 /// not be written, for example to a full disk, is kept in memory while the program runs, and is written with the next
 /// change of any peer that can be, or by ``flush()``; so are what a bonded central has configured, the plan of a
-/// session with ``Session/Plan/isKept`` or its removal, and the removal of a peer's services by
-/// ``Peripheral/forgetServices()``. Of peers with which there is neither a bond nor a session, a store keeps the
-/// services alone, of about 1,024 peers: those whose records were written last; and none of more than 2,048 attributes.
+/// session with ``Session/Plan/isKept`` or its removal, and the removal of a peer's services that others have taken the
+/// place of, or by ``Peripheral/forgetServices()``. Of peers with which there is neither a bond nor a session, a store
+/// keeps the services alone, of about 1,024 peers: those whose records were written last; and none of more than 2,048
+/// attributes.
 ///
 /// Several programs may share a folder: each change applies to the file's content at that moment. A program that was
 /// stopped while it wrote, or whose disk doesn't answer, keeps the others from changing files: they wait ten seconds,
@@ -214,15 +215,15 @@ public final class PeerStore: Sendable {
     ///   - isOfBond: whether it makes or ends a bond, which is tried again whatever else changes.
     ///   - change: called more than once if there is a file: it must depend on nothing but the record.
     func update(_ peer: BluetoothAddress, isLasting: Bool = false, isOfBond: Bool = false, _ change: @escaping Change) {
-        update(peer, worth: isOfBond ? .bond : isLasting ? .lasting : .passing, change)
+        update(peer, PendingChange(change: change, worth: isOfBond ? .bond : isLasting ? .lasting : .passing))
     }
 
-    /// Removes what is remembered of a peer's services: for this program immediately, on disk soon.
-    func forgetServices(of peer: BluetoothAddress) { update(peer, worth: .forgetting) { $0.services = nil } }
-
-    private func update(_ peer: BluetoothAddress, worth: PendingChange.Worth, _ change: @escaping Change) {
-        guard folder != nil else { return state.withLock { $0.update(peer, change) } }
-        state.withLock { $0.pending[peer, default: []].append(PendingChange(change: change, worth: worth)) }
+    /// The same, with several changes that are written together.
+    func update(_ peer: BluetoothAddress, _ changes: PendingChange...) {
+        guard folder != nil else {
+            return state.withLock { state in for pending in changes { state.update(peer, pending.change) } }
+        }
+        state.withLock { $0.pending[peer, default: []] += changes }
         schedule(peer)
     }
 
