@@ -18,9 +18,18 @@ final class SessionChannel {
         let consumer: SessionConsumer
         /// `nil` while values arrive, and before the first link.
         var cut: Cut?
+        /// Whether it began in the middle of a message which nobody gets.
+        var beginsInMessage = false
 
         var interruption: SessionInterruption? {
             if case .interruption(let interruption)? = cut { interruption } else { nil }
+        }
+
+        /// Whether the next consumer begins in the middle of such a message: one that looks for the ends of messages
+        /// says so; one that doesn't has perhaps taken nothing.
+        func leavesInMessage(_ rest: Mailbox<CharacteristicValue>.Rest) -> Bool {
+            if consumer.place?.leavesInMessage == true { return true }
+            return rest.isUntouched && beginsInMessage && consumer.place?.isNoted != true
         }
     }
 
@@ -78,8 +87,7 @@ final class SessionChannel {
     ///
     /// - Returns: its number, and whether it has to be woken.
     func add(_ consumer: SessionConsumer) -> (id: Int, mustWake: Bool) {
-        var (entry, mustWake) = (Consumer(consumer: consumer), false)
-        if let place = consumer.place { place.beginsInMessage = beginsInMessage(place) }
+        var (entry, mustWake) = (Consumer(consumer: consumer, beginsInMessage: beginsInMessage(consumer)), false)
         if consumers.isEmpty {
             isInMessage = false
             mustWake = giveBacklog(to: consumer)
@@ -95,9 +103,9 @@ final class SessionChannel {
     /// - Returns: its number, and whether it has to be woken; `nil` if there is nothing for it.
     func addEnded(_ consumer: SessionConsumer) -> (id: Int, mustWake: Bool)? {
         guard isPlanned, !backlog.isEmpty, consumer.takeRest != nil else { return nil }
-        if let place = consumer.place { place.beginsInMessage = beginsInMessage(place) }
+        var entry = Consumer(consumer: consumer, beginsInMessage: beginsInMessage(consumer))
         isInMessage = false
-        let entry = Consumer(consumer: consumer, cut: interruption.take().map { .interruption($0) })
+        entry.cut = interruption.take().map { .interruption($0) }
         // A number as those of the others, but no values that come from now on.
         let id = consumers.add(entry)
         _ = consumers.remove(id)
@@ -114,12 +122,15 @@ final class SessionChannel {
         for place in places { place?.hasOthers = areSeveral }
     }
 
-    private func beginsInMessage(_ place: ConsumerPlace) -> Bool {
+    /// Whether a consumer begins in the middle of a message which nobody gets; it is told so.
+    private func beginsInMessage(_ consumer: SessionConsumer) -> Bool {
         // One entry only: the consumer may have left several times, as by two streams that are merged.
-        let entry = torn.firstIndex { $0.consumer === place.consumer }
+        let entry = consumer.place.flatMap { place in torn.firstIndex { $0.consumer === place.consumer } }
         if let entry { torn.remove(at: entry) }
         // Who is alone goes on where the last one has left, whoever that was.
-        return consumers.isEmpty ? isInMessage : entry != nil
+        let begins = consumers.isEmpty ? isInMessage : entry != nil
+        consumer.place?.beginsInMessage = begins
+        return begins
     }
 
     /// - Returns: whether the consumer has to be woken.
@@ -160,7 +171,7 @@ final class SessionChannel {
         if isPlanned, consumers.isEmpty, let rest = entry.consumer.takeRest?() {
             keep(rest, of: entry)
             // Behind a gap and without values before it, the next one that comes begins a message.
-            isInMessage = leavesInMessage && (entry.cut == nil || !backlog.isEmpty)
+            isInMessage = entry.leavesInMessage(rest) && (entry.cut == nil || !backlog.isEmpty)
         }
         if leavesInMessage, entry.cut == nil, let consumer = entry.consumer.place?.consumer {
             torn.removeAll { $0.consumer == nil }
@@ -173,7 +184,7 @@ final class SessionChannel {
     private func takeBack(_ entry: Consumer) {
         guard consumers.isEmpty, backlog.isEmpty, let rest = entry.consumer.takeRest?() else { return }
         keep(rest, of: entry)
-        isInMessage = entry.consumer.place?.leavesInMessage == true && !backlog.isEmpty
+        isInMessage = entry.leavesInMessage(rest) && !backlog.isEmpty
     }
 
     private func keep(_ rest: Mailbox<CharacteristicValue>.Rest, of entry: Consumer) {

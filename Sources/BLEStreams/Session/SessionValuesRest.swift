@@ -29,6 +29,8 @@ final class SessionValuesRest: Sendable {
         var told: [Origin: Int] = [:]
         /// The values with their sessions, which may not be released under a lock.
         var taken: [Mailbox<Session.Value>.Rest] = []
+        /// Whether the consumer has taken nothing; `nil` until something is taken from here.
+        var isUntouched: Bool?
 
         /// Adds a gap; those of one subscription at one place are one, so there are no more of them than elements.
         mutating func add(_ new: Noted) {
@@ -97,6 +99,8 @@ final class SessionValuesRest: Sendable {
             let others = all.gap.flatMap { state.pass($0, before: all.first + all.elements.count) }
             var rest = state.rests.removeValue(forKey: origin) ?? Rest()
             rest.gap = state.gap(of: origin, others)
+            let isUntouched = state.isUntouched ?? all.isUntouched
+            (rest.isUntouched, state.isUntouched) = (isUntouched, isUntouched)
             if !all.elements.isEmpty { state.taken.append(all) }
             return rest
         }

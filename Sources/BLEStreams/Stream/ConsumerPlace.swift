@@ -12,6 +12,7 @@ final class ConsumerPlace: Sendable {
     private let begins = Atomic(false)
     private let leaves = Atomic(false)
     private let others = Atomic(false)
+    private let noted = Atomic(false)
 
     init(of waker: Waker) { consumer = waker.origin }
 
@@ -23,6 +24,12 @@ final class ConsumerPlace: Sendable {
     var leavesInMessage: Bool {
         get { leaves.load(ordering: .relaxed) }
         set { leaves.store(newValue, ordering: .relaxed) }
+    }
+
+    /// Whether the consumer knows where it begins, and so says where it leaves: others take what comes.
+    var isNoted: Bool {
+        get { noted.load(ordering: .relaxed) }
+        set { noted.store(newValue, ordering: .relaxed) }
     }
 
     /// Whether somebody else receives the same values now: then what the consumer leaves behind is kept for nobody. The

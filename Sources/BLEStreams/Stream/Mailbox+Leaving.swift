@@ -10,6 +10,8 @@ extension Mailbox {
         var told = GapPlace()
         /// The gap after them.
         var gap: StreamGap?
+        /// Whether this is all that ever came, gaps included.
+        var isUntouched = false
     }
 
     /// The consumer is about to leave: what it has in hand is in front of the buffer again, for ``takeRest()``, and
@@ -31,6 +33,7 @@ extension Mailbox {
         before values: inout Backlog<Element>,
         in state: inout State
     ) {
+        state.hasCut = unused.isCut
         // A gap before the buffer is one behind these.
         if let gap = state.gap.take() {
             let later = state.laterGaps.elements
@@ -116,6 +119,7 @@ extension Mailbox {
             var rest = Rest()
             guard state.isLeaving else { return rest }
             (rest.first, rest.told) = (state.first, state.told)
+            rest.isUntouched = state.first == 0 && state.told.count == 0 && !state.hasCut
             while !state.buffer.isEmpty {
                 mergeGapsAtFront(of: &state)
                 guard let element = state.buffer.popFirst() else { break }

@@ -20,8 +20,8 @@ final class Mailbox<Element: Sendable>: Sendable {
         var droppedBehindEnd = 0
         var highWaterMark = 0
         var end: End?
-        /// Whether the consumer is about to leave.
-        var isLeaving = false
+        /// Whether the consumer is about to leave, and whether it has used a part of the first element.
+        var (isLeaving, hasCut) = (false, false)
         /// How many sources hand over what an earlier consumer has left.
         var takeovers = 0
         /// How many elements were taken over, which a buffer that fails holds beyond its capacity, and the number of
@@ -279,7 +279,7 @@ final class Mailbox<Element: Sendable>: Sendable {
 
         func used(_ remaining: Int, _ suffix: (Element, Int) -> Element) {
             var last = UnusedElements<Element>()
-            if remaining > 0, let element = unused?.last { last.append(suffix(element, remaining)) }
+            if remaining > 0, let element = unused?.last { last.append(restOfFirst: suffix(element, remaining)) }
             unused = last
         }
 

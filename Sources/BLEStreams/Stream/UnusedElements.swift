@@ -7,6 +7,8 @@ struct UnusedElements<Element> {
     private var ring = Ring<Element>()
     /// How many came before them.
     private(set) var dropped = 0
+    /// Whether a part of the first one was used.
+    private(set) var isCut = false
 
     var isEmpty: Bool { ring.isEmpty }
     var last: Element? { ring.last }
@@ -18,5 +20,11 @@ struct UnusedElements<Element> {
             dropped += 1
         }
         ring.append(element)
+    }
+
+    /// Adds what is left of the first one.
+    mutating func append(restOfFirst element: Element) {
+        append(element)
+        isCut = true
     }
 }

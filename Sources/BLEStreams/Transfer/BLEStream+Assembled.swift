@@ -120,6 +120,7 @@ extension BLEStream where Element: Collection, Element.Element == UInt8 {
                     upstream.close()
                 }
             )
+            upstream.place?.isNoted = true
             guard upstream.place?.beginsInMessage == true else { return cursor }
 
             assembler.skip()

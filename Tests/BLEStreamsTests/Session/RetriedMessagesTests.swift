@@ -148,6 +148,89 @@ extension SuccessiveMessagesTests {
         }
     }
 
+    /// Who takes the chunks as they come, in between.
+    enum Between: CaseIterable {
+        case oneAfterTheOther
+        case limited
+        case oneByOne
+        case all
+
+        func wait(_ session: Session) async throws {
+            let chunks = session.notifications(of: Bench.notifying)
+            let limit = Duration.seconds(3)
+            switch self {
+            case .oneAfterTheOther:
+                for _ in 0..<2 { _ = try await chunks.prefix(for: limit / 2).collect() }
+            case .limited: _ = try? await chunks.timeout(limit).collect()
+            case .oneByOne: _ = try? await chunks.bytes.timeout(limit).first()
+            case .all: _ = try await session.values.prefix(for: limit).collect()
+            }
+        }
+    }
+
+    @Test(arguments: Between.allCases)
+    func `who takes no chunk behind a part leaves no rest of a message to the next consumer`(between: Between)
+        async throws
+    {
+        try await Self.run(bursts: [["one\nhal"], ["f\ntwo\n"]]) { bench, session in
+            try await session.ready()
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    let lines = Self.lines(session).timeout(.seconds(2)).retry(.constant(.seconds(4)))
+                    await #expect(throws: CancellationError.self) { _ = try await lines.collect(2) }
+                }
+                try await bench.time.sleep(for: .seconds(3))
+                group.cancelAll()
+                try await group.waitForAll()
+            }
+            try await between.wait(session)
+            let taken = try await Self.lines(session).timeout(.seconds(60)).first()
+            #expect(taken == "two")
+        }
+    }
+
+    @Test func `who takes the octets up to the end of a message that was given up leaves the next message`()
+        async throws
+    {
+        try await Self.run(bursts: [["one\nhal"], ["f\ntwo\n"]]) { bench, session in
+            try await session.ready()
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    let lines = Self.lines(session).timeout(.seconds(2)).retry(.constant(.seconds(4)))
+                    await #expect(throws: CancellationError.self) { _ = try await lines.collect(2) }
+                }
+                try await bench.time.sleep(for: .seconds(3))
+                group.cancelAll()
+                try await group.waitForAll()
+            }
+            let rest = try await session.notifications(of: Bench.notifying).bytes.timeout(.seconds(60)).collect(2)
+            #expect(rest == Array("f\n".utf8))
+            let taken = try await Self.lines(session).timeout(.seconds(60)).first()
+            #expect(taken == "two")
+        }
+    }
+
+    /// The link is lost while the other one waits: a gap is all that it takes, or it takes that neither.
+    @Test(arguments: [8, 11])
+    func `who takes no chunk behind a part leaves the first message of the next link whole`(second: Int) async throws {
+        let (bursts, drop) = ([[], ["one\ntw"]] as [[String]], Fault.dropLink(after: .seconds(9)))
+        try await Self.run(bursts: bursts, pause: .seconds(4), faults: drop) { bench, session in
+            try await session.ready()
+            let start = bench.time.now
+            let lines = Self.lines(session).timeout(.seconds(2)).retry(.constant(.seconds(60)))
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { await #expect(throws: CancellationError.self) { _ = try await lines.collect(2) } }
+                try await bench.time.sleep(for: .seconds(7))
+                group.cancelAll()
+                try await group.waitForAll()
+            }
+            let chunks = session.notifications(of: Bench.notifying)
+            try await chunks.prefix(for: .seconds(second) - bench.time.now + start).receive { _ in }
+            let taken = try await Self.lines(session).timeout(.seconds(60)).first()
+            #expect(taken == "one")
+        }
+    }
+
     @Test func `when the attempts are used up, the error has the part, and the next stream begins behind it`()
         async throws
     {
