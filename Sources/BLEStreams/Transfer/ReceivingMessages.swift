@@ -80,7 +80,8 @@ extension PeripheralServer {
                         isOver = true
                         return .end
                     }
-                    if Task.isCancelled { return .pending }
+                    // What was accepted is delivered: its central takes it for that.
+                    if Task.isCancelled, assemblies.ready.isEmpty { return .pending }
                 }
             }
             return Cursor(
