@@ -47,9 +47,11 @@ extension CharacteristicAccess {
     /// The value of a characteristic: first the value that is read, then each change that the peer notifies.
     ///
     /// Notifications are switched on before the value is read, so no change is missed between the two; what is notified
-    /// before the read has completed is contained in the value, and not delivered. The value is read again when the
-    /// peripheral's services have changed; a session also reads it again on each link. Parameters, end and errors are
-    /// those of ``notifications(of:indications:buffer:)->BLEStream<Key.Value>``.
+    /// before the read has completed is contained in the value, and not delivered. A peripheral that sends faster than
+    /// its link carries may answer the read first, as a ``LocalPeripheral`` does: changes that waited there then follow
+    /// the newer value, and the latest one comes last. The value is read again when the peripheral's services have
+    /// changed; a session also reads it again on each link. Parameters, end and errors are those of
+    /// ``notifications(of:indications:buffer:)->BLEStream<Key.Value>``.
     public func values<Key: CharacteristicKey>(
         of key: Key,
         indications: Bool = false,
