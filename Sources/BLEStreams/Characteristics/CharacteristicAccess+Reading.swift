@@ -14,8 +14,8 @@ extension CharacteristicAccess {
     /// - Throws: ``BLEError/Code/notFound``, ``BLEError/Code/attributeError``, ``BLEError/Code/disconnected``,
     ///   ``BLEError/Code/timedOut``; ``BLEError/Code/malformedValue`` if the key has a type;
     ///   ``BLEError/Code/servicesChanged`` for a discovered characteristic that the peripheral no longer has in this
-    ///   form; the error of a session that has failed; `CancellationError`. If the link is lost, the read isn't
-    ///   repeated.
+    ///   form, and of a peripheral whose services change faster than they can be discovered; the error of a session
+    ///   that has failed; `CancellationError`. If the link is lost, the read isn't repeated.
     @inlinable
     public func read<Key: CharacteristicKey>(_ key: Key, timeout: Duration? = nil) async throws -> Key.Value {
         let selector = key.reference.selector

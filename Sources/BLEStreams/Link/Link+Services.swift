@@ -11,7 +11,9 @@ extension Link {
     /// peripheral indicates that its services have changed; ``serviceChanges`` reports that.
     ///
     /// - Parameter timeout: how long to wait; without it, the 30 s of the specification for each request.
-    /// - Throws: ``BLEError/Code/disconnected``, ``BLEError/Code/timedOut``, `CancellationError`.
+    /// - Throws: ``BLEError/Code/disconnected``, ``BLEError/Code/timedOut``, `CancellationError`;
+    ///   ``BLEError/Code/servicesChanged`` after about a minute in which the services of the peripheral have changed
+    ///   again and again before they were discovered.
     public func discover(timeout: Duration? = nil) async throws -> GATTDatabase {
         if let known = bearer.knownDatabase { return known }
         let object = OperationObject(.of, nil, peripheral.address)

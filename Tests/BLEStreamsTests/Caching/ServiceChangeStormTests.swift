@@ -71,4 +71,45 @@ import Testing
             #expect(Array(value) == [42])
         }
     }
+
+    /// Offers another service twice a second, before all can be discovered, until it is told to stop.
+    private static func changing(until end: Flag) -> @Sendable (PeripheralServer, Bench) async throws -> Void {
+        { server, bench in
+            for round in UInt16(0)..<2000 {
+                try await bench.time.sleep(for: .milliseconds(500))
+                if end.isSet { break }
+                let other = LocalService(BluetoothUUID(0xB000 + round % 100)) {
+                    LocalCharacteristic(BluetoothUUID(0xB001), [.read])
+                }
+                try server.replaceServices(Bench.description.services + [other])
+            }
+            for try await _ in server.centralEvents {}
+        }
+    }
+
+    @Test func `a call is told that a peer changes too fast to be discovered, and the next one finds it at rest`()
+        async throws
+    {
+        let end = Flag()
+        try await Bench.run(serve: Self.changing(until: end)) { bench in
+            try await bench.peripheral.withLink { link in
+                let calls: [@Sendable () async throws -> Void] = [
+                    { _ = try await link.read(Bench.readOnly) }, { _ = try await link.discover() },
+                ]
+                for call in calls {
+                    let begin = bench.time.now
+                    let error = await bleError(call)
+                    #expect(error?.code == .servicesChanged && error?.isFinal == false)
+                    #expect(error?.description.contains("before they can be discovered") == true, "\(error as Any)")
+                    #expect(bench.time.now - begin < .seconds(120))
+                }
+                // A stream has no limit of its own.
+                async let value = link.values(of: Bench.notifying).first()
+                try await bench.time.sleep(for: .seconds(300))
+                end.set()
+                try await link.expect(Bench.readOnly, reads: [7])
+                #expect(try await value.bytes == [0])
+            }
+        }
+    }
 }

@@ -31,6 +31,9 @@ extension DatabaseTracker {
         package var known: Known?
         /// The database can't be known: the discovery failed.
         package var failure: GATTFailure?
+        /// Whoever waits for the database has waited long enough: the peer says that its services change before they
+        /// are known, again and again. The search goes on.
+        package var isRestless = false
         package var memory: Memory?
 
         package init() {}

@@ -248,6 +248,11 @@ extension DatabaseTracker {
         let mayGoOn = state == .known && changes.isHarmless
         if pause == nil, let delay = changes.delayForNext() {
             if !mayGoOn {
+                // Whoever asks after this has the same patience.
+                if state != .known, rounds > 1, changes.areUnending {
+                    output.isRestless = true
+                    rounds = 0
+                }
                 withdraw(&output)
                 state = .waiting
             }

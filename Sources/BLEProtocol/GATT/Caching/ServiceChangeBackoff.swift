@@ -14,11 +14,17 @@ package struct ServiceChangeBackoff: Hashable, Sendable {
     package static let shortest = Duration.milliseconds(500)
     package static let longest = Duration.seconds(32)
 
+    /// How often the wait is doubled until it is the longest.
+    private static let doublings = 6
+
     /// How many checks were made, or are due, since the peer was calm.
     package private(set) var count = 0
 
     /// Whether the last check found no change.
     package private(set) var isHarmless = false
+
+    /// Whether it was waited for the longest time, and the peer has reported another change since.
+    package var areUnending: Bool { count > Self.patience + Self.doublings + 1 }
 
     package init() {}
 
@@ -26,7 +32,7 @@ package struct ServiceChangeBackoff: Hashable, Sendable {
     package mutating func delayForNext() -> Duration? {
         count += 1
         guard count > Self.patience else { return nil }
-        let doublings = min(count - Self.patience - 1, 6)
+        let doublings = min(count - Self.patience - 1, Self.doublings)
         return min(Self.shortest * (1 << doublings), Self.longest)
     }
 

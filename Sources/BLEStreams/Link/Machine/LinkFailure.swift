@@ -11,6 +11,8 @@ indirect enum LinkFailure: Error {
     case demand(LinkSecurity.Level, because: BLEError)
     /// The peer's services could not be discovered.
     case search(GATTFailure)
+    /// The peer says again and again that its services change, before they are discovered.
+    case restless
     /// The peer has no such characteristic.
     case notFound
     /// The named attribute has disappeared, or its handle refers to another one.
@@ -32,7 +34,7 @@ extension LinkFailure: Equatable {
         case (.demand(let left, let because), .demand(let right, let other)):
             left == right && "\(because)" == "\(other)"
         case (.search(let left), .search(let right)): left == right
-        case (.notFound, .notFound), (.servicesChanged, .servicesChanged): true
+        case (.restless, .restless), (.notFound, .notFound), (.servicesChanged, .servicesChanged): true
         case (.lacksProperty(let left), .lacksProperty(let right)): left == right
         case (.ended(let left), .ended(let right)): left == right
         default: false
@@ -66,11 +68,22 @@ extension BLEError {
             cause = "it requires a link that is \(level): \(error.cause)"
         case .search(let failure):
             self.init(failure, operation: operation, object: target(), security: security())
+        case .restless: self = .restlessServices(operation, target())
         case .notFound: self = .noSuchCharacteristic(operation, target())
         case .servicesChanged: self = .servicesChanged(operation, target())
         case .lacksProperty(let found): self = .lacksProperty(found, operation, object())
         case .ended(let reason): self = .linkEnded(reason, operation: operation, object: object())
         }
+    }
+
+    private static func restlessServices(_ operation: String, _ target: String) -> BLEError {
+        BLEError(
+            .servicesChanged,
+            operation: operation,
+            object: target,
+            cause: "the peripheral says again and again that its services change, before they can be discovered",
+            remedy: "Try again later. If it goes on, restart the peripheral, and report this to its manufacturer."
+        )
     }
 
     static func noSuchCharacteristic(_ operation: String, _ target: String) -> BLEError {

@@ -69,10 +69,17 @@ extension LinkMachine {
         } else if let failure = step.failure {
             failSubscriptions(failure, &output)
             for id in waitingForDatabase { searchFailed(id, failure, &output) }
+        } else if step.isRestless {
+            for id in callersWaitingForDatabase { finish(id, .failure(.restless), &output) }
         }
     }
 
     private var waitingForDatabase: [OperationID] { operations.filter { $0.stage == .finding }.map(\.id) }
+
+    /// Not the subscriptions: a stream waits for as long as its consumer does.
+    private var callersWaitingForDatabase: [OperationID] {
+        operations.filter { $0.stage == .finding && $0.kind == .attributes }.map(\.id)
+    }
 
     private mutating func answer(_ output: inout Output) {
         for id in waitingForDatabase {

@@ -227,6 +227,21 @@ import Testing
         #expect(kinds(tracker.waited(try number(doubt))) == [.readHash])
     }
 
+    @Test func `whoever waits for one that changes before it is known is told so behind the longest wait`() throws {
+        var tracker = try discovered()
+        func cutOff() throws -> Tracker.Output {
+            let output = tracker.serviceChanged(1...4)
+            if case .wait? = kinds(output).last { _ = tracker.waited(try number(output)) }
+            return output
+        }
+        for _ in 0..<ServiceChangeBackoff.patience + 7 { #expect(try !cutOff().isRestless) }
+        let restless = try cutOff()
+        #expect(restless.isRestless && kinds(restless) == [.wait(.seconds(32))] && restless.failure == nil)
+        // The next one waits as patiently.
+        #expect(try !cutOff().isRestless)
+        #expect(try cutOff().isRestless)
+    }
+
     @Test func `a change back in the middle of a discovery doesn't bring back what has the other hash`() throws {
         var tracker = try discovered()
         let discovery = tracker.hashRead(try number(tracker.serviceChanged(1...4)), .success(Self.otherHash))
