@@ -76,9 +76,9 @@ extension LinkMachine {
 
     private var waitingForDatabase: [OperationID] { operations.filter { $0.stage == .finding }.map(\.id) }
 
-    /// Not the subscriptions: a stream waits for as long as its consumer does.
+    /// Not what nobody awaits: a switch-off is still to be made.
     private var callersWaitingForDatabase: [OperationID] {
-        operations.filter { $0.stage == .finding && $0.kind == .attributes }.map(\.id)
+        operations.filter { $0.stage == .finding && !$0.target.isSwitchOff }.map(\.id)
     }
 
     private mutating func answer(_ output: inout Output) {
