@@ -79,7 +79,9 @@ struct Bonds: Command {
                 ?? (folder.map { try Bond.importedFromBluetoothd(in: $0) } ?? Bond.importedFromBluetoothd())
             try await environment.central.adopt(bonds, replacing: replaces)
             try show(bonds, in: environment)
-            if bonds.isEmpty { environment.log.say("there are no bonds to import") }
+            if bonds.isEmpty {
+                environment.log.say("there are no bonds to import in \(file ?? folder ?? "/var/lib/bluetooth")")
+            }
         }
     }
 

@@ -14,11 +14,11 @@ extension Bond {
     ///
     /// - Parameter folder: the folder of the files.
     /// - Throws: ``BLEError/Code/permissionDenied`` if this user may not read them, ``BLEError/Code/notFound`` if the
-    ///   folder doesn't exist, ``BLEError/Code/malformedValue`` with the name of a file that can't be parsed,
-    ///   ``BLEError/Code/systemFailure`` if they can't be read for another reason.
+    ///   folder doesn't exist or isn't bluetoothd's, ``BLEError/Code/malformedValue`` with the name of a file that
+    ///   can't be parsed, ``BLEError/Code/systemFailure`` if they can't be read for another reason.
     public static func importedFromBluetoothd(in folder: String = "/var/lib/bluetooth") throws -> [Bond] {
         var bonds: [Bond] = []
-        for adapter in try BluetoothdBonds.addresses(in: folder) {
+        for adapter in try BluetoothdBonds.adapters(in: folder) {
             for peer in try BluetoothdBonds.addresses(in: "\(folder)/\(adapter)") {
                 let path = "\(folder)/\(adapter)/\(peer)/info"
                 guard let text = try BluetoothdBonds.text(of: path) else { continue }
@@ -39,8 +39,27 @@ struct BluetoothdBonds {
     private var keys: [Bond.EncryptionKey] = []
     private var identityKey: SecretKey?
 
+    /// The adapters that have a subfolder; none in an empty folder, as before bluetoothd has had an adapter.
+    ///
+    /// - Throws: a `BLEError` if the folder has other things only, or if it is the folder of one adapter: whoever names
+    ///   a wrong folder must not take its devices for not bonded.
+    fileprivate static func adapters(in folder: String) throws(BLEError) -> [String] {
+        let all = try names(in: folder)
+        let adapters = all.filter(isAddress)
+        // bluetooth-meshd's subfolder may be the only one.
+        if adapters.isEmpty, all.contains(where: { $0 != "mesh" }) { throw .ofNoAdapter(folder) }
+        // Only a device has this file.
+        if adapters.contains(where: { access("\(folder)/\($0)/info", F_OK) == 0 }) { throw .ofOneAdapter(folder) }
+        return adapters
+    }
+
     /// The names of subfolders that are addresses.
-    static func addresses(in folder: String) throws(BLEError) -> [String] {
+    static func addresses(in folder: String) throws(BLEError) -> [String] { try names(in: folder).filter(isAddress) }
+
+    private static func isAddress(_ name: String) -> Bool { BluetoothAddress(name + "/public") != nil }
+
+    /// The names of what is in a folder, in order.
+    private static func names(in folder: String) throws(BLEError) -> [String] {
         guard let listing = opendir(folder) else {
             throw .cannotRead(folder, errno)
         }
@@ -48,7 +67,7 @@ struct BluetoothdBonds {
         var names: [String] = []
         while let entry = readdir(listing) {
             let name = TrustedFolder.name(of: entry)
-            if BluetoothAddress(name + "/public") != nil { names.append(name) }
+            if name != ".", name != ".." { names.append(name) }
         }
         return names.sorted()
     }
@@ -148,6 +167,26 @@ struct BluetoothdBonds {
 }
 
 extension BLEError {
+    fileprivate static func ofNoAdapter(_ path: String) -> BLEError {
+        BLEError(
+            .notFound,
+            operation: "import from",
+            object: path,
+            cause: "it has none of the folders that bluetoothd keeps for adapters",
+            remedy: "Pass the folder with its bonds."
+        )
+    }
+
+    fileprivate static func ofOneAdapter(_ path: String) -> BLEError {
+        BLEError(
+            .notFound,
+            operation: "import from",
+            object: path,
+            cause: "it is bluetoothd's folder of one adapter, and not that of all adapters",
+            remedy: "Pass the folder above it."
+        )
+    }
+
     fileprivate static func cannotRead(_ path: String, _ number: Int32) -> BLEError {
         let (code, cause, remedy): (Code, String, String)
         switch number {
