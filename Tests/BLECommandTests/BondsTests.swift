@@ -59,6 +59,30 @@ import Testing
         }
     }
 
+    @Test func `the keys of an adapter that is gone are listed and exported`() async throws {
+        try await withFolder { folder in
+            let air = folder.appending(path: "air").path
+            let pairing = ["pair", Demo.heartRate, "--simulation", air]
+            let paired = try await CommandRun(pairing, simulated: false).end()
+            try #require(paired.status == 0, "\(paired.complaint)")
+            let store = folder.appending(path: "blestreams")
+            try FileManager.default.moveItem(at: URL(filePath: "\(air)/central"), to: store)
+            let file = folder.appending(path: "bonds.json").path
+            let environment = ["XDG_STATE_HOME": folder.path, "STATE_DIRECTORY": ""]
+            for words in [["--json"], ["export", file]] {
+                let run = try await CommandRun(
+                    ["bonds", "--adapter", "hci4711"] + words,
+                    simulated: false,
+                    environment: environment
+                ).end()
+                #expect(run.status == 0, "\(run.complaint)")
+                guard words == ["--json"] else { continue }
+                #expect(try object(run.output.first)["address"] as? String == Demo.heartRate)
+            }
+            #expect(try String(contentsOfFile: file, encoding: .utf8).contains(Demo.heartRate))
+        }
+    }
+
     @Test(arguments: [
         ["export"], ["import"], ["import", "FILE", "--bluetoothd"], ["send", "FILE"], ["export", "A", "B"],
         ["export", "A", "--replace"], ["--bluetoothd"], ["import", "FILE", "--folder", "F"],

@@ -23,7 +23,8 @@ struct Bonds: Command {
     static let notes = """
         export writes the keys of all bonds to a new FILE that only this user can read; it doesn't overwrite files.
         Anyone who has the file can impersonate this machine: delete it after importing it. The keys work only for an
-        adapter with the same address. To list the bonds of bluetoothd, use `bluetoothctl devices Bonded`.
+        adapter with the same address. Only import needs an adapter. To list the bonds of bluetoothd, use
+        `bluetoothctl devices Bonded`.
         """
 
     private let action: Action
@@ -60,6 +61,15 @@ struct Bonds: Command {
             return
         }
         if folder != nil, file != nil { throw UsageError("--folder is for --bluetoothd") }
+    }
+
+    /// Lists and exports also where there is no adapter: it may be plugged into another machine already, or be broken.
+    func run(_ options: CommonOptions, _ log: Log) async throws {
+        try await CommandEnvironment.run(options, log, usesAdapter: isImport) { try await run(in: $0) }
+    }
+
+    private var isImport: Bool {
+        if case .adopt = action { true } else { false }
     }
 
     func run(in environment: CommandEnvironment) async throws {

@@ -1,3 +1,4 @@
+import BLESimulator
 import BLEStreams
 import Glibc
 import Interruption
@@ -79,10 +80,13 @@ struct CommandEnvironment: Sendable {
     }
 
     /// Opens what the options ask for, runs the closure until it is done or interrupted, and closes everything again.
+    ///
+    /// - Parameter usesAdapter: whether the command needs the machine's adapter; if not, it need not have one.
     static func run(
         _ options: CommonOptions,
         _ log: Log,
         visitor: (any DemoVisitor)? = nil,
+        usesAdapter: Bool = true,
         _ body: @escaping @Sendable (CommandEnvironment) async throws -> Void
     ) async throws {
         let signals = TerminationSignals {
@@ -90,7 +94,7 @@ struct CommandEnvironment: Sendable {
         }
         let output = Output(isJSON: options.isJSON)
         try await withCapture(options.capture, log) { capture in
-            try await withAdapter(options, log, visitor) { adapter in
+            try await withAdapter(options, log, visitor, usesAdapter) { adapter in
                 let choice = capture.map { adapter.captured(in: $0) } ?? adapter
                 // In a nested group: a simulated device must run until the command has disconnected.
                 let store = Self.store(options, warning: log.warn)
@@ -140,10 +144,11 @@ struct CommandEnvironment: Sendable {
         _ options: CommonOptions,
         _ log: Log,
         _ visitor: (any DemoVisitor)?,
+        _ usesAdapter: Bool,
         _ body: @escaping @Sendable (AdapterChoice) async throws -> Void
     ) async throws {
         guard options.isSimulated else {
-            return try await body(options.choice)
+            return try await body(usesAdapter ? options.choice : .radio(SimulatedAir().adapter()))
         }
         log.say(
             "this is a simulation; omit \(options.simulatingOption) to use a Bluetooth adapter, or select one with "
