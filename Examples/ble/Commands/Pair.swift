@@ -116,11 +116,15 @@ struct Pair: Command {
                 try await PairingFlow(reading: characteristic, limit: deadline.remaining, answers: answers)
                     .run(in: context)
             }
-            return try await environment.talkingAbout(peripheral) {
-                try await peripheral.withQueue { queue in
-                    let flows = queue.connecting(timeout: deadline.remaining)
-                    return try await flows.run(pairing, replacing: .activeFlow, onProgress: tell)
+            do {
+                return try await environment.talkingAbout(peripheral) {
+                    try await peripheral.withQueue { queue in
+                        let flows = queue.connecting(timeout: deadline.remaining)
+                        return try await flows.run(pairing, replacing: .activeFlow, onProgress: tell)
+                    }
                 }
+            } catch let error as BLEError {
+                throw deadline.completing(error)
             }
         }
     }

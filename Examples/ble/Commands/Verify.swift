@@ -90,7 +90,7 @@ struct Verify: Command {
         _ counts: inout Counts,
         in environment: CommandEnvironment
     ) async throws {
-        let connecting = Deadline(in: patience(of: .seconds(30)))
+        let connecting = Deadline(in: patience(of: .seconds(30)), isShared: false)
         try await environment.withLink(to: peripheral, connecting) { link in
             // A shell has made the link, and discovered the services, before.
             link.forgetServices()

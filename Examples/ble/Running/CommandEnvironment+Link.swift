@@ -16,24 +16,30 @@ extension CommandEnvironment {
         let word = log.tellIfItTakesLong("waiting at most \(limit.secondsText) for \(name.text) to accept a connection")
         defer { word.cancel() }
         let changed = try await findsLink(to: peripheral) ? parameters : nil
-        return try await talkingAbout(peripheral) {
-            try await peripheral.withLink(timeout: limit, parameters: parameters) { link in
-                word.cancel()
-                if let changed { try await peripheral.prefer(changed) }
-                log.detail("connected to \(link.peripheral.address) (\(link.peripheral.address.kind)), MTU \(link.mtu)")
-                defer {
-                    let count = link.ignoredPDUs
-                    if count > 0 { log.detail("ignored \(count) unexpected PDUs of the peripheral") }
+        do {
+            return try await talkingAbout(peripheral) {
+                try await peripheral.withLink(timeout: limit, parameters: parameters) { link in
+                    word.cancel()
+                    if let changed { try await peripheral.prefer(changed) }
+                    log.detail(
+                        "connected to \(link.peripheral.address) (\(link.peripheral.address.kind)), MTU \(link.mtu)"
+                    )
+                    defer {
+                        let count = link.ignoredPDUs
+                        if count > 0 { log.detail("ignored \(count) unexpected PDUs of the peripheral") }
+                    }
+                    let former = security == nil ? nil : link.peripheral.bond
+                    if let level = security?.level {
+                        try await link.secure(to: level, timeout: deadline?.remaining ?? .seconds(60))
+                    }
+                    let output = try await body(link)
+                    // Not if the bond that encrypts the link is an old one, or if the shell has removed it again.
+                    if security != nil, let bond = link.peripheral.bond, bond != former { tell(of: bond, with: name) }
+                    return output
                 }
-                let former = security == nil ? nil : link.peripheral.bond
-                if let level = security?.level {
-                    try await link.secure(to: level, timeout: deadline?.remaining ?? .seconds(60))
-                }
-                let output = try await body(link)
-                // Not if the bond that encrypts the link is an old one, or if the shell has removed it again.
-                if security != nil, let bond = link.peripheral.bond, bond != former { tell(of: bond, with: name) }
-                return output
             }
+        } catch let error as BLEError {
+            throw deadline.completing(error)
         }
     }
 
