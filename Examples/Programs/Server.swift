@@ -3,8 +3,8 @@ import BLEDevices
 import Glibc
 import Interruption
 
-/// SIGTERM and SIGINT: what systemd and Ctrl-C send. One that is ignored from the start stays ignored.
-private let numbers = [SIGTERM, SIGINT].filter { !IgnoredSignals.contains($0) }
+/// What systemd, Ctrl-C and a terminal that closes send. One that is ignored from the start stays ignored.
+private let numbers = [SIGTERM, SIGINT, SIGHUP].filter { !IgnoredSignals.contains($0) }
 
 private let shutdown = BLEStream<Void> { feed in
     let sources = numbers.map { number in

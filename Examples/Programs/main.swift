@@ -23,7 +23,7 @@ struct Program: Sendable {
     var words: @Sendable () throws -> [String] = { [] }
     /// Runs it until it is done or cancelled.
     var run: @Sendable (AdapterChoice, [String]) async throws -> Void
-    /// Whether it handles SIGINT and SIGTERM itself.
+    /// Whether it handles SIGINT, SIGTERM and SIGHUP itself.
     var takesSignals = false
     /// The simulated devices that it talks to.
     var devices: @Sendable (Stage) async throws -> Void

@@ -185,7 +185,10 @@ import Testing
     }
 
     /// The visitor sends SIGTERM itself, behind its third value.
-    @Test(arguments: [("TERM", SIGTERM, SIGINT, 4), ("INT", SIGINT, SIGTERM, 3)] as [(String, Int32, Int32, Int)])
+    @Test(
+        arguments: [("TERM", SIGTERM, SIGINT, 4), ("TERM", SIGTERM, SIGHUP, 4), ("INT", SIGINT, SIGTERM, 3)]
+            as [(String, Int32, Int32, Int)]
+    )
     func `a signal that is ignored at the start doesn't end server, and the other one does`(
         _ name: String,
         _ ignored: Int32,
