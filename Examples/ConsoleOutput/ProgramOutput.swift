@@ -1,8 +1,12 @@
 @preconcurrency import Glibc
 
 /// Has each printed line written at once, even to a pipe or the journal of a service, which would otherwise get nothing
-/// until there are 4 kB. To be called before anything is printed.
-package func printLinesAtOnce() { setvbuf(stdout, nil, _IOLBF, 0) }
+/// until there are 4 kB; and none to a file or socket of the program, if it was started without standard output. To be
+/// called before anything is opened or printed.
+package func printLinesAtOnce() {
+    keepStandardStreams()
+    setvbuf(stdout, nil, _IOLBF, 0)
+}
 
 /// Prints a line that must not be lost: unlike `print`, it says if the line can't be written.
 package func printResult(_ line: String) throws(UnwrittenOutput) {

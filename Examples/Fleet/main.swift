@@ -16,6 +16,7 @@ import ConsoleOutput
 import Glibc
 import Interruption
 
+printLinesAtOnce()
 let signals = TerminationSignals()
 let page = CommandLine.arguments.contains("--metrics") ? MetricsPage() : nil
 
@@ -92,7 +93,6 @@ func run(_ words: [String]) async throws {
     }
 }
 
-printLinesAtOnce()
 do {
     try await run(Array(CommandLine.arguments.dropFirst()))
 } catch is Interrupted {

@@ -12,6 +12,7 @@ import ConsoleOutput
 import Glibc
 import Interruption
 
+printLinesAtOnce()
 let signals = TerminationSignals()
 
 /// The sensor with the strongest signal, of those that are heard within two seconds of the first one.
@@ -90,7 +91,6 @@ func simulate() async throws {
     }
 }
 
-printLinesAtOnce()
 if let wrong = CommandLine.arguments.dropFirst().first(where: { $0 != "--simulated" }) {
     printError("There is no option '\(wrong)'; there is --simulated.")
     exit(2)

@@ -12,6 +12,7 @@ import ConsoleOutput
 import Glibc
 import Interruption
 
+printLinesAtOnce()
 let signals = TerminationSignals()
 
 extension BluetoothUUID {
@@ -85,7 +86,6 @@ func simulate() async throws {
     }
 }
 
-printLinesAtOnce()
 do {
     switch Array(CommandLine.arguments.dropFirst()) {
     case ["send"]:

@@ -68,6 +68,17 @@ import Testing
         #expect(run.status == 2 && run.output.isEmpty && run.complaint.contains("--simulatd'"), "\(run)")
     }
 
+    @Test func `what is printed goes to no descriptor of the program if it was started without standard output`()
+        async throws
+    {
+        let words = ["-c", "exec \"$0\" logger --simulated >&-", CommandRun.program("Programs")]
+        let child = try Child("/bin/sh", words)
+        let errors = await LineReader(child.errors).rest()
+        // A descriptor of the program would have refused the octets, or taken them.
+        #expect(errors.last?.hasPrefix("Standard output can't be written: Bad file descriptor.") == true, "\(errors)")
+        #expect(await Child.exitStatus(of: child.process) == 1)
+    }
+
     @Test(arguments: [("HeartRate", [], "62 beats"), ("Programs", ["presence"], "1.1 is here")])
     func `a line comes through a pipe before the next one`(
         _ name: String,

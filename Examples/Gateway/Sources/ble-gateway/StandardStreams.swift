@@ -1,1 +1,1 @@
-../../../ble/Output/StandardStreams.swift
+../../../ConsoleOutput/StandardStreams.swift
