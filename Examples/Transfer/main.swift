@@ -93,7 +93,7 @@ do {
     case ["--simulated"]:
         try await simulate()
     case let words where !words.isEmpty:
-        printError("'\(words.joined(separator: " "))' is neither send nor --simulated.")
+        printError("Transfer takes send, --simulated or nothing, and not '\(words.joined(separator: " "))'.")
         exit(2)
     default:
         do {

@@ -79,6 +79,12 @@ import Testing
         #expect(await Child.exitStatus(of: child.process) == 1)
     }
 
+    @Test func `Transfer says what it takes instead of two words that exclude each other`() async throws {
+        let run = try await CommandRun(["send", "--simulated"], simulated: false, of: "Transfer").end()
+        let refusal = "Transfer takes send, --simulated or nothing, and not 'send --simulated'."
+        #expect(run.status == 2 && run.output.isEmpty && run.errors == [refusal], "\(run)")
+    }
+
     @Test(arguments: [("HeartRate", [], "62 beats"), ("Programs", ["presence"], "1.1 is here")])
     func `a line comes through a pipe before the next one`(
         _ name: String,
