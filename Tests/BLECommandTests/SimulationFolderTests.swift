@@ -81,9 +81,11 @@ import Testing
     @Test func `a file that is damaged, and a folder that can't be made, are named`() async throws {
         try await withFolder { folder in
             let file = folder.appending(path: "values")
-            try Data("17 zz\n".utf8).write(to: file)
+            try Data("17 00\n\n18 zz\n".utf8).write(to: file)
             let damaged = try await run("read", Demo.values, Demo.short, in: folder)
             #expect(damaged.status == 1 && damaged.complaint.contains(file.path))
+            #expect(damaged.complaint.contains("malformed value: line 3 "), "\(damaged.complaint)")
+            #expect(damaged.complaint.contains("remove the file"), "\(damaged.complaint)")
         }
         let nowhere = try await run("scan", in: URL(filePath: "/proc/no/such"))
         #expect(nowhere.status == 1 && nowhere.complaint.contains("/proc/no/such"))

@@ -83,10 +83,17 @@ final class DemoValues: DemoDevice {
             return [:]
         }
         var values: [UInt16: [UInt8]] = [:]
-        for line in String(decoding: octets, as: UTF8.self).split(separator: "\n") {
+        let lines = String(decoding: octets, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
+        for (index, line) in lines.enumerated() where !line.isEmpty {
             let parts = line.split(separator: " ", omittingEmptySubsequences: false)
             guard parts.count == 2, let number = UInt16(parts[0]), let value = [UInt8](hex: String(parts[1])) else {
-                throw BLEError.file("read", file, EINVAL)
+                throw BLEError(
+                    .malformedValue,
+                    operation: "read",
+                    object: file,
+                    cause: "line \(index + 1) is not the number of a value and its octets in hexadecimal",
+                    remedy: "Correct the line, or remove the file: the device then has its first values again."
+                )
             }
             values[number] = value
         }
