@@ -202,7 +202,7 @@ final class PairingAnew: Sendable {
             return finish(.failure(failure(.status(.notPowered, ManagementPairDevice.opcode))))
         }
         let dialogue = engagement.dialogue
-        let isBluetoothds = status == .authenticationFailed && dialogue.isBesideBluetoothd && dialogue.wasNobodyAsked
+        let isBluetoothds = status == .authenticationFailed && dialogue.beganBesideBluetoothd && dialogue.wasNobodyAsked
         let broken = state.withLock { $0.linkEnd }.map { BLEError.pairingBroken(with: peer, $0) }
         let explained = isBluetoothds ? BLEError.capabilityIsBluetoothds(peer) : dialogue.failure(status) ?? broken
         finish(.failure(explained ?? failure(.status(status, ManagementPairDevice.opcode))))

@@ -14,6 +14,8 @@ final class PairingDialogue: Sendable {
         var turn: AgentTurn?
         /// The outcome of the agent's registration.
         var agentOutcome = PairingAgent.Outcome.notNeeded
+        /// Whether the bluetoothd that had the agent has left since: one that comes behind it knows none.
+        var hasBluetoothdLeft = false
         /// The timer after which this program answers the kernel because bluetoothd doesn't.
         var patience: RadioActivity?
         /// When the program was asked.
@@ -78,8 +80,11 @@ final class PairingDialogue: Sendable {
         self.timeline = timeline
     }
 
-    /// Whether bluetoothd may inspect a new bond's services.
-    var isBesideBluetoothd: Bool { bluetoothd == .here || state.withLock { $0.agentOutcome == .ready } }
+    /// Whether bluetoothd was there when this began.
+    var beganBesideBluetoothd: Bool { bluetoothd == .here || state.withLock { $0.agentOutcome == .ready } }
+
+    /// Whether it has been there ever since. It may inspect a new bond's services.
+    var isBesideBluetoothd: Bool { beganBesideBluetoothd && !state.withLock { $0.hasBluetoothdLeft } }
 
     /// Whether bluetoothd is known to have no part in it.
     var isAlone: Bool { bluetoothd != .here && state.withLock { $0.agentOutcome == .notNeeded } }
@@ -234,7 +239,7 @@ final class PairingDialogue: Sendable {
     ///
     /// - Parameter status: the kernel's status.
     func failure(_ status: ManagementStatus?) -> BLEError? {
-        let (consent, agent) = state.withLock { ($0.consent, $0.agentOutcome) }
+        let (consent, agent, hasLeft) = state.withLock { ($0.consent, $0.agentOutcome, $0.hasBluetoothdLeft) }
         if case .refuse(let reason) = consent.answer {
             return role == .initiator ? .pairingFailed(with: peer, reason) : .pairingFailed(by: peer, reason)
         }
@@ -244,7 +249,7 @@ final class PairingDialogue: Sendable {
             as: role,
             consent: consent,
             agent: agent,
-            bluetoothd: bluetoothd,
+            bluetoothd: hasLeft ? .absent : bluetoothd,
             isBonded: (try? KernelKeyList.current(of: adapter))?.hasKeys(of: peer)
         )
     }
@@ -257,7 +262,10 @@ extension PairingDialogue {
         if meaning != .refused { releaseTurn() }
         switch meaning {
         case .asked(_, let isConsent): take { $0.agentAsked(isConsent: isConsent) }
-        case .released, .withdrawn: take { $0.agentEnded() }
+        case .released:
+            state.withLock { $0.hasBluetoothdLeft = true }
+            take { $0.agentEnded() }
+        case .withdrawn: take { $0.agentEnded() }
         case .refused, .none: break
         }
     }

@@ -64,4 +64,48 @@ import Testing
         #expect(error.pairingFailure == (isThere ? .refusedByBluetoothd : .refusedByPeripheral))
         #expect(error.isFinal == !isThere && !error.remedy.isEmpty)
     }
+
+    /// A pairing that the kernel has begun. This program was made the agent of a bluetoothd, which has left since.
+    private func begunAsAgent(of bus: FakeBus) async throws -> Events<Outcome> {
+        var surroundings = kernel.pairingSurroundings()
+        (surroundings.bus, surroundings.bluetoothd) = (bus.bus, .here)
+        let outcomes = kernel.pairing(in: surroundings)
+        let information = KernelDouble.information([.powered, .bondable, .secureConnections])
+        #expect(try await kernel.answer(with: information)?.opcode == .readInformation)
+        try await look(on: bus, isThere: true)
+        _ = try await bus.next("AddMatch")
+        for member in ["RegisterAgent", "RequestDefaultAgent"] {
+            bus.send(.reply(to: try await bus.next(member).serial))
+        }
+        #expect(await kernel.next()?.opcode == .pairDevice)
+        bus.send(.ownerChanged(["org.bluez", ":1.7", ""]))
+        // The turn is free once there is nobody whom the agent of another pairing would keep from being asked.
+        let turn = AgentTurn(on: bus.bus, loop: kernel.loop, timeline: kernel.timeline)
+        let isFree = Events<Void> { [kernel] yield in
+            kernel.loop.enqueue { turn.take { yield(()) } }
+            return RadioActivity { turn.release() }
+        }
+        _ = await isFree.next()
+        isFree.activity.cancel()
+        return outcomes
+    }
+
+    @Test(arguments: [true, false])
+    func `one that is refused may be so by a bluetoothd that has taken the place of another one`(
+        _ isThere: Bool
+    ) async throws {
+        let bus = try FakeBus(on: EventLoop(name: "late-bus"), as: name)
+        let outcomes = try await begunAsAgent(of: bus)
+        try kernel.tellOfPeer(0x0F, [1, 0, 0, 0, 0])
+        #expect(await kernel.next()?.opcode == .userConfirmationReply)
+        try kernel.answer(to: .pairDevice, .authenticationFailed, with: [UInt8](repeating: 0, count: 7))
+        try await look(on: bus, isThere: isThere)
+        let outcome = try #require(await outcomes.next())
+        guard case .failure(let error) = outcome else {
+            Issue.record("it has paired")
+            return
+        }
+        #expect(error.pairingFailure == (isThere ? .refusedByBluetoothd : .refusedByPeripheral))
+        #expect(error.isFinal == !isThere && !"\(error)".contains("bluetoothctl remove"), "\(error)")
+    }
 }
