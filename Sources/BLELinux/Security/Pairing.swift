@@ -241,7 +241,7 @@ final class Pairing: Sendable {
             : engagement.dialogue.failure(failure.status) ?? linkEnd.map { .pairingBroken(with: peer, $0) }
         let error = explained ?? self.failure(failure)
         let dialogue = engagement.dialogue
-        guard failure.status == .authenticationFailed, dialogue.hasKernelAgreement, !dialogue.isBesideBluetoothd else {
+        guard failure.status == .authenticationFailed, dialogue.isUnrefused, !dialogue.isBesideBluetoothd else {
             return finish(.failure(error))
         }
         findBluetoothd { [self] in finish(.failure($0 ? .refusedByNewBluetoothd(peer) : error)) }

@@ -111,8 +111,13 @@ final class PairingDialogue: Sendable {
         }
     }
 
-    /// Whether the kernel has asked, and this side has agreed.
-    var hasKernelAgreement: Bool { hasAgreed && state.withLock { $0.consent.wasAsked } }
+    /// Whether the kernel has asked, and this side has not refused: it has agreed, or a person is still to answer.
+    var isUnrefused: Bool {
+        state.withLock { state in
+            if case .refuse? = state.consent.answer { return false }
+            return state.consent.wasAsked
+        }
+    }
 
     /// When the program was asked last; `nil` if it was not.
     var lastQuestion: Duration? { state.withLock { $0.asked } }

@@ -15,10 +15,10 @@ import Testing
     init() throws { kernel = try KernelDouble() }
 
     /// A pairing that the kernel has begun; there is no bus yet.
-    private func begun() async throws -> Events<Outcome> {
+    private func begun(asking interview: PairingInterview = .justWorks) async throws -> Events<Outcome> {
         var surroundings = kernel.pairingSurroundings()
         surroundings.bus = FakeBus.place(of: name)
-        return try await kernel.begunPairing(in: surroundings)
+        return try await kernel.begunPairing(in: surroundings, asking: interview)
     }
 
     /// The pairing looks for bluetoothd.
@@ -63,6 +63,24 @@ import Testing
         }
         #expect(error.pairingFailure == (isThere ? .refusedByBluetoothd : .refusedByPeripheral))
         #expect(error.isFinal == !isThere && !error.remedy.isEmpty)
+    }
+
+    /// It needs no time for that, other than a person who is to compare numbers or to enter a passkey.
+    @Test(arguments: [0x0F, 0x10] as [UInt8])
+    func `one that is refused before a person has answered may be so by such a bluetoothd`(
+        _ question: UInt8
+    ) async throws {
+        let (questions, asked) = AsyncStream<PairingQuestion>.makeStream()
+        let interview = PairingInterview(.keyboardDisplay) { question, _ in asked.yield(question) }
+        let outcomes = try await begun(asking: interview)
+        let bus = try FakeBus(on: EventLoop(name: "late-bus"), as: name)
+        try kernel.tellOfPeer(question, question == 0x0F ? [0, 1, 2, 3, 0] : [])
+        for await _ in questions { break }
+        try kernel.answer(to: .pairDevice, .authenticationFailed, with: [UInt8](repeating: 0, count: 7))
+        try await look(on: bus, isThere: true)
+        let outcome = try #require(await outcomes.next())
+        let error = try #require(#expect(throws: BLEError.self) { try outcome.get() })
+        #expect(error.pairingFailure == .refusedByBluetoothd && !error.isFinal, "\(error)")
     }
 
     /// A pairing that the kernel has begun. This program was made the agent of a bluetoothd, which has left since.
