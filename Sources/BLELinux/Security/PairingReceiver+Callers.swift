@@ -43,8 +43,8 @@ extension PairingReceiver {
     ///
     /// - Parameter address: the kernel's address for it: its identity, from shortly after it has sent that.
     private func dialogue(with central: BluetoothAddress, as address: BluetoothAddress) -> PairingDialogue? {
-        let (known, agent, outcome) = state.withLock { state in
-            (state.callers[central]?.dialogue, state.agent, state.agentOutcome)
+        let (known, agent, outcome, hasChanged) = state.withLock { state in
+            (state.callers[central]?.dialogue, state.agent, state.agentOutcome, state.hasBluetoothdChanged)
         }
         if let known { return known }
         // Any device that claims the address can pair with Just Works.
@@ -59,7 +59,7 @@ extension PairingReceiver {
             asking: interview ?? PairingInterview(.noInputNoOutput) { _, reply in reply(.refuse(.refused)) },
             management: surroundings.management,
             bus: surroundings.bus,
-            bluetoothd: surroundings.bluetoothd,
+            bluetoothd: hasChanged ? .unknown : surroundings.bluetoothd,
             loop: surroundings.loop,
             timeline: surroundings.timeline
         )
@@ -88,7 +88,9 @@ extension PairingReceiver {
             for dialogue in state.withLock({ $0.callers.values.compactMap(\.dialogue) }) {
                 dialogue.bluetoothdAsked(meaning)
             }
-            if meaning == .released { state.withLock { $0.agentOutcome = .notNeeded } }
+            if meaning == .released {
+                state.withLock { ($0.agentOutcome, $0.hasBluetoothdChanged) = (.notNeeded, true) }
+            }
         case .refused, .none: break
         }
     }

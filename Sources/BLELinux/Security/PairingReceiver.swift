@@ -39,6 +39,8 @@ final class PairingReceiver: Sendable {
         var agent: PairingAgent?
         /// The outcome of the agent's registration.
         var agentOutcome = PairingAgent.Outcome.notNeeded
+        /// Whether a bluetoothd has come or left meanwhile: the list of processes, read before, says nothing any more.
+        var hasBluetoothdChanged = false
         /// Whether the adapter's settings are held.
         var holdsSettings = false
         var hasSetCapability = false
@@ -99,7 +101,11 @@ final class PairingReceiver: Sendable {
 
     /// A bluetoothd has started, which doesn't know this agent.
     func bluetoothdCame() {
-        if state.withLock({ !$0.isOver && $0.gettingReady.begin() }) { getReadyAgain() }
+        let mayBegin = state.withLock { state in
+            state.hasBluetoothdChanged = true
+            return !state.isOver && state.gettingReady.begin()
+        }
+        if mayBegin { getReadyAgain() }
     }
 
     private func getReadyAgain() {

@@ -41,11 +41,16 @@ import Testing
         var questions: [PairingQuestion] { program.questions }
 
         /// - Parameter capability: `nil` refuses pairings.
-        init(_ capability: PairingCapability?, answers: [PairingQuestion.Answer] = []) throws {
+        init(
+            _ capability: PairingCapability?,
+            answers: [PairingQuestion.Answer] = [],
+            beside bluetoothd: Bluetoothd.Presence = .absent
+        ) throws {
             let (kernel, program) = (try KernelDouble(), Program(answers))
             let keys = KernelKeys(management: kernel.management)
             (self.kernel, self.keys, self.program) = (kernel, keys, program)
-            let surroundings = kernel.pairingSurroundings(keys: keys)
+            var surroundings = kernel.pairingSurroundings(keys: keys)
+            surroundings.bluetoothd = bluetoothd
             var made: PairingReceiver?
             events = Events { yield in
                 let receiver = PairingReceiver(
@@ -77,9 +82,10 @@ import Testing
 
     func begun(
         _ capability: PairingCapability? = .keyboardDisplay,
-        answers: [PairingQuestion.Answer] = []
+        answers: [PairingQuestion.Answer] = [],
+        beside bluetoothd: Bluetoothd.Presence = .absent
     ) async throws -> Bench {
-        let bench = try Bench(capability, answers: answers)
+        let bench = try Bench(capability, answers: answers, beside: bluetoothd)
         if capability != nil { try await bench.begin() }
         #expect(try await bench.kernel.answer()?.opcode == .setIOCapability)
         guard case .started = await bench.events.next() else {

@@ -1,0 +1,41 @@
+import BLEProtocol
+import BLERadio
+import Synchronization
+import Testing
+
+@testable import BLELinux
+
+/// A bluetoothd that leaves or comes while a program serves, perhaps for months, and what a refusal is told as then.
+extension PairingReceiverTests {
+    /// The failure of a pairing that this side has agreed to.
+    private func failure(on bench: Bench) async throws -> BLEError? {
+        try bench.connect()
+        try bench.kernel.tellOfPeer(0x0F, [1, 0, 0, 0, 0])
+        #expect(await bench.nextCommand() == .userConfirmationReply)
+        try bench.kernel.tellOfPeer(0x11, [5])
+        guard case .failed(.example, let error) = await bench.events.next() else { return nil }
+        return error
+    }
+
+    @Test func `a central's refusal is not told as that of a bluetoothd that has left`() async throws {
+        let bench = try await begun(.noInputNoOutput, beside: .here)
+        bench.kernel.loop.enqueue { bench.receiver.bluetoothdAsked(.released) }
+        let error = try await failure(on: bench)
+        #expect(error?.pairingFailure == .refusedByCentral && error?.description.contains("bluetoothd") == false)
+    }
+
+    @Test func `a bluetoothd that has come since, and takes no agent, is named`() async throws {
+        let bench = try await begun(.noInputNoOutput)
+        bench.kernel.loop.enqueue { bench.receiver.bluetoothdCame() }
+        try await bench.begin()
+        #expect(try await bench.kernel.answer()?.opcode == .setIOCapability)
+        guard case .started = await bench.events.next() else {
+            Issue.record("not started")
+            return
+        }
+        let denial = BusFailure.refused(name: "org.freedesktop.DBus.Error.AccessDenied", text: "Rejected")
+        bench.receiver.state.withLock { $0.agentOutcome = .failed(denial) }
+        let error = try await failure(on: bench)
+        #expect(error?.pairingFailure == .refusedByBluetoothd && error?.cause.contains("AccessDenied") == true)
+    }
+}
