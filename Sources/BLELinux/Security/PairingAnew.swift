@@ -100,10 +100,13 @@ final class PairingAnew: Sendable {
     }
 
     private func pair() {
-        let mayBegin = state.withLock { state in
-            state.isUnderWay = !state.isCancelled
-            return !state.isCancelled
+        let (mayBegin, hasEnded) = state.withLock { state in
+            let hasEnded = state.linkEnd != nil
+            state.isUnderWay = !state.isCancelled && !hasEnded
+            return (state.isUnderWay, hasEnded && !state.isCancelled)
         }
+        // The kernel would connect to the peer, for a socket that is gone, and tell nothing of that.
+        if hasEnded { return tellFailure(.disconnected) }
         guard mayBegin else { return }
         do throws(BLEError) {
             try demand()
@@ -188,6 +191,10 @@ final class PairingAnew: Sendable {
         if hasKeys { return finishWithKeys() }
         // The kernel may have written the new keys over the old ones before it failed.
         surroundings.keys.remove(peer, isCertain: false)
+        tellFailure(status)
+    }
+
+    private func tellFailure(_ status: ManagementStatus) {
         guard state.withLock({ $0.linkEnd == .localHost }) else { return explain(status) }
         // An adapter that is switched off ends its links before the kernel reports that it is off.
         hold(

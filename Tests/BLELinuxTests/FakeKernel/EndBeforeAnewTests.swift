@@ -1,0 +1,43 @@
+import BLEProtocol
+import BLERadio
+import Testing
+
+@testable import BLELinux
+
+/// A link ends before the kernel makes its keys better, on a kernel in memory.
+@Suite(.timeLimit(.minutes(10))) struct EndBeforeAnewTests {
+    private let run = FakeRun(kernel: FakeKernel { $0.peers[.example] = FakePeer(address: .example) })
+
+    private var number: UInt16 { run.kernel.central }
+
+    /// As while another program has its turn as bluetoothd's agent, the adapter isn't prepared for the pairing yet: the
+    /// kernel would look for the peer for nothing then, and tell nothing of a link that has ended before.
+    @Test func `the end of a link that comes before the kernel pairs is told at once`() async throws {
+        let (number, radio) = (number, try run.radio())
+        let end = FakeRun.End(try await run.connect(radio, to: .example))
+        await run.kernel.idle()
+        run.kernel.with { _ = $0.adapters[number]?.silent.insert(0x04) }
+        let outcomes = FakeRun.Collector<Result<Bond?, BLEError>>()
+        let raising = end.link.raise(to: .authenticated, asking: .accepting) { outcomes.add($0) }
+        await run.kernel.idle()
+        run.kernel.with { state in
+            if let link = state.link(of: number, with: .example) { state.end(link.socket, reason: 1) }
+        }
+        await run.kernel.idle()
+        run.kernel.with { state in
+            state.adapters[number]?.silent = []
+            let packet: [UInt8] = [0x04, 0, UInt8(number & 0xFF), UInt8(number >> 8), 0, 0]
+            for (descriptor, object) in state.objects {
+                if case .control? = object.hci?.channel { state.command(packet, from: descriptor) }
+            }
+        }
+        let began = run.timeline.now
+        let outcome = try await outcomes.first("raising", in: run) { $0 }
+        let error = try #require(#expect(throws: BLEError.self) { try outcome.get() })
+        #expect(error.code == .disconnected && error.reason?.kind == .supervisionTimeout, "\(error)")
+        #expect(run.timeline.now - began < .seconds(1))
+        raising.cancel()
+        await run.kernel.idle()
+        withExtendedLifetime(radio) {}
+    }
+}
