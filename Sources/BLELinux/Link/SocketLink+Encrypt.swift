@@ -210,7 +210,7 @@ extension SocketLink.State {
     }
 
     /// Why the link is over, or is about to be.
-    fileprivate var reasonOfEnd: DisconnectReason {
+    var reasonOfEnd: DisconnectReason {
         if case .ended(let reason) = phase { return reason }
         return DisconnectReason(hasFailedToEncrypt ? .authenticationFailed : .closedLocally)
     }

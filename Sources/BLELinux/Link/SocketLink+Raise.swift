@@ -10,9 +10,17 @@ extension SocketLink {
         result: @escaping @Sendable (Result<Bond?, BLEError>) -> Void
     ) -> RadioActivity {
         let now = security
-        state.withLock { state in
+        let end = state.withLock { state -> DisconnectReason? in
+            guard state.socket != nil, !state.phase.isOver else { return state.reasonOfEnd }
             state.securityCeiling = now
             state.isRaising = true
+            return nil
+        }
+        if let end {
+            // The kernel would look for the peer anew.
+            let sink = EventSink(result)
+            loop.enqueue { [peer] in sink.finish(.failure(.endedWhilePairing(with: peer, end))) }
+            return RadioActivity { sink.close() }
         }
         let pairing = environment.pairAnew(with: kernelPeer, to: level, asking: interview) { [weak self] outcome in
             self?.state.withLock { state in

@@ -1,5 +1,6 @@
 import BLEProtocol
 import BLERadio
+import Glibc
 import Testing
 
 @testable import BLELinux
@@ -36,6 +37,25 @@ import Testing
         let error = try #require(#expect(throws: BLEError.self) { try outcome.get() })
         #expect(error.code == .disconnected && error.reason?.kind == .supervisionTimeout, "\(error)")
         #expect(run.timeline.now - began < .seconds(1))
+        raising.cancel()
+        await run.kernel.idle()
+        withExtendedLifetime(radio) {}
+    }
+
+    /// As while the store of bonds was being read from a slow disk.
+    @Test func `a link that has ended already tells why it has`() async throws {
+        let (number, radio) = (number, try run.radio())
+        let end = FakeRun.End(try await run.connect(radio, to: .example))
+        await run.kernel.idle()
+        run.kernel.with { state in
+            if let link = state.link(of: number, with: .example) { state.end(link.socket, error: ETIMEDOUT, reason: 1) }
+        }
+        await run.kernel.idle()
+        let outcomes = FakeRun.Collector<Result<Bond?, BLEError>>()
+        let raising = end.link.raise(to: .authenticated, asking: .accepting) { outcomes.add($0) }
+        let outcome = try await outcomes.first("raising", in: run) { $0 }
+        let error = try #require(#expect(throws: BLEError.self) { try outcome.get() })
+        #expect(error.code == .disconnected && error.reason?.kind == .supervisionTimeout, "\(error)")
         raising.cancel()
         await run.kernel.idle()
         withExtendedLifetime(radio) {}
