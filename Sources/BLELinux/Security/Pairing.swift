@@ -118,11 +118,13 @@ final class Pairing: Sendable {
     }
 
     private func pair() {
-        let mayBegin = state.withLock { state in
-            state.isUnderWay = !state.isOver
-            return !state.isOver
+        let (mayBegin, end) = state.withLock { state in
+            state.isUnderWay = !state.isOver && state.linkEnd == nil
+            return (!state.isOver, state.linkEnd)
         }
         guard mayBegin else { return }
+        // The kernel would connect to the peer by itself, and nobody would have that link.
+        if end != nil { return fail(.status(.disconnected, ManagementPairDevice.opcode)) }
         guard let data = interview.outOfBand else { return pairDevice() }
         let note = surroundings.noteOutOfBandData()
         state.withLock { $0.dataNote = note }

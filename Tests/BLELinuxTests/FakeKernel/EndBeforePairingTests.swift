@@ -5,21 +5,25 @@ import Testing
 
 @testable import BLELinux
 
-/// A link ends before the kernel makes its keys better, on a kernel in memory.
-@Suite(.timeLimit(.minutes(10))) struct EndBeforeAnewTests {
+/// A link ends before the kernel pairs, for a bond or for better keys, on a kernel in memory.
+@Suite(.timeLimit(.minutes(10))) struct EndBeforePairingTests {
     private let run = FakeRun(kernel: FakeKernel { $0.peers[.example] = FakePeer(address: .example) })
 
     private var number: UInt16 { run.kernel.central }
 
     /// As while another program has its turn as bluetoothd's agent, the adapter isn't prepared for the pairing yet: the
-    /// kernel would look for the peer for nothing then, and tell nothing of a link that has ended before.
-    @Test func `the end of a link that comes before the kernel pairs is told at once`() async throws {
+    /// kernel would look for the peer anew then, for nothing or to pair over a link that nobody has.
+    @Test(arguments: [true, false])
+    func `the end of a link that comes before the kernel pairs is told at once`(_ isAnew: Bool) async throws {
         let (number, radio) = (number, try run.radio())
         let end = FakeRun.End(try await run.connect(radio, to: .example))
         await run.kernel.idle()
         run.kernel.with { _ = $0.adapters[number]?.silent.insert(0x04) }
         let outcomes = FakeRun.Collector<Result<Bond?, BLEError>>()
-        let raising = end.link.raise(to: .authenticated, asking: .accepting) { outcomes.add($0) }
+        let raising =
+            isAnew
+            ? end.link.raise(to: .authenticated, asking: .accepting) { outcomes.add($0) }
+            : radio.pair(with: .example, asking: .accepting) { outcomes.add($0) }
         await run.kernel.idle()
         run.kernel.with { state in
             if let link = state.link(of: number, with: .example) { state.end(link.socket, reason: 1) }
