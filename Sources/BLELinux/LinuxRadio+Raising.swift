@@ -86,7 +86,9 @@ extension LinuxRadio {
             asking: interview,
             failure: { [adapter] in $0.error(operation: "pair", object: object, adapter: adapter) },
             sink: sink,
-            demand: { [adapter] () throws(BLEError) in try adapter.demand(level, of: peer) }
+            demand: { [adapter, security] () throws(BLEError) in
+                try adapter.demand(level, of: peer) { security.end(ofLinkTo: peer) }
+            }
         )
         loop.enqueue { pairing.begin() }
         return RadioActivity { pairing.cancel() }
@@ -95,10 +97,17 @@ extension LinuxRadio {
 
 extension LinuxAdapter {
     /// Requests a level for the connection with a peer, on a short-lived socket of its own: a refused request blocks
-    /// its socket.
-    fileprivate func demand(_ level: LinkSecurity.Level, of peer: BluetoothAddress) throws(BLEError) {
+    /// its socket. Without a connection, the kernel would make one for a socket that is gone, and tell nothing of it.
+    ///
+    /// - Parameter end: why the last link ended, if that is known.
+    fileprivate func demand(
+        _ level: LinkSecurity.Level,
+        of peer: BluetoothAddress,
+        after end: () -> ManagementDisconnectReason?
+    ) throws(BLEError) {
         let object = "with \(peer)"
         let facts = try linkable(for: "pair", object: object)
+        if isConnected(to: peer) == false { throw .pairingBroken(with: peer, end() ?? .unspecified) }
         let address = facts.hasNoPublicAddress ? L2CAPAddress(anyAdapter: .public) : L2CAPAddress(facts.address)
         do throws(SystemError) {
             try FileDescriptor.l2capSocket(of: kernel)

@@ -29,18 +29,33 @@ import Testing
             if let link = state.link(of: number, with: .example) { state.end(link.socket, reason: 1) }
         }
         await run.kernel.idle()
-        run.kernel.with { state in
-            state.adapters[number]?.silent = []
-            let packet: [UInt8] = [0x04, 0, UInt8(number & 0xFF), UInt8(number >> 8), 0, 0]
-            for (descriptor, object) in state.objects {
-                if case .control? = object.hci?.channel { state.command(packet, from: descriptor) }
-            }
-        }
+        run.kernel.with { $0.answerInformation(of: number) }
         let began = run.timeline.now
         let outcome = try await outcomes.first("raising", in: run) { $0 }
         let error = try #require(#expect(throws: BLEError.self) { try outcome.get() })
         #expect(error.code == .disconnected && error.reason?.kind == .supervisionTimeout, "\(error)")
         #expect(run.timeline.now - began < .seconds(1))
+        raising.cancel()
+        await run.kernel.idle()
+        withExtendedLifetime(radio) {}
+    }
+
+    /// The end is among events that were lost.
+    @Test func `the end of a link that isn't told is noticed where its keys are to be made better`() async throws {
+        let (number, radio) = (number, try run.radio())
+        let end = FakeRun.End(try await run.connect(radio, to: .example))
+        await run.kernel.idle()
+        run.kernel.with { _ = $0.adapters[number]?.silent.insert(0x04) }
+        let outcomes = FakeRun.Collector<Result<Bond?, BLEError>>()
+        let raising = end.link.raise(to: .authenticated, asking: .accepting) { outcomes.add($0) }
+        await run.kernel.idle()
+        await run.kernel.lose(on: number) { state in
+            if let link = state.link(of: number, with: .example) { state.end(link.socket, reason: 1) }
+        }
+        run.kernel.with { $0.answerInformation(of: number) }
+        let outcome = try await outcomes.first("raising", in: run) { $0 }
+        let error = try #require(#expect(throws: BLEError.self) { try outcome.get() })
+        #expect(error.code == .disconnected && !error.isFinal, "\(error)")
         raising.cancel()
         await run.kernel.idle()
         withExtendedLifetime(radio) {}
@@ -63,5 +78,16 @@ import Testing
         raising.cancel()
         await run.kernel.idle()
         withExtendedLifetime(radio) {}
+    }
+}
+
+extension FakeState {
+    /// Answers the question for the adapter's settings, which was left open.
+    fileprivate mutating func answerInformation(of number: UInt16) {
+        adapters[number]?.silent = []
+        let packet: [UInt8] = [0x04, 0, UInt8(number & 0xFF), UInt8(number >> 8), 0, 0]
+        for (descriptor, object) in objects {
+            if case .control? = object.hci?.channel { command(packet, from: descriptor) }
+        }
     }
 }
