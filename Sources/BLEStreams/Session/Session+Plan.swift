@@ -21,9 +21,10 @@ extension Session {
 
         /// The subscriptions to make on every link before the session is ready.
         ///
-        /// The session fails if the peripheral lacks one of them, also when its services change while the link is up. If
-        /// it refuses one, the session fails only if another attempt can't help (``BLEError/isFinal``). Otherwise it
-        /// tries again on another link, as ``reconnecting`` says, and its streams wait: ``Session/states`` tell why.
+        /// The session fails if the peripheral lacks one of them, also when its services change while the link is up.
+        /// If it refuses one, the session fails only if another attempt can't help (``BLEError/isFinal``). Otherwise
+        /// it tries again on another link, as ``reconnecting`` says, and its streams wait: ``Session/states`` tell
+        /// why.
         ///
         /// While no stream of a subscription is iterated, the newest 1,024 of its values are buffered for
         /// the next consumer, after those that the last one has left: values or messages may be taken one at a time,
