@@ -46,8 +46,8 @@ struct BluetoothdBonds {
     fileprivate static func adapters(in folder: String) throws(BLEError) -> [String] {
         let all = try names(in: folder)
         let adapters = all.filter(isAddress)
-        // bluetooth-meshd's subfolder may be the only one.
-        if adapters.isEmpty, all.contains(where: { $0 != "mesh" }) { throw .ofNoAdapter(folder) }
+        // bluetooth-meshd's subfolder, or that of a file system, may be the only one.
+        if adapters.isEmpty, !Set(all).isSubset(of: ["mesh", "lost+found"]) { throw .ofNoAdapter(folder) }
         // Only a device has this file.
         if adapters.contains(where: { access("\(folder)/\($0)/info", F_OK) == 0 }) { throw .ofOneAdapter(folder) }
         return adapters
@@ -58,7 +58,7 @@ struct BluetoothdBonds {
 
     private static func isAddress(_ name: String) -> Bool { BluetoothAddress(name + "/public") != nil }
 
-    /// The names of what is in a folder, in order.
+    /// The names of what is in a folder, in order, without hidden files: a package may keep an empty folder by one.
     private static func names(in folder: String) throws(BLEError) -> [String] {
         guard let listing = opendir(folder) else {
             throw .cannotRead(folder, errno)
@@ -67,7 +67,7 @@ struct BluetoothdBonds {
         var names: [String] = []
         while let entry = readdir(listing) {
             let name = TrustedFolder.name(of: entry)
-            if name != ".", name != ".." { names.append(name) }
+            if !name.hasPrefix(".") { names.append(name) }
         }
         return names.sorted()
     }

@@ -12,6 +12,10 @@ import Testing
         try FileManager.default.createDirectory(atPath: "\(folder)/new/mesh", withIntermediateDirectories: true)
         #expect(try Bond.importedFromBluetoothd(in: "\(folder)/new").isEmpty)
         #expect(try Bond.importedFromBluetoothd(in: "\(folder)/new/mesh").isEmpty)
+        // As where a package keeps the empty folder, or where it is a file system of its own.
+        try Data().write(to: URL(filePath: "\(folder)/new/.keep_net-wireless_bluez-0"))
+        try FileManager.default.createDirectory(atPath: "\(folder)/new/lost+found", withIntermediateDirectories: true)
+        #expect(try Bond.importedFromBluetoothd(in: "\(folder)/new").isEmpty)
         try FileManager.default.createDirectory(atPath: device, withIntermediateDirectories: true)
         try Data(("[General]\nAddressType=static\n[LongTermKey]\nKey=00112233445566778899AABBCCDDEEFF\n").utf8)
             .write(to: URL(filePath: "\(device)/info"))
