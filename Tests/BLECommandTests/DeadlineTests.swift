@@ -16,6 +16,15 @@ import Testing
         let late = over.completing(error(after: .milliseconds(2590)))
         #expect(late.cause == "no answer came within 2.59 seconds, all that was left of 3.0 seconds")
         #expect(over.completing(error(after: .seconds(3))).cause == "no answer came within 3.0 seconds")
+        // The words belong to the time, and not to what follows it.
+        var explained = error(after: .seconds(2))
+        explained.cause += ": its MTU was not agreed on"
+        let words = "no answer came within 2.0 seconds, all that was left of 3.0 seconds: its MTU was not agreed on"
+        #expect(over.completing(explained).cause == words)
+        // The limit that Bluetooth sets; the time is over by the time that the link has closed.
+        var specified = error(after: .seconds(2))
+        specified.cause = "the peer did not answer within 2 s, so the link was closed, as the specification requires"
+        #expect(over.completing(specified).cause == specified.cause)
         // The limit of a protocol, which is over before that of the command.
         let remaining = Deadline(in: .seconds(60))
         #expect(remaining.completing(error(after: .seconds(30))).cause == "no answer came within 30.0 seconds")

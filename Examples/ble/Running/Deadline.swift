@@ -28,7 +28,8 @@ struct Deadline: Sendable {
         guard isShared, error.code == .timedOut, ContinuousClock.now >= moment, let rest = error.elapsed, rest < limit
         else { return error }
         var error = error
-        error.cause += ", all that was left of \(limit)"
+        // More may follow the time. A limit that Bluetooth sets is worded otherwise.
+        error.cause.replace("within \(rest)", with: "within \(rest), all that was left of \(limit)")
         return error
     }
 }
