@@ -86,6 +86,14 @@ import Testing
             #expect(damaged.status == 1 && damaged.complaint.contains(file.path))
             #expect(damaged.complaint.contains("malformed value: line 3 "), "\(damaged.complaint)")
             #expect(damaged.complaint.contains("remove the file"), "\(damaged.complaint)")
+            // No characteristic can have such a value: the device would be absent, and only a timeout would tell of it.
+            try Data("17 \(String(repeating: "ab", count: 513))\n".utf8).write(to: file)
+            let long = try await run("read", Demo.values, Demo.short, in: folder)
+            #expect(long.complaint.contains("malformed value: line 1 "), "\(long.complaint)")
+            // As an editor of another system ends lines.
+            try Data("17 c0ffee\r\n18 00\r\n".utf8).write(to: file)
+            let edited = try await run("read", Demo.values, Demo.short, "--raw", in: folder)
+            #expect(edited.output == ["c0ffee"], "\(edited.complaint)")
         }
         let nowhere = try await run("scan", in: URL(filePath: "/proc/no/such"))
         #expect(nowhere.status == 1 && nowhere.complaint.contains("/proc/no/such"))

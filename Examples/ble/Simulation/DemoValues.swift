@@ -83,15 +83,19 @@ final class DemoValues: DemoDevice {
             return [:]
         }
         var values: [UInt16: [UInt8]] = [:]
-        let lines = String(decoding: octets, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
+        let text = String(decoding: octets, as: UTF8.self)
+        let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
         for (index, line) in lines.enumerated() where !line.isEmpty {
             let parts = line.split(separator: " ", omittingEmptySubsequences: false)
-            guard parts.count == 2, let number = UInt16(parts[0]), let value = [UInt8](hex: String(parts[1])) else {
+            guard parts.count == 2, let number = UInt16(parts[0]), let value = [UInt8](hex: String(parts[1])),
+                value.count <= ValueSource.limit
+            else {
                 throw BLEError(
                     .malformedValue,
                     operation: "read",
                     object: file,
-                    cause: "line \(index + 1) is not the number of a value and its octets in hexadecimal",
+                    cause: "line \(index + 1) is not the number of a value and its octets in hexadecimal, at most "
+                        + "\(ValueSource.limit)",
                     remedy: "Correct the line, or remove the file: the device then has its first values again."
                 )
             }
