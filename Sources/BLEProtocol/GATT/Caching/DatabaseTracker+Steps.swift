@@ -169,6 +169,7 @@ extension DatabaseTracker {
         hash = nil
         nextHash = nil
         rounds = 0
+        cutOffs = 0
         output.failure = failure
     }
 

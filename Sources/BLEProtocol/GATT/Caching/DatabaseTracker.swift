@@ -65,6 +65,8 @@ package struct DatabaseTracker: Sendable {
     var told: Characteristic?
     /// How often the search has begun again.
     var rounds = 0
+    /// How many searches in a row a change has cut off, with a wait before the next, since whoever waits was told.
+    var cutOffs = 0
     /// Whether the requests that confirm a trusted database wait for the program's first request.
     package internal(set) var mustSettle = false
     /// The reading of the hash, or the discovery, that ends the settling.
@@ -248,10 +250,11 @@ extension DatabaseTracker {
         let mayGoOn = state == .known && changes.isHarmless
         if pause == nil, let delay = changes.delayForNext() {
             if !mayGoOn {
+                cutOffs = state == .known ? 0 : cutOffs + 1
                 // Whoever asks after this has the same patience.
-                if state != .known, rounds > 1, changes.areUnending {
+                if cutOffs > 1, changes.areUnending {
                     output.isRestless = true
-                    rounds = 0
+                    cutOffs = 0
                 }
                 withdraw(&output)
                 state = .waiting

@@ -23,7 +23,7 @@ package struct ServiceChangeBackoff: Hashable, Sendable {
     /// Whether the last check found no change.
     package private(set) var isHarmless = false
 
-    /// Whether it was waited for the longest time, and the peer has reported another change since.
+    /// Whether the longest wait is over, and the peer has reported another change since.
     package var areUnending: Bool { count > Self.patience + Self.doublings + 1 }
 
     package init() {}

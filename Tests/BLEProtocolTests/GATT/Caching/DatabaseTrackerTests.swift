@@ -242,6 +242,21 @@ import Testing
         #expect(try cutOff().isRestless)
     }
 
+    @Test func `one that changed before it was known is believed though its hash differs, also when that was told`()
+        throws
+    {
+        var tracker = try discovered()
+        var doubt = tracker.serviceChanged(1...4)
+        while !doubt.isRestless {
+            if case .wait? = kinds(doubt).last { _ = tracker.waited(try number(doubt)) }
+            doubt = tracker.serviceChanged(1...4)
+        }
+        let discovery = tracker.hashRead(try number(tracker.waited(try number(doubt))), .success(Self.otherHash))
+        let settled = tracker.discovered(try number(discovery), .success(Self.database))
+        let verified = tracker.hashRead(try number(settled), .success([UInt8](repeating: 0xCC, count: 16)))
+        #expect(verified.known?.database == Self.database && verified.requests.map(\.kind) == [.wait(.seconds(60))])
+    }
+
     @Test func `a change back in the middle of a discovery doesn't bring back what has the other hash`() throws {
         var tracker = try discovered()
         let discovery = tracker.hashRead(try number(tracker.serviceChanged(1...4)), .success(Self.otherHash))
