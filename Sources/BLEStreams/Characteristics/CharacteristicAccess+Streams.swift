@@ -25,7 +25,9 @@ extension CharacteristicAccess {
     /// - Throws (in the loop): ``BLEError/Code/disconnected`` with the reason when the link is lost, after everything
     ///   that was received, or if it was down already; the error of a session that has failed;
     ///   ``BLEError/Code/notFound``; ``BLEError/Code/notSupported``; ``BLEError/Code/attributeError`` if the peer
-    ///   refuses; ``BLEError/Code/malformedValue`` if the key has a type.
+    ///   refuses; ``BLEError/Code/servicesChanged`` if the characteristic has disappeared, or if the services change
+    ///   faster than they can be discovered when the stream begins; ``BLEError/Code/malformedValue`` if the key has a
+    ///   type.
     public func notifications<Key: CharacteristicKey>(
         of key: Key,
         indications: Bool = false,

@@ -14,9 +14,9 @@ extension CharacteristicAccess {
     ///     up to this long until it is ready and free.
     /// - Throws: ``BLEError/Code/notFound``, ``BLEError/Code/notSupported`` if the characteristic can't be written in
     ///   this way, ``BLEError/Code/overflow`` if the value is too long, ``BLEError/Code/attributeError``,
-    ///   ``BLEError/Code/disconnected``, ``BLEError/Code/timedOut``, `CancellationError`; the error of a session that
-    ///   has failed. If the link is lost meanwhile, it is unknown whether the value was written; the write isn't
-    ///   repeated.
+    ///   ``BLEError/Code/disconnected``, ``BLEError/Code/timedOut``, `CancellationError`;
+    ///   ``BLEError/Code/servicesChanged`` as a read; the error of a session that has failed. If the link is lost
+    ///   meanwhile, it is unknown whether the value was written; the write isn't repeated.
     @inlinable
     public func write(
         _ octets: some Collection<UInt8>,

@@ -22,13 +22,12 @@ extension Session {
         /// The subscriptions to make on every link before the session is ready.
         ///
         /// The session fails if the peripheral lacks one of them, also when its services change while the link is up.
-        /// If it refuses one, the session fails only if another attempt can't help (``BLEError/isFinal``). Otherwise
-        /// it tries again on another link, as ``reconnecting`` says, and its streams wait: ``Session/states`` tell
-        /// why.
+        /// If it refuses one, the session fails only if another attempt can't help (``BLEError/isFinal``). Otherwise it
+        /// tries again on another link, as ``reconnecting`` says, and its streams wait: ``Session/states`` tell why.
         ///
-        /// While no stream of a subscription is iterated, the newest 1,024 of its values are buffered for
-        /// the next consumer, after those that the last one has left: values or messages may be taken one at a time,
-        /// and none is lost in between. What came before the session has failed comes before its error.
+        /// While no stream of a subscription is iterated, the newest 1,024 of its values are buffered for the next
+        /// consumer, after those that the last one has left: values or messages may be taken one at a time, and none is
+        /// lost in between. What came before the session has failed comes before its error.
         public var subscriptions: [Session.Subscription] = []
 
         /// Services that the peripheral must have; the session fails without them.
@@ -50,9 +49,9 @@ extension Session {
         /// The security that each link must have before the program's first steps and the subscriptions; `nil`: as
         /// operations require. The link is raised to it within ``Session/Limits/initialise``: with the pairing answers
         /// of the peripheral (``Peripheral/allowPairing(_:)``) or the central if there are any, otherwise with the keys
-        /// of a bond, or by Just Works if that is sufficient. If the link can't be raised, the session fails; if that
-        /// has ended the link, as where the peripheral has lost its keys, the session tries again, as ``reconnecting``
-        /// says.
+        /// of a bond, or by Just Works if that is sufficient. If the link can't be raised, the session fails if
+        /// another attempt can't help (``BLEError/isFinal``). Otherwise, as when pairing takes too long, or when the
+        /// link ends since the peripheral has lost its keys, the session tries again, as ``reconnecting`` says.
         public var security: LinkSecurity.Level?
 
         /// How often and how soon to reconnect when a link is lost or can't be made.
