@@ -107,7 +107,9 @@ extension LinuxAdapter {
     ) throws(BLEError) {
         let object = "with \(peer)"
         let facts = try linkable(for: "pair", object: object)
-        if isConnected(to: peer) == false { throw .pairingBroken(with: peer, end() ?? .unspecified) }
+        if isConnected(to: peer) == false {
+            throw .pairingBroken(with: peer, end() ?? .unspecified, hasBegun: false)
+        }
         let address = facts.hasNoPublicAddress ? L2CAPAddress(anyAdapter: .public) : L2CAPAddress(facts.address)
         do throws(SystemError) {
             try FileDescriptor.l2capSocket(of: kernel)

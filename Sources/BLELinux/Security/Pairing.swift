@@ -234,13 +234,14 @@ final class Pairing: Sendable {
         guard surroundings.facts()?.isUp == true else {
             return finish(.failure(self.failure(.status(.notPowered, ManagementPairDevice.opcode))))
         }
-        let linkEnd = state.withLock { $0.linkEnd }
+        let (linkEnd, hasBegun) = state.withLock { ($0.linkEnd, $0.command != nil) }
         // No question was asked: the data didn't match.
         let isWrong = interview.outOfBand != nil && failure.status == .authenticationFailed
         let explained: BLEError? =
             isWrong
             ? .pairingFailed(with: peer, .wrongOutOfBandData)
-            : engagement.dialogue.failure(failure.status) ?? linkEnd.map { .pairingBroken(with: peer, $0) }
+            : engagement.dialogue.failure(failure.status)
+                ?? linkEnd.map { .pairingBroken(with: peer, $0, hasBegun: hasBegun) }
         let error = explained ?? self.failure(failure)
         let dialogue = engagement.dialogue
         guard failure.status == .authenticationFailed, dialogue.isUnrefused, !dialogue.isBesideBluetoothd else {

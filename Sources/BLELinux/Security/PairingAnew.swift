@@ -18,6 +18,8 @@ final class PairingAnew: Sendable {
 
     private struct State {
         var keys: GatheredKeys
+        /// Whether the kernel was asked for the level.
+        var hasBegun = false
         /// Whether the kernel is pairing, as far as it has told.
         var isUnderWay = false
         /// Nobody waits for a failure any more; keys must still be kept.
@@ -102,8 +104,9 @@ final class PairingAnew: Sendable {
     private func pair() {
         let (mayBegin, hasEnded) = state.withLock { state in
             let hasEnded = state.linkEnd != nil
-            state.isUnderWay = !state.isCancelled && !hasEnded
-            return (state.isUnderWay, hasEnded && !state.isCancelled)
+            state.hasBegun = !state.isCancelled && !hasEnded
+            state.isUnderWay = state.hasBegun
+            return (state.hasBegun, hasEnded && !state.isCancelled)
         }
         // The kernel would connect to the peer, for a socket that is gone, and tell nothing of that.
         if hasEnded { return tellFailure(.disconnected) }
@@ -210,7 +213,8 @@ final class PairingAnew: Sendable {
         }
         let dialogue = engagement.dialogue
         let isBluetoothds = status == .authenticationFailed && dialogue.beganBesideBluetoothd && dialogue.wasNobodyAsked
-        let broken = state.withLock { $0.linkEnd }.map { BLEError.pairingBroken(with: peer, $0) }
+        let (linkEnd, hasBegun) = state.withLock { ($0.linkEnd, $0.hasBegun) }
+        let broken = linkEnd.map { BLEError.pairingBroken(with: peer, $0, hasBegun: hasBegun) }
         let explained = isBluetoothds ? BLEError.capabilityIsBluetoothds(peer) : dialogue.failure(status) ?? broken
         finish(.failure(explained ?? failure(.status(status, ManagementPairDevice.opcode))))
     }

@@ -35,9 +35,15 @@ extension BLEError {
     }
 
     /// The link ended before a pairing that was begun here, and nobody here has refused.
-    static func pairingBroken(with peer: BluetoothAddress, _ end: ManagementDisconnectReason) -> BLEError {
+    ///
+    /// - Parameter hasBegun: whether the kernel was asked to pair.
+    static func pairingBroken(
+        with peer: BluetoothAddress,
+        _ end: ManagementDisconnectReason,
+        hasBegun: Bool = true
+    ) -> BLEError {
         // The Security Manager drops the link when a step has taken too long.
-        if end == .localHost { return .pairingFailed(with: peer, .timedOut) }
+        if end == .localHost, hasBegun { return .pairingFailed(with: peer, .timedOut) }
         return .endedWhilePairing(with: peer, DisconnectReason(end.kind))
     }
 
