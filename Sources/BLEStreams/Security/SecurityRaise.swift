@@ -10,7 +10,7 @@ import BLERadio
 final class SecurityRaise: Sendable {
     typealias Outcome = Result<Void, BLEError>
 
-    private let link: any ATTLink
+    private let bearer: Bearer
     private let peripheral: Peripheral
     private let level: LinkSecurity.Level
     private let isBonded: Bool
@@ -19,6 +19,7 @@ final class SecurityRaise: Sendable {
     /// Whether it was given up.
     private let over = Ending<Bool>()
 
+    private var link: any ATTLink { bearer.radioLink }
     private var core: CentralCore { peripheral.core }
     private var object: String { "with \(peripheral)" }
 
@@ -32,27 +33,27 @@ final class SecurityRaise: Sendable {
     ///
     /// - Parameter isBonded: whether the adapter of the link has a bond with the peripheral.
     static func start(
-        _ link: any ATTLink,
+        on bearer: Bearer,
         to level: LinkSecurity.Level,
         of peripheral: Peripheral,
         isBonded: Bool,
         asking interview: PairingInterview,
         result: @escaping @Sendable (Outcome) -> Void
     ) -> @Sendable () -> Void {
-        let raise = SecurityRaise(link, level, peripheral, isBonded, interview, result)
+        let raise = SecurityRaise(bearer, level, peripheral, isBonded, interview, result)
         raise.begin()
         return { raise.over.end(true) }
     }
 
     private init(
-        _ link: any ATTLink,
+        _ bearer: Bearer,
         _ level: LinkSecurity.Level,
         _ peripheral: Peripheral,
         _ isBonded: Bool,
         _ interview: PairingInterview,
         _ result: @escaping @Sendable (Outcome) -> Void
     ) {
-        self.link = link
+        self.bearer = bearer
         self.level = level
         self.peripheral = peripheral
         self.isBonded = isBonded
@@ -115,6 +116,8 @@ final class SecurityRaise: Sendable {
             // address. If that fails, the pairing itself reports it.
             let undo = core.restoreAllBonds { [self] _ in
                 guard !over.hasEnded else { return }
+                // Only the peer is named to the radio, which may make another link to it.
+                if let end = bearer.end { return finish(.failure(.endedWhilePairing(with: peripheral.address, end))) }
                 hold(core.radio.pair(with: peripheral.address, asking: interview) { [self] in paired($0) })
             }
             hold(RadioActivity { undo() })

@@ -159,7 +159,7 @@ final class SecurityRaiser: Sendable {
             let answers = state.askers[begin.token]?.answers ?? PairingAnswers()
             return (answers, state.bearer, state.tries, state.keptBonds)
         }
-        guard let link = bearer?.radioLink else { return ended(number, .failure(linkEndedError)) }
+        guard let bearer else { return ended(number, .failure(linkEndedError)) }
         let (questions, timeline) = (PairingMailbox(), timeline)
         let own = Answering(raiser: ObjectIdentifier(self))
         // In a simulation, on the executor that drives its clock.
@@ -169,10 +169,10 @@ final class SecurityRaiser: Sendable {
         }
         state.withLock { $0.answering = answering }
         let undo = SecurityRaise.start(
-            link,
+            on: bearer,
             to: begin.level,
             of: peripheral,
-            isBonded: link.local.map { local in keptBonds.contains { $0.adapter == local } } ?? false,
+            isBonded: bearer.radioLink.local.map { local in keptBonds.contains { $0.adapter == local } } ?? false,
             asking: questions.interview(answers.capability, outOfBand: answers.outOfBand)
         ) { [weak self] outcome in
             self?.ended(number, outcome)
