@@ -1,8 +1,8 @@
 internal import BLERadio
 internal import Synchronization
 
-/// Reports when a bluetoothd appears on the system bus, as long as the watch is retained: one that starts knows no
-/// agent.
+/// Reports when a bluetoothd appears on the system bus, or leaves it, as long as the watch is retained: one that starts
+/// knows no agent.
 ///
 /// Source: D-Bus Specification, `org.freedesktop.DBus.NameOwnerChanged`.
 final class BluetoothdWatch: Sendable {
@@ -46,15 +46,18 @@ final class BluetoothdWatch: Sendable {
     /// Starts, on the loop's thread. A bus that can't be reached, or ends the connection, is tried again until it is
     /// there; without libdbus, nothing is watched.
     ///
-    /// - Parameter came: called on the loop's thread; also when such a bus is there, since a bluetoothd may have come
-    ///   meanwhile.
+    /// - Parameters:
+    ///   - came: called on the loop's thread, also for a bluetoothd that replaces another one; also when such a bus is
+    ///     there, since a bluetoothd may have come meanwhile.
+    ///   - left: called on the loop's thread when a bluetoothd has left, and no other one has replaced it.
     func begin(
         over bus: SystemBus,
         loop: EventLoop,
         timeline: any Timeline,
-        came: @escaping @Sendable () -> Void
+        came: @escaping @Sendable () -> Void,
+        left: @escaping @Sendable () -> Void = {}
     ) {
-        open(bus, loop, timeline, failures: nil, came)
+        open(bus, loop, timeline, failures: nil) { isThere in isThere ? came() : left() }
     }
 
     /// - Parameter failures: how often the bus could not be reached since it was tried again; `nil` at the first
@@ -64,13 +67,13 @@ final class BluetoothdWatch: Sendable {
         _ loop: EventLoop,
         _ timeline: any Timeline,
         failures: Int?,
-        _ came: @escaping @Sendable () -> Void
+        _ changed: @escaping @Sendable (_ isThere: Bool) -> Void
     ) {
         let again: @Sendable (Int) -> Void = { [weak self] failures in
             guard let self else { return }
             let delay = min(Self.pauses.first * (1 << min(failures, 8)), Self.pauses.longest)
             let timer = timeline.schedule(after: delay) { [weak self] in
-                loop.enqueue { [weak self] in self?.open(bus, loop, timeline, failures: failures, came) }
+                loop.enqueue { [weak self] in self?.open(bus, loop, timeline, failures: failures, changed) }
             }
             if !pause(timer) { timer.cancel() }
         }
@@ -80,7 +83,7 @@ final class BluetoothdWatch: Sendable {
             timeline: timeline,
             deadline: PairingAgent.patience,
             received: { message in
-                if Self.tellsOfArrival(message) { came() }
+                if Self.owners(in: message) != nil { changed(Self.tellsOfArrival(message)) }
                 return nil
             },
             ended: { again(0) },
@@ -97,7 +100,7 @@ final class BluetoothdWatch: Sendable {
                 }
                 guard let self, self.keep(bus) else { return bus.close() }
                 bus.call(.busCall("AddMatch", [.string(Self.rule)]), deadline: PairingAgent.patience) { _ in
-                    if failures != nil { came() }
+                    if failures != nil { changed(true) }
                 }
             }
         )

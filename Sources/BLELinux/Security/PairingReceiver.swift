@@ -94,6 +94,8 @@ final class PairingReceiver: Sendable {
             let (loop, timeline) = (surroundings.loop, surroundings.timeline)
             watch.begin(over: surroundings.bus, loop: loop, timeline: timeline) { [weak self] in
                 self?.bluetoothdCame()
+            } left: { [weak self] in
+                self?.bluetoothdLeft()
             }
         }
         getReady()
@@ -106,6 +108,14 @@ final class PairingReceiver: Sendable {
             return !state.isOver && state.gettingReady.begin()
         }
         if mayBegin { getReadyAgain() }
+    }
+
+    /// A bluetoothd has left. If this program was its agent, the agent tells that, too.
+    func bluetoothdLeft() {
+        state.withLock { state in
+            state.hasBluetoothdChanged = true
+            if case .failed = state.agentOutcome { state.agentOutcome = .notNeeded }
+        }
     }
 
     private func getReadyAgain() {

@@ -24,6 +24,16 @@ extension PairingReceiverTests {
         #expect(error?.pairingFailure == .refusedByCentral && error?.description.contains("bluetoothd") == false)
     }
 
+    /// It tells no agent that it leaves.
+    @Test func `nor as that of one that took no agent, and has left`() async throws {
+        let bench = try await begun(.noInputNoOutput, beside: .here)
+        let denial = BusFailure.refused(name: "org.freedesktop.DBus.Error.AccessDenied", text: "Rejected")
+        bench.receiver.state.withLock { $0.agentOutcome = .failed(denial) }
+        bench.kernel.loop.enqueue { bench.receiver.bluetoothdLeft() }
+        let error = try await failure(on: bench)
+        #expect(error?.pairingFailure == .refusedByCentral && error?.description.contains("bluetoothd") == false)
+    }
+
     @Test func `a bluetoothd that has come since, and takes no agent, is named`() async throws {
         let bench = try await begun(.noInputNoOutput)
         bench.kernel.loop.enqueue { bench.receiver.bluetoothdCame() }
