@@ -121,4 +121,19 @@ import Testing
             }
         }
     }
+
+    @Test func `where no file can be read, it is not remembered of ever more peripherals`() async throws {
+        try await StoreChild.with { child in
+            await child.remember(.planted(9, with: StoreChild.other))
+            // The store refuses that folder.
+            try #require(chmod(child.folder, 0o777) == 0)
+            let store = PeerStore(folder: child.folder, strangers: 8) {}
+            for number: UInt64 in 1...20 {
+                let device = BluetoothAddress(rawValue: 0xC000_0000_0000 + number, kind: .random)
+                store.remember(ServicesRecord(databaseHash: Data(), services: []), of: device)
+            }
+            await store.flush()
+            #expect(store.changedPeers.count <= 8)
+        }
+    }
 }
