@@ -125,7 +125,8 @@ struct MessageTurns: Sendable {
             }
             if error.code == .overflow { (parts, isBehindGap, mayBeTorn) = ([], true, true) }
             if error.code == .disconnected { (parts, isBehindGap) = ([], true) }
-            if ![.timedOut, .overflow, .disconnected].contains(error.code) {
+            let isExpected = error.code != .overflow || world.condition == .lostChunks
+            if !isExpected || ![.timedOut, .overflow, .disconnected].contains(error.code) {
                 world.found.add("\(member.number) \(turn): \(error)")
             }
         case .message(let message): check(message, turn)
