@@ -8,6 +8,7 @@ final class ReplayedPeripheral: Sendable {
         var server: RecordedServer
         /// The current link; one that is over is forgotten.
         var link: (any ATTLink)?
+        var linkCount = 0
         /// PDUs that the link had no room for.
         var waiting: [[UInt8]] = []
         var isSending = false
@@ -23,6 +24,12 @@ final class ReplayedPeripheral: Sendable {
     private let state: Mutex<State>
 
     private var timeline: any Timeline { adapter.core.timeline }
+
+    var address: BluetoothAddress { adapter.address }
+    var id: AdapterID { adapter.id }
+
+    /// How many links centrals have made with it.
+    var linkCount: Int { state.withLock { $0.linkCount } }
 
     init(_ device: RecordedDevice, on adapter: SimulatedAdapter) {
         self.adapter = adapter
@@ -55,6 +62,7 @@ final class ReplayedPeripheral: Sendable {
         let isWanted = state.withLock { state in
             guard !state.isStopped else { return false }
             (state.link, state.waiting) = (link, [])
+            state.linkCount += 1
             state.server.linkBegan(now: now)
             return true
         }

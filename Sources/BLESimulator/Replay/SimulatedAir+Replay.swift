@@ -18,9 +18,10 @@ extension SimulatedAir {
     ///
     /// The octets of a redacted recording are zeros. Services that the recorded program already knew, and so did not
     /// discover, are not in a recording; such a peripheral can be read by handle only. A peripheral accepts one link at
-    /// a time, whether or not its advertising was recorded. After its last recorded advertisement it repeats that one
-    /// once a second, unless it is connected, since a recording program often stops at the first one. The air's faults
-    /// apply to recorded advertisements, too.
+    /// a time, whether or not its advertising was recorded. A recording program often stops scanning at the first
+    /// advertisement: unless it is connected, a peripheral repeats its latest one once a second, after its last
+    /// recorded one and whenever it has had fewer links than in the recording a second before. So a program that comes
+    /// later than the recorded one did finds it, too. The air's faults apply to recorded advertisements.
     ///
     /// - Parameters:
     ///   - recording: what to replay.
@@ -31,7 +32,7 @@ extension SimulatedAir {
     public func replay<Output>(_ recording: RecordedTraffic, _ body: () async throws -> Output) async throws -> Output {
         let adapters = try recording.devices.map { try replayedAdapter($0.address) }
         let peripherals = zip(recording.devices, adapters).map { ReplayedPeripheral($0, on: $1) }
-        let advertisements = ReplayedAdvertisements(recording.traffic, core, of: adapters)
+        let advertisements = ReplayedAdvertisements(recording.traffic, core, of: peripherals)
         defer {
             advertisements.stop()
             for peripheral in peripherals { peripheral.stop() }
@@ -75,6 +76,8 @@ extension BLEError {
 final class ReplayedAdvertisements: Sendable {
     private struct State {
         var next = 0
+        /// What each peripheral has advertised last.
+        var latest: [BluetoothAddress: CapturedTraffic.Advertisement] = [:]
         var timer: RadioActivity?
         var repetition: RadioActivity?
         var isStopped = false
@@ -82,24 +85,41 @@ final class ReplayedAdvertisements: Sendable {
 
     private static let period = Duration.seconds(1)
 
-    /// The last advertisement of each peripheral.
-    private let repeated: [(peripheral: AdapterID, advertisement: CapturedTraffic.Advertisement)]
+    private let peripherals: [ReplayedPeripheral]
+    /// When the last advertisement of each peripheral was recorded.
+    private let last: [BluetoothAddress: Duration]
+    /// When the links with each peripheral began in the recording.
+    private let links: [BluetoothAddress: [Duration]]
     private let advertisements: [CapturedTraffic.Advertisement]
     private let first: Duration
     private let begin: Duration
     private let core: AirCore
     private let state = Mutex(State())
 
-    init(_ traffic: CapturedTraffic, _ core: AirCore, of peripherals: [SimulatedAdapter]) {
+    init(_ traffic: CapturedTraffic, _ core: AirCore, of peripherals: [ReplayedPeripheral]) {
+        self.peripherals = peripherals
         advertisements = traffic.advertisements
-        // A response alone lacks most of what the device advertises.
-        let last = Dictionary(traffic.advertisements.map { ($0.address, $0) }) { former, later in
-            later.isResponseAlone ? former : later
-        }
-        repeated = peripherals.compactMap { peripheral in last[peripheral.address].map { (peripheral.id, $0) } }
+        links = Dictionary(grouping: traffic.links, by: \.peripheral).mapValues { $0.map(\.begin) }
+        last = Self.latest(of: traffic.advertisements[...], by: links).mapValues(\.time)
         first = traffic.begin ?? .zero
         begin = core.timeline.now
         self.core = core
+    }
+
+    /// The last advertisement of each peripheral. A response alone lacks most of what the device advertises.
+    private static func latest(
+        of advertisements: ArraySlice<CapturedTraffic.Advertisement>,
+        by peripherals: [BluetoothAddress: [Duration]]
+    ) -> [BluetoothAddress: CapturedTraffic.Advertisement] {
+        let theirs = advertisements.lazy.filter { peripherals[$0.address] != nil }.map { ($0.address, $0) }
+        return Dictionary(theirs, uniquingKeysWith: later)
+    }
+
+    private static func later(
+        _ former: CapturedTraffic.Advertisement,
+        _ next: CapturedTraffic.Advertisement
+    ) -> CapturedTraffic.Advertisement {
+        next.isResponseAlone ? former : next
     }
 
     func start() {
@@ -128,21 +148,21 @@ final class ReplayedAdvertisements: Sendable {
             while state.next < advertisements.count, begin + (advertisements[state.next].time - first) <= now {
                 state.next += 1
             }
-            return advertisements[from..<state.next]
+            let due = advertisements[from..<state.next]
+            state.latest.merge(Self.latest(of: due, by: links), uniquingKeysWith: Self.later)
+            return due
         }
         if !due.isEmpty { core.perform { $0.hear(due) } }
         sendNext()
     }
 
     private func repeatLast() {
-        guard !repeated.isEmpty else { return }
+        guard !last.isEmpty else { return }
         let timer = core.timeline.schedule(after: Self.period) { [weak self] in
             guard let self else { return }
-            let now = core.timeline.now
+            let repeated = repeated(at: core.timeline.now)
             core.perform { state in
-                let heard = self.repeated.filter { peripheral, advertisement in
-                    self.begin + (advertisement.time - self.first) < now && state.adapters[peripheral].links.isEmpty
-                }
+                let heard = repeated.filter { state.adapters[$0.peripheral].links.isEmpty }
                 state.hear(heard.map(\.advertisement)[...])
             }
             repeatLast()
@@ -152,6 +172,19 @@ final class ReplayedAdvertisements: Sendable {
             return state.isStopped
         }
         if isStopped { timer.cancel() }
+    }
+
+    /// What is repeated: the last advertisement, and the latest one of a peripheral with which the recorded program had
+    /// more links by now: it no longer scanned, and this one comes later.
+    private func repeated(at now: Duration) -> [(peripheral: AdapterID, advertisement: CapturedTraffic.Advertisement)] {
+        let latest = state.withLock { $0.latest }
+        return peripherals.compactMap { peripheral in
+            guard let advertisement = latest[peripheral.address] else { return nil }
+            // One that does what the recorded one did may be about to connect.
+            let recorded = links[peripheral.address]?.count { begin + ($0 - first) + Self.period <= now } ?? 0
+            let isLast = advertisement.time == last[peripheral.address]
+            return isLast || peripheral.linkCount < recorded ? (peripheral.id, advertisement) : nil
+        }
     }
 
     func stop() {
