@@ -51,12 +51,13 @@ extension AdvertisingFault.Overflow {
                 extendedLimit
             )
         }
-        let single = all.indices.filter { fits(without: [$0]) }
+        let dispensable = all.indices.filter { all[$0].isDispensable }
+        let single = dispensable.filter { fits(without: [$0]) }
         needsAll = single.isEmpty
         if single.isEmpty {
             var gone: Set<Int> = []
             // The largest first, so that the fewest are left out.
-            for place in all.indices.sorted(by: { all[$0].octets > all[$1].octets }) where !fits(without: gone) {
+            for place in dispensable.sorted(by: { all[$0].octets > all[$1].octets }) where !fits(without: gone) {
                 gone.insert(place)
             }
             relief = gone.sorted().map { Relief(name: all[$0].name, shortening: nil) }
@@ -71,6 +72,10 @@ extension AdvertisingFault.Overflow {
 }
 
 extension AdvertisingData.Field {
+    /// Whether a program can leave it out. A peripheral to which centrals may connect has the flags in any case; they
+    /// take three octets, so that something else can always go instead.
+    fileprivate var isDispensable: Bool { !isFlags || octets > 3 }
+
     /// How many of its octets the program chooses: a name, data.
     fileprivate var spare: Int {
         guard let only = structures.first, structures.count == 1 else { return 0 }

@@ -127,6 +127,16 @@ import Testing
         #expect(two?.remedy.contains(" and manufacturer data") == true)
     }
 
+    /// A peripheral that centrals may connect to has them in any case.
+    @Test func `to leave out the flags is not advised, though that would do`() {
+        let service: BluetoothUUID = "7A1C0070-5F2B-4C8E-9D3A-6B70E14F2C55"
+        let fields = [.services([service]), data(12), name(29)]
+        #expect(throws: Never.self) { try AdvertisingLayout(fields) }
+        let error = overflow([flags] + fields)
+        #expect(error?.remedy.contains("flags") == false)
+        #expect(error?.remedy.hasPrefix("Leave out services") == true)
+    }
+
     @Test func `an interval is that of every controller, in steps of 0.625 ms`() throws {
         let layout = try AdvertisingLayout([], interval: .milliseconds(100) ... .milliseconds(150))
         #expect(layout.interval == 160...240)
