@@ -1,4 +1,5 @@
 import BLEDevices
+import BLESimulator
 import BLEStreams
 import Foundation
 import Testing
@@ -48,6 +49,21 @@ import Testing
         #expect(door.beaconTexts == ["https://example.org"])
         #expect("\(JSON.object(door.beacons))" == #"{"eddystone":{"url":"https://example.org","power":-20}}"#)
         #expect(try AdvertisingData([.localName("plain")]).beacons.isEmpty)
+    }
+
+    /// An advertisement has one list of services of a width, and an Eddystone beacon has its own in it.
+    @Test(arguments: [["180F"], ["FEAA", "180F"], ["180F", "7A1C0050-5F2B-4C8E-9D3A-6B70E14F2C55"]])
+    func `a web address goes with other services`(_ services: [String]) async throws {
+        let words = ["--eddystone-url", "https://a.org"] + services.flatMap { ["--service", $0] }
+        let arguments = try Arguments(parsing: words, options: Advertise.options)
+        let declared = try DeclaredAdvertisement(arguments, beacons: try arguments.beacons(), isConnectable: false)
+        var beacon = LocalPeripheral.beacon([])
+        beacon.advertisement = try declared.request()
+        let air = SimulatedAir()
+        let central = try await Central.open(.radio(air.adapter()))
+        let found = try await beacon.run(on: air.adapter()) { _ in try await central.scan().first() }
+        #expect(Set(found.services) == Set((["FEAA"] + services).compactMap { BluetoothUUID($0) }))
+        #expect(found.advertisement.beaconTexts == ["https://a.org"])
     }
 
     @Test func `what has no room is refused with the octets of each field`() async throws {

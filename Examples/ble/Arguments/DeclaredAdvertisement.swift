@@ -23,11 +23,14 @@ struct DeclaredAdvertisement: Sendable {
         name: String? = nil,
         isConnectable: Bool
     ) throws(UsageError) {
-        self.beacons = beacons
         values = try arguments.measurements()
         let named = try arguments.uuids("service")
         let advertised = named.isEmpty ? services : named
-        var others: [AdvertisingData.Field] = advertised.isEmpty ? [] : [.services(advertised)]
+        // A beacon that lists its own service has the others in the same list.
+        let own = (try? AdvertisingData(beacons, limit: .max).serviceUUIDs) ?? []
+        let list = own + advertised.filter { !own.contains($0) }
+        self.beacons = beacons.map { $0 == .services(own) ? .services(list) : $0 }
+        var others: [AdvertisingData.Field] = own.isEmpty && !list.isEmpty ? [.services(list)] : []
         others += try arguments.advertisedData()
         if let power = try arguments.txPower() { others.append(.txPower(power)) }
         if let appearance = try arguments.appearance() { others.append(.appearance(appearance)) }
