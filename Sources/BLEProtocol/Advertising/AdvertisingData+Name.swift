@@ -7,6 +7,14 @@ extension AdvertisingData {
         (completeLocalNameOctets ?? shortenedLocalNameOctets).map(Self.text)
     }
 
+    /// The name with the blanks that ``localName`` lacks; `nil` if there are none around it.
+    package var localNameWithBlanks: String? {
+        guard let octets = (completeLocalNameOctets ?? shortenedLocalNameOctets).map(Self.valid),
+            let first = octets.first, let last = octets.last, Self.isBlank(first) || Self.isBlank(last)
+        else { return nil }
+        return String(decoding: octets, as: UTF8.self)
+    }
+
     /// Whether ``localName`` is the complete name.
     public var isLocalNameComplete: Bool { completeLocalNameOctets != nil }
 
@@ -16,9 +24,14 @@ extension AdvertisingData {
     /// The octets of the shortened name, as they were received.
     package var shortenedLocalNameOctets: ArraySlice<UInt8>? { first(.shortenedLocalName) }
 
+    /// The octets before the first NUL and before the first one that is not UTF-8.
+    private static func valid(_ octets: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        let octets = octets.prefix { $0 != 0 }
+        return String(validating: octets, as: UTF8.self) == nil ? octets.prefix(validCount(octets)) : octets
+    }
+
     private static func text(_ octets: ArraySlice<UInt8>) -> String {
-        var octets = octets.prefix { $0 != 0 }
-        if String(validating: octets, as: UTF8.self) == nil { octets = octets.prefix(validCount(octets)) }
+        var octets = valid(octets)
         while let first = octets.first, isBlank(first) { octets.removeFirst() }
         while let last = octets.last, isBlank(last) { octets.removeLast() }
         return String(decoding: octets, as: UTF8.self)

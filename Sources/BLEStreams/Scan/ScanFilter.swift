@@ -21,10 +21,10 @@ public struct ScanFilter: Hashable, Sendable {
     /// Advertises the service, in a list of services or with service data.
     public static func service(_ uuid: BluetoothUUID) -> ScanFilter { ScanFilter(rule: .service(uuid)) }
 
-    /// Has exactly this name, complete or shortened.
+    /// Has exactly this name, complete or shortened; of blanks that are around it on air, all or none.
     public static func name(_ name: String) -> ScanFilter { ScanFilter(rule: .name(name)) }
 
-    /// Has a name with this prefix.
+    /// Has a name with this prefix; blanks before it on air may be left out.
     public static func namePrefix(_ prefix: String) -> ScanFilter { ScanFilter(rule: .namePrefix(prefix)) }
 
     /// Is received within these bounds, in dBm, `.rssi(-80 ... -40)`; advertisements without a signal strength don't
@@ -142,7 +142,12 @@ final class ScanCriteria: Sendable {
 
     private func matchesName(_ data: AdvertisingData) -> Bool {
         guard let name = data.localName else { return false }
-        return names.contains { rule in
+        // What another program shows of a name, or a device's documentation, may have blanks that a discovery lacks.
+        return hasName(name) || data.localNameWithBlanks.map(hasName) ?? false
+    }
+
+    private func hasName(_ name: String) -> Bool {
+        names.contains { rule in
             switch rule {
             case .name(let wanted): name == wanted
             case .namePrefix(let prefix): name.hasPrefix(prefix)

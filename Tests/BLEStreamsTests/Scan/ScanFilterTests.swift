@@ -44,4 +44,17 @@ import Testing
         // A level that no radio reports lets nothing through, and is no error.
         #expect(!lets([.rssi(atLeast: 200)], Self.report([], rssi: 127)))
     }
+
+    /// A scan reports the name without the blanks around it; the device's documentation may have them.
+    @Test func `a name matches with the blanks that it has on air, and without them`() {
+        func named(_ name: String) -> AdvertisingReport {
+            Self.report([UInt8(name.utf8.count + 1), 0x09] + Array(name.utf8))
+        }
+        for filter: ScanFilter in [.name("Pump "), .name("Pump"), .namePrefix("Pump "), .namePrefix("Pump")] {
+            #expect(lets([filter], named("Pump ")), "\(filter)")
+        }
+        #expect(lets([.name(" Pump")], named(" Pump")) && lets([.namePrefix(" P")], named(" Pump")))
+        #expect(!lets([.name("Pump ")], named("Pump")) && !lets([.name("Pump  ")], named("Pump ")))
+        #expect(!lets([.namePrefix("Pump ")], named("Pumps ")))
+    }
 }
