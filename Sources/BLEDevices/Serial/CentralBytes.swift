@@ -23,7 +23,8 @@ extension LocalService {
     ///
     /// - Parameters:
     ///   - serial: the service and its two characteristics.
-    ///   - access: the protection that writing and receiving require.
+    ///   - access: the protection that writing and receiving require. What a central writes without response over a
+    ///     link with less is ignored, as the protocol has it; it is told only if it asks for a response.
     public static func serialLine(
         _ serial: SerialService = .nordicUART,
         access: AccessRequirement = .open

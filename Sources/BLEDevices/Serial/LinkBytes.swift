@@ -55,6 +55,10 @@ public struct LinkBytes: AsyncSequence, Sendable {
     /// accepted the last piece, or the peripheral has answered it. The pieces of concurrent calls may interleave: await
     /// one call before the next.
     ///
+    /// A peripheral ignores what is written without response over a link that is less secure than it requires, and
+    /// tells nobody: call ``Link/secure(to:answers:timeout:)`` before. With pairing answers, an iteration secures the
+    /// link when it subscribes, but what is written before that is lost.
+    ///
     /// - Parameters:
     ///   - octets: what to write; nothing is sent if there are none.
     ///   - timeout: how long each piece may take; without it each request has the 30 s of the specification.
