@@ -1,8 +1,12 @@
+import BLEProtocol
 import BLERadio
 import Synchronization
 
 /// Calls the program's closures to answer centrals: the requests of each central one after the other, in a task of its
 /// own, so that a slow closure delays no other central.
+///
+/// A central that returns is the same one: what it sends on its new link waits for what it has sent on the former one.
+/// An older value would otherwise replace a newer one.
 final class ClosureCalls: Sendable {
     /// How long a call may take: a central drops the link after 30 s without an answer.
     static let patience = Duration.seconds(20)
@@ -10,16 +14,19 @@ final class ClosureCalls: Sendable {
     /// A closure to call; `end` tells it when the central has left.
     typealias Call = @Sendable (_ end: Ending<any Error>) async -> Void
 
-    /// The calls of one central.
+    /// The calls of one central on one link.
     private struct Lane: Sendable {
         let central: Int
+        /// End when the calls are over that it had on former links.
+        let former: [Ending<Void>]
         let calls: AsyncStream<Waiting<Call>>
         let bell: AsyncStream<Waiting<Call>>.Continuation
         let end = Ending<any Error>()
         let isEmptied = Ending<Void>()
 
-        init(_ central: Int) {
+        init(_ central: Int, after former: [Ending<Void>]) {
             self.central = central
+            self.former = former
             (calls, bell) = AsyncStream.makeStream()
         }
     }
@@ -27,8 +34,12 @@ final class ClosureCalls: Sendable {
     /// A lane that takes calls.
     private struct OpenLane {
         let lane: Lane
+        /// Who the central is, on this link and on others; `nil`: not known.
+        let identity: BluetoothAddress?
         /// How many of its calls wait or are being made.
         var unfinished = 0
+        /// Ends when none is; `nil`: nobody waits for that.
+        var isIdle: Ending<Void>?
         /// Whether its central has left. A later call still follows the earlier ones; with the last one, it is closed.
         var hasLeft: Bool
     }
@@ -37,6 +48,16 @@ final class ClosureCalls: Sendable {
         var lanes: [Int: OpenLane] = [:]
         /// Whether nothing makes calls any more.
         var isOver = false
+
+        /// What ends when the calls of a central on its former links are over.
+        mutating func endings(of identity: BluetoothAddress?) -> [Ending<Void>] {
+            guard identity != nil else { return [] }
+            return lanes.filter { $0.value.identity == identity && $0.value.unfinished > 0 }.keys.map { central in
+                let ending = lanes[central]?.isIdle ?? Ending()
+                lanes[central]?.isIdle = ending
+                return ending
+            }
+        }
     }
 
     private let timeline: any Timeline
@@ -52,9 +73,16 @@ final class ClosureCalls: Sendable {
 
     /// Queues a call behind the earlier ones of the same central; returns whether there is room for it.
     ///
-    /// - Parameter hasLeft: whether the central has left; true before ``end(_:)`` is called for it. What it sent last
-    ///   may come here at the same time as the news that it has left, or after that.
-    func add(_ central: Int, hasLeft: @autoclosure () -> Bool, _ call: @escaping Call) -> Bool {
+    /// - Parameters:
+    ///   - identity: who the central is, on this link and on others; `nil`: not known.
+    ///   - hasLeft: whether the central has left; true before ``end(_:)`` is called for it. What it sent last may come
+    ///     here at the same time as the news that it has left, or after that.
+    func add(
+        _ central: Int,
+        of identity: BluetoothAddress? = nil,
+        hasLeft: @autoclosure () -> Bool,
+        _ call: @escaping Call
+    ) -> Bool {
         guard let place = allowance.place(for: central) else { return false }
         let (lane, isNew, isLate) = state.withLock { state in
             if let open = state.lanes[central] {
@@ -62,10 +90,10 @@ final class ClosureCalls: Sendable {
                 return (open.lane, false, false)
             }
             // Asked under the lock: if it has not left yet, its end comes later, and finds the lane.
-            let (lane, isLate) = (Lane(central), hasLeft())
+            let (lane, isLate) = (Lane(central, after: state.endings(of: identity)), hasLeft())
             // Nothing would close it, or make its calls.
             if !isLate || !state.isOver {
-                state.lanes[central] = OpenLane(lane: lane, unfinished: 1, hasLeft: isLate)
+                state.lanes[central] = OpenLane(lane: lane, identity: identity, unfinished: 1, hasLeft: isLate)
             }
             return (lane, true, isLate)
         }
@@ -94,22 +122,27 @@ final class ClosureCalls: Sendable {
 
     /// A call has been made: if it was the last one of a central that has left, its lane is closed.
     private func finished(_ lane: Lane) {
-        let isClosed = state.withLock { state in
-            guard var open = state.lanes[lane.central], open.lane.end === lane.end else { return false }
+        let (isClosed, isIdle) = state.withLock { state -> (Bool, Ending<Void>?) in
+            guard var open = state.lanes[lane.central], open.lane.end === lane.end else { return (false, nil) }
             open.unfinished -= 1
+            let isIdle = open.unfinished == 0 ? open.isIdle.take() : nil
             let isClosed = open.hasLeft && open.unfinished == 0
             state.lanes[lane.central] = isClosed ? nil : open
-            return isClosed
+            return (isClosed, isIdle)
         }
         if isClosed { lane.bell.finish() }
+        isIdle?.end()
     }
 
-    /// Takes no more calls in a lane, whose calls have ended or taken too long.
-    private func close(_ lane: Lane) {
-        state.withLock { state in
-            if state.lanes[lane.central]?.lane.end === lane.end { state.lanes[lane.central] = nil }
+    /// Takes no more calls in a lane, whose calls have ended or taken too long. Returns what is to end once they are
+    /// over.
+    private func close(_ lane: Lane) -> Ending<Void>? {
+        let open = state.withLock { state -> OpenLane? in
+            guard state.lanes[lane.central]?.lane.end === lane.end else { return nil }
+            return state.lanes.removeValue(forKey: lane.central)
         }
         lane.bell.finish()
+        return open?.isIdle
     }
 
     /// Makes the calls until the task is cancelled.
@@ -129,8 +162,9 @@ final class ClosureCalls: Sendable {
     }
 
     private func work(_ lane: Lane) async {
-        await withDiscardingTaskGroup { group in
+        let isIdle = await withDiscardingTaskGroup { group in
             group.addTask {
+                for former in lane.former { await self.wait(for: former) }
                 for await call in lane.calls {
                     await call.element(lane.end)
                     // Its place is free only now that it has told all that it tells.
@@ -140,15 +174,20 @@ final class ClosureCalls: Sendable {
                 lane.isEmptied.end()
             }
             let limit = (duration: Self.patience, error: { @Sendable () -> any Error in CancellationError() })
-            try? await reply(on: timeline) { (finish: @escaping @Sendable (Result<Void, any Error>) -> Void) in
-                lane.end.whenEnded { _ in finish(.success(())) }
-            }
+            await wait(for: lane.end)
             try? await reply(on: timeline, limit: limit) {
                 (finish: @escaping @Sendable (Result<Void, any Error>) -> Void) in
                 lane.isEmptied.whenEnded { finish(.success(())) }
             }
-            self.close(lane)
-            group.cancelAll()
+            defer { group.cancelAll() }
+            return self.close(lane)
+        }
+        isIdle?.end()
+    }
+
+    private func wait<End>(for ending: Ending<End>) async {
+        try? await reply(on: timeline) { (finish: @escaping @Sendable (Result<Void, any Error>) -> Void) in
+            ending.whenEnded { _ in finish(.success(())) }
         }
     }
 }

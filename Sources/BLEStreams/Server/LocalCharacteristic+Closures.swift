@@ -12,8 +12,9 @@ extension LocalCharacteristic {
     /// ```
     ///
     /// The closures are called while the peripheral runs, in child tasks of it: for one central one after the other, in
-    /// the order of its requests; for several centrals concurrently. A closure that takes longer than 20 s is
-    /// cancelled, and the central is refused; when a central leaves, its pending requests are cancelled.
+    /// the order of its requests, also from one of its links to the next; for several centrals concurrently. A closure
+    /// that takes longer than 20 s is cancelled, and the central is refused; when a central leaves, its pending requests
+    /// are cancelled, but for writes without response.
     /// The `warning` of ``LocalPeripheral/run(on:store:warning:_:)`` reports a closure that is too slow, and one that
     /// throws anything other than an `ATTError`, which the central sees as Unlikely Error.
     ///

@@ -119,6 +119,47 @@ import Testing
         #expect(warning.remedy.contains("ATTError") && !warning.remedy.contains("accept()"))
     }
 
+    @Test func `what a central writes on its next link is judged behind what it wrote on the former one`() async throws
+    {
+        let judged = Recorder<UInt8>()
+        let stored = Recorder<[UInt8]?>()
+        let clock = Recorder<VirtualTime>()
+        let peripheral = LocalPeripheral(name: "Returning") {
+            LocalService(BluetoothUUID(0xF500)) {
+                LocalCharacteristic(Self.value, [.write, .writeWithoutResponse], value: .stored([0])) { octets, _ in
+                    if octets == [1] { try await clock.all[0].sleep(for: .seconds(5)) }
+                    judged.add(octets[0])
+                }
+            }
+        }
+        try await Bench.run(description: peripheral) { server, bench in
+            clock.add(bench.time)
+            for try await event in server.centralEvents {
+                if case .disconnected = event { stored.add(server.value(of: Self.value)) }
+            }
+        } _: { bench in
+            let handle = try await bench.peripheral.withLink { link in
+                try #require(try await link.discover().characteristic(Self.value)).valueHandle
+            }
+            let name = [UInt8(truncatingIfNeeded: handle), UInt8(handle >> 8)]
+            let address = bench.peripheralAdapter.address
+            try await RawCentral.connected(from: bench.centralAdapter, to: address) { central in
+                central.send([0x52] + name + [1])
+                try await bench.time.sleep(for: .seconds(1))
+            }
+            try await bench.time.sleep(for: .seconds(1))
+            try await RawCentral.connected(from: bench.centralAdapter, to: address) { central in
+                let answer = await central.ask([0x12] + name + [2])
+                #expect(answer == [0x13])
+                try await bench.time.sleep(for: .seconds(10))
+            }
+            try await bench.time.sleep(for: .seconds(1))
+        }
+        #expect(judged.all == [1, 2])
+        // The first link discovered, and the second one left before its write was judged.
+        #expect(stored.all == [[0], [0], [2]])
+    }
+
     @Test func `one that floods a closure loses its own writes, and nobody else's reading waits`() async throws {
         let taken = Recorder<UInt8>()
         let warnings = Recorder<BLEError>()
