@@ -82,6 +82,34 @@ import Testing
         }
     }
 
+    @Test func `what it had subscribed to is told at once if its link was encrypted before it was served`() async throws
+    {
+        let told = Recorder<Duration>()
+        let begin = Recorder<Duration>()
+        try await Bench.run(description: Self.description) { server, bench in
+            for try await change in server.subscriptions(of: Self.secret) where change.isSubscribed {
+                told.add(bench.time.now)
+            }
+        } _: { bench in
+            let security = LinkSecurity(isEncrypted: true, isAuthenticated: false, keySize: 16)
+            bench.air.setSecurity(security, between: bench.centralAdapter, and: bench.peripheralAdapter)
+            let configuration = try await Self.configuration(of: Self.secret, bench)
+            let address = bench.peripheralAdapter.address
+            try await RawCentral.connected(from: bench.centralAdapter, to: address) { central in
+                let answer = await central.ask([0x12] + configuration + [0x01, 0x00])
+                #expect(answer == [0x13])
+            }
+            try await bench.time.sleep(for: .seconds(3))
+            try await RawCentral.connected(from: bench.centralAdapter, to: address) { _ in
+                begin.add(bench.time.now)
+                try await bench.time.sleep(for: .seconds(10))
+            }
+        }
+        #expect(told.all.count == 2)
+        let (first, last) = (try #require(begin.all.first), try #require(told.all.last))
+        #expect(last - first < .seconds(1))
+    }
+
     @Test(arguments: [true, false])
     func `the program is told of what it had subscribed to when it may send that`(encrypts: Bool) async throws {
         let told = Recorder<String>()
