@@ -14,13 +14,20 @@ final class ClosureCalls: Sendable {
     /// A closure to call; `end` tells it when the central has left.
     typealias Call = @Sendable (_ end: Ending<any Error>) async -> Void
 
+    /// A call that waits for its turn.
+    private struct Queued: Sendable {
+        let call: Call
+        /// Whether nobody waits for its outcome: a write without response.
+        let isUnasked: Bool
+    }
+
     /// The calls of one central on one link.
     private struct Lane: Sendable {
         let central: Int
         /// End when the calls are over that it had on former links.
         let former: [Ending<Void>]
-        let calls: AsyncStream<Waiting<Call>>
-        let bell: AsyncStream<Waiting<Call>>.Continuation
+        let calls: AsyncStream<Waiting<Queued>>
+        let bell: AsyncStream<Waiting<Queued>>.Continuation
         let end = Ending<any Error>()
         let isEmptied = Ending<Void>()
 
@@ -38,6 +45,8 @@ final class ClosureCalls: Sendable {
         let identity: BluetoothAddress?
         /// How many of its calls wait or are being made.
         var unfinished = 0
+        /// How many of those are of writes without response.
+        var unasked = 0
         /// Ends when none is; `nil`: nobody waits for that.
         var isIdle: Ending<Void>?
         /// Whether its central has left. A later call still follows the earlier ones; with the last one, it is closed.
@@ -61,13 +70,16 @@ final class ClosureCalls: Sendable {
     }
 
     private let timeline: any Timeline
+    /// Takes note of a central that has left, and of how many of its writes without response are lost.
+    private let lose: @Sendable (BluetoothAddress, Int) -> Void
     private let allowance = Allowance()
     private let lanes: AsyncStream<Lane>
     private let bell: AsyncStream<Lane>.Continuation
     private let state = Mutex(State())
 
-    init(on timeline: any Timeline) {
+    init(on timeline: any Timeline, lose: @escaping @Sendable (BluetoothAddress, Int) -> Void = { _, _ in }) {
         self.timeline = timeline
+        self.lose = lose
         (lanes, bell) = AsyncStream.makeStream()
     }
 
@@ -77,9 +89,11 @@ final class ClosureCalls: Sendable {
     ///   - identity: who the central is, on this link and on others; `nil`: not known.
     ///   - hasLeft: whether the central has left; true before ``end(_:)`` is called for it. What it sent last may come
     ///     here at the same time as the news that it has left, or after that.
+    ///   - isUnasked: whether it is for a write without response.
     func add(
         _ central: Int,
         of identity: BluetoothAddress? = nil,
+        isUnasked: Bool = false,
         hasLeft: @autoclosure () -> Bool,
         _ call: @escaping Call
     ) -> Bool {
@@ -87,19 +101,22 @@ final class ClosureCalls: Sendable {
         let (lane, isNew, isLate) = state.withLock { state in
             if let open = state.lanes[central] {
                 state.lanes[central]?.unfinished += 1
+                if isUnasked { state.lanes[central]?.unasked += 1 }
                 return (open.lane, false, false)
             }
             // Asked under the lock: if it has not left yet, its end comes later, and finds the lane.
             let (lane, isLate) = (Lane(central, after: state.endings(of: identity)), hasLeft())
             // Nothing would close it, or make its calls.
             if !isLate || !state.isOver {
-                state.lanes[central] = OpenLane(lane: lane, identity: identity, unfinished: 1, hasLeft: isLate)
+                var open = OpenLane(lane: lane, identity: identity, unfinished: 1, hasLeft: isLate)
+                open.unasked = isUnasked ? 1 : 0
+                state.lanes[central] = open
             }
             return (lane, true, isLate)
         }
         if isLate { lane.end.end(CancellationError()) }
         if isNew { bell.yield(lane) }
-        lane.bell.yield(Waiting(element: call, place: place))
+        lane.bell.yield(Waiting(element: Queued(call: call, isUnasked: isUnasked), place: place))
         return true
     }
 
@@ -121,10 +138,11 @@ final class ClosureCalls: Sendable {
     }
 
     /// A call has been made: if it was the last one of a central that has left, its lane is closed.
-    private func finished(_ lane: Lane) {
+    private func finished(_ call: Queued, in lane: Lane) {
         let (isClosed, isIdle) = state.withLock { state -> (Bool, Ending<Void>?) in
             guard var open = state.lanes[lane.central], open.lane.end === lane.end else { return (false, nil) }
             open.unfinished -= 1
+            if call.isUnasked { open.unasked -= 1 }
             let isIdle = open.unfinished == 0 ? open.isIdle.take() : nil
             let isClosed = open.hasLeft && open.unfinished == 0
             state.lanes[lane.central] = isClosed ? nil : open
@@ -134,14 +152,15 @@ final class ClosureCalls: Sendable {
         isIdle?.end()
     }
 
-    /// Takes no more calls in a lane, whose calls have ended or taken too long. Returns what is to end once they are
-    /// over.
+    /// Takes no more calls in a lane, whose calls have ended or taken too long: what was written without response and
+    /// is not through is lost. Returns what is to end once they are over.
     private func close(_ lane: Lane) -> Ending<Void>? {
         let open = state.withLock { state -> OpenLane? in
             guard state.lanes[lane.central]?.lane.end === lane.end else { return nil }
             return state.lanes.removeValue(forKey: lane.central)
         }
         lane.bell.finish()
+        if let open, let identity = open.identity, open.unasked > 0, !Task.isCancelled { lose(identity, open.unasked) }
         return open?.isIdle
     }
 
@@ -166,10 +185,10 @@ final class ClosureCalls: Sendable {
             group.addTask {
                 for former in lane.former { await self.wait(for: former) }
                 for await call in lane.calls {
-                    await call.element(lane.end)
+                    await call.element.call(lane.end)
                     // Its place is free only now that it has told all that it tells.
                     withExtendedLifetime(call.place) {}
-                    self.finished(lane)
+                    self.finished(call.element, in: lane)
                 }
                 lane.isEmptied.end()
             }

@@ -98,7 +98,7 @@ extension ConnectedCentral {
         guard let closure = closures.write else { return }
         let limit = server.maximumLength(at: write.handle)
         let name = server.characteristic(at: write.handle)
-        let isTaken = server.calls.add(id, of: identity, hasLeft: bearer.end != nil) { end in
+        let isTaken = server.calls.add(id, of: identity, isUnasked: answer == nil, hasLeft: bearer.end != nil) { end in
             for judgement in 1...Self.mostJudgements {
                 var isOutdated = false
                 // A write without response is still carried out after its central has left.

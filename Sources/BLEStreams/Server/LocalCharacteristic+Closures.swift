@@ -13,10 +13,11 @@ extension LocalCharacteristic {
     ///
     /// The closures are called while the peripheral runs, in child tasks of it: for one central one after the other, in
     /// the order of its requests, also from one of its links to the next; for several centrals concurrently. A closure
-    /// that takes longer than 20 s is cancelled, and the central is refused; when a central leaves, its pending requests
-    /// are cancelled, but for writes without response.
-    /// The `warning` of ``LocalPeripheral/run(on:store:warning:_:)`` reports a closure that is too slow, and one that
-    /// throws anything other than an `ATTError`, which the central sees as Unlikely Error.
+    /// that takes longer than 20 s is cancelled, and the central is refused; when a central leaves, its pending
+    /// requests are cancelled, and its writes without response have 20 s left for all of them.
+    /// The `warning` of ``LocalPeripheral/run(on:store:warning:_:)`` reports a closure that is too slow, writes without
+    /// response that are lost by that, and a closure that throws anything other than an `ATTError`, which the central
+    /// sees as Unlikely Error.
     ///
     /// A value longer than one PDU is computed once: the central reads the rest of the same value, unless it waits for
     /// more than 30 s or writes the value in between.

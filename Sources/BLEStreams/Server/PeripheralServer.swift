@@ -76,7 +76,7 @@ public final class PeripheralServer: Sendable {
         served = ServedCentrals(store: store)
         serving = ServingWatch()
         backlogBoard = BacklogBoard()
-        calls = ClosureCalls(on: radio.timeline)
+        calls = ClosureCalls(on: radio.timeline, lose: warnings.lostWrites)
     }
 
     /// The centrals that are connected now.

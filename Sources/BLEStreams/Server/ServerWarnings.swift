@@ -11,6 +11,7 @@ final class ServerWarnings: Sendable {
         case unanswered(UInt16?)
         case closureFailed(UInt16?)
         case flood(BluetoothAddress?)
+        case lostWrites(BluetoothAddress?)
         case subscriptionFlood(BluetoothAddress?)
         case brokenMessage(BluetoothAddress?)
         // Each reason is counted separately: a new one is told, however often the others were.
@@ -31,6 +32,7 @@ final class ServerWarnings: Sendable {
             case .unanswered: .unanswered(nil)
             case .closureFailed: .closureFailed(nil)
             case .flood: .flood(nil)
+            case .lostWrites: .lostWrites(nil)
             case .subscriptionFlood: .subscriptionFlood(nil)
             case .brokenMessage: .brokenMessage(nil)
             case .encryptionFailed(_, let failure): .encryptionFailed(nil, failure)
@@ -70,6 +72,11 @@ final class ServerWarnings: Sendable {
         guard let warning else { return }
         let told = error(count)
         errands.leave { warning(told) }
+    }
+
+    /// Tells the program that a central has left, and that so many of its writes without response are lost.
+    @Sendable func lostWrites(of central: BluetoothAddress, _ count: Int) {
+        tell(.lostWrites(central)) { _ in .lostWrites(count, "by \(central)") }
     }
 
     /// The peripheral has ended, and the program is told nothing more. Its closure may keep the server, to see which
@@ -146,6 +153,20 @@ extension BLEError {
                 "it writes faster than the program takes writes: \(Allowance.ofEach) of them are waiting, and further "
                 + "ones are dropped (\(dropped) so far)",
             remedy: "Take writes faster, or drop its link with ConnectedCentral.disconnect()."
+        )
+    }
+
+    /// A central has left, and what it had written without response waited for closures for too long after that.
+    static func lostWrites(_ count: Int, _ object: String) -> BLEError {
+        let (writes, these) = count == 1 ? ("1 write", "it is") : ("\(count) writes", "they are")
+        return BLEError(
+            .timedOut,
+            operation: "write",
+            object: object,
+            cause:
+                "it has left, and its closures were not through with \(writes) without response "
+                + "\(ClosureCalls.patience) later, so \(these) lost",
+            remedy: "Return from the closures sooner; leave longer work to a task of its own."
         )
     }
 

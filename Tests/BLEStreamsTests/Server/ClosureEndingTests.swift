@@ -160,6 +160,40 @@ import Testing
         #expect(stored.all == [[0], [0], [2]])
     }
 
+    @Test
+    func `writes without response that wait for a slow closure when their central has left are not lost silently`()
+        async throws
+    {
+        let taken = Recorder<UInt8>()
+        let warnings = Recorder<BLEError>()
+        let clock = Recorder<VirtualTime>()
+        let peripheral = LocalPeripheral(name: "Leaving") {
+            Self.services { _ in
+                []
+            } write: { octets, _ in
+                try await clock.all[0].sleep(for: .seconds(3))
+                taken.add(octets[0])
+            }
+        }
+        try await Bench.run(description: peripheral, warnings: warnings) { server, bench in
+            clock.add(bench.time)
+            for try await _ in server.centralEvents {}
+        } _: { bench in
+            let handle = try await bench.peripheral.withLink { link in
+                try #require(try await link.discover().characteristic(Self.value)).valueHandle
+            }
+            let head: [UInt8] = [0x52, UInt8(truncatingIfNeeded: handle), UInt8(handle >> 8)]
+            try await RawCentral.connected(from: bench.centralAdapter, to: bench.peripheralAdapter.address) { central in
+                for number in 0..<10 as Range<UInt8> { central.send(head + [number]) }
+                try await bench.time.sleep(for: .seconds(1))
+            }
+            try await bench.time.sleep(for: .seconds(60))
+        }
+        #expect(taken.all == Array(0..<6))
+        #expect(warnings.all.map(\.code) == [.timedOut])
+        #expect(warnings.all.first?.cause.contains("4 writes without response") == true)
+    }
+
     @Test func `one that floods a closure loses its own writes, and nobody else's reading waits`() async throws {
         let taken = Recorder<UInt8>()
         let warnings = Recorder<BLEError>()
