@@ -82,8 +82,7 @@ extension Link {
             var octets = entry.value
             if octets.count >= place {
                 do {
-                    let limit = deadline.map { $0 - timeline.now }
-                    octets += try await rest(of: entry.handle, from: octets.count, object, limit)
+                    octets = try await whole(entry, object, deadline)
                 } catch let error as BLEError where error.code == .attributeError && !values.isEmpty {
                     return values
                 }
@@ -98,26 +97,37 @@ extension Link {
         return values
     }
 
-    private func rest(
-        of handle: UInt16,
-        from offset: Int,
+    /// A value whose beginning was found, read to its end.
+    private func whole(
+        _ found: ReadByUUID.Value,
         _ object: OperationObject,
-        _ timeout: Duration?
+        _ deadline: Duration?
     ) async throws -> [UInt8] {
         do {
-            return try await perform(
-                ReadValue(handle: handle, offset: UInt16(offset)),
-                operation: "read",
-                object: object,
-                timeout: timeout
-            )
+            let offset = UInt16(found.value.count)
+            return found.value + (try await read(ReadValue(handle: found.handle, offset: offset), object, deadline))
+        } catch let error as BLEError where error.attError == .invalidOffset {
+            // It exactly filled the place.
+            return found.value
         } catch let error as BLEError
-            where error.attError == .invalidOffset || error.attError == .attributeNotLong
-            || error.attError == .requestNotSupported
+            where error.attError == .attributeNotLong || error.attError == .requestNotSupported
         {
-            // It exactly filled the place, or the peer has no longer values.
-            return []
+            // It fits in the answer to a Read Request, which has more room for it than there was here.
+            return try await read(ReadValue(handle: found.handle), object, deadline)
         }
+    }
+
+    private func read(
+        _ procedure: ReadValue,
+        _ object: OperationObject,
+        _ deadline: Duration?
+    ) async throws -> [UInt8] {
+        try await perform(
+            procedure,
+            operation: "read",
+            object: object,
+            timeout: deadline.map { $0 - timeline.now }
+        )
     }
 
     /// Reads several attributes by their handles, with as few requests as the peripheral allows.

@@ -55,6 +55,39 @@ import Testing
         }
     }
 
+    /// A value of 21 octets: Read By Type has room for 19, the answer to a Read Request for 22.
+    private static func giveShortValue(
+        _ value: [UInt8],
+        refusingBlobsWith code: UInt8
+    ) -> @Sendable ([UInt8]) -> ScriptedLink.Answers {
+        { request in
+            let answer: [UInt8] =
+                switch request[0] {
+                case 0x08 where request[1] <= 3: [0x09, 0x15, 0x03, 0x00] + value.prefix(19)
+                case 0x0A: [0x0B] + value
+                case 0x0C: [0x01, 0x0C, 0x03, 0x00, code]
+                case 0x02: [0x01, 0x02, 0x00, 0x00, 0x06]
+                default: [0x01, request[0], request[1], request[2], 0x0A]
+                }
+            return [(.milliseconds(1), answer)]
+        }
+    }
+
+    @Test(arguments: [0x06, 0x0B] as [UInt8])
+    func `a value that its type's list has cut is whole, though the peripheral takes it for a short one`(
+        code: UInt8
+    ) async throws {
+        let name = Array("Thermometer, kitchen.".utf8)
+        try await ScriptedLink.run {
+            [ScriptedLink($0, Self.giveShortValue(name, refusingBlobsWith: code))]
+        } _: { link, _ in
+            let values = try await link.readAll(Self.twin)
+            #expect(values.map { Array($0.value) } == [name])
+            let told = try await link.deviceName()
+            #expect(told == "Thermometer, kitchen.")
+        }
+    }
+
     @Test func `several handles are read in one request, and what doesn't fit is read whole`() async throws {
         try await onLink { link, bench in
             let database = try await link.discover()
