@@ -2,7 +2,8 @@
 ///
 /// One Read Request suffices for a value shorter than ATT_MTU - 1. A longer one is continued with Read Blob Requests up
 /// to its end or 512 octets; what a peer sends beyond that is ignored. A value that a peer may have cut by the ATT_MTU
-/// of an earlier program is continued in the same way. With an offset the Read Request is omitted.
+/// of an earlier program is continued in the same way. With an offset the Read Request is omitted. A value that is refused
+/// as not long since ATT_MTU has grown meanwhile is read once more from the beginning.
 /// Source: Core Specification, Vol 3, Part G, 4.8.1, 4.8.3, 4.12.1 and 4.12.2.
 package struct ReadValue: GATTProcedure {
     package static let isRepeatable = true
@@ -14,6 +15,8 @@ package struct ReadValue: GATTProcedure {
 
     private var value: [UInt8] = []
     private var isFirst = true
+    /// Whether it has begun once more, since ATT_MTU had grown meanwhile.
+    private var isAgain = false
 
     package init(handle: UInt16, offset: UInt16 = 0) {
         self.handle = handle
@@ -27,7 +30,7 @@ package struct ReadValue: GATTProcedure {
     package mutating func received(_ answer: GATTAnswer, _ context: GATTContext) throws(GATTFailure)
         -> GATTStep<[UInt8]>
     {
-        if !isFirst, let error = answer.error, Self.endsValue(error) { return .finished(value) }
+        if !isFirst, let error = answer.error, Self.endsValue(error) { return try end(at: error, context) }
         let octets =
             isFirst && offset == 0
             ? try answer.response(to: ATTReadRequest.self).value
@@ -50,6 +53,15 @@ package struct ReadValue: GATTProcedure {
         do throws(GATTFailure) { return GATTErasedStep(try received(answer, context)) } catch {
             return .ended(.failure(error))
         }
+    }
+
+    /// The peer has refused the part after the last one, with an error that ends a value.
+    private mutating func end(at error: ATTError, _ context: GATTContext) throws(GATTFailure) -> GATTStep<[UInt8]> {
+        // An exchange came in between: a value that was long may be short by the ATT_MTU of now, and have more octets.
+        guard error != .invalidOffset, end < context.mtu - 1, !isAgain else { return .finished(value) }
+        guard offset == 0 else { throw .attribute(error, handle: handle) }
+        (value, isFirst, isAgain) = ([], true, true)
+        return try start(context)
     }
 
     private var end: Int { Int(offset) + value.count }

@@ -90,6 +90,43 @@ import Testing
         bearer.expectFinished(.success(id, part(0, 52)))
     }
 
+    @Test(arguments: ["010c03000b", "010c030006"])
+    func `a value that is short by the ATT_MTU of an exchange between its parts is read once more`(answer: String) {
+        var bearer = Bearer()
+        let id = bearer.begin(ReadValue(handle: 3))
+        bearer.expect("0a0300", answeredWith: "0b" + hex(part(0, 22)))
+        bearer.expectSends("0c0300 1600")
+        bearer.client.setMTU(100)
+        bearer.receive(answer)
+        bearer.expect("0a0300", answeredWith: "0b" + hex(part(0, 50)))
+        bearer.expectFinished(.success(id, part(0, 50)))
+    }
+
+    @Test func `a value that is refused as not long is read once more at most`() {
+        var bearer = Bearer()
+        let id = bearer.begin(ReadValue(handle: 3))
+        bearer.expect("0a0300", answeredWith: "0b" + hex(part(0, 22)))
+        bearer.expectSends("0c0300 1600")
+        bearer.client.setMTU(100)
+        bearer.receive("010c03000b")
+        bearer.expect("0a0300", answeredWith: "0b" + hex(part(0, 99)))
+        bearer.expectSends("0c0300 6300")
+        bearer.client.setMTU(200)
+        bearer.receive("010c03000b")
+        bearer.expectSends()
+        bearer.expectFinished(.success(id, part(0, 99)))
+    }
+
+    @Test func `a part that is short by the ATT_MTU of an exchange fails, for its reader to begin anew`() {
+        var bearer = Bearer()
+        let id = bearer.begin(ReadValue(handle: 3, offset: 19))
+        bearer.expect("0c0300 1300", answeredWith: "0d" + hex(part(19, 22)))
+        bearer.expectSends("0c0300 2900")
+        bearer.client.setMTU(100)
+        bearer.receive("010c03000b")
+        bearer.expectFinished(.failure(id, .attribute(.attributeNotLong, handle: 3)))
+    }
+
     @Test func `with an offset it reads parts alone, and reports an error of the first one`() {
         var bearer = Bearer()
         let id = bearer.begin(ReadValue(handle: 3, offset: 100))
