@@ -6,9 +6,10 @@ extension Link {
     /// All services of the peripheral with their characteristics and descriptors; discovered once per link.
     ///
     /// The services of a known peripheral are remembered if it has a Database Hash, no Service Changed, or a bond with
-    /// this central: one request then checks whether they seem unchanged, and requests after the first operation verify
-    /// that. After ``Peripheral/forgetServices()`` they are discovered again, and also, automatically, when the
-    /// peripheral indicates that its services have changed; ``serviceChanges`` reports that.
+    /// this central: one request then checks whether they seem unchanged, and requests after the first operation, or
+    /// after a second without one, verify that. After ``Peripheral/forgetServices()`` they are discovered again, and
+    /// also, automatically, when the peripheral indicates that its services have changed; ``serviceChanges`` reports
+    /// that.
     ///
     /// - Parameter timeout: how long to wait; without it, the 30 s of the specification for each request.
     /// - Throws: ``BLEError/Code/disconnected``, ``BLEError/Code/timedOut``, `CancellationError`;

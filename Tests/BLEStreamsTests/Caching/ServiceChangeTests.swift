@@ -248,6 +248,24 @@ import Testing
         }
     }
 
+    @Test func `a change is told on a link whose services are remembered, though none of them is used`() async throws {
+        let serve: @Sendable (PeripheralServer, Bench) async throws -> Void = { server, bench in
+            try await bench.time.sleep(for: .seconds(60))
+            try server.replaceServices([Self.moved])
+            for try await _ in server.centralEvents {}
+        }
+        try await Bench.run(serve: serve) { bench in
+            let before = try await bench.peripheral.withLink { try await $0.discover() }
+            try await bench.peripheral.withLink { link in
+                #expect(try await link.discover() == before)
+                #expect(link.servicesAreRemembered)
+                let after = try await link.serviceChanges.timeout(.seconds(600)).first()
+                #expect(after != before)
+                #expect(try await link.discover() == after)
+            }
+        }
+    }
+
     @Test func `a change that could not be looked at is told with the next discovery`() async throws {
         try await Bench.run(serve: Bench.changing(to: [Self.moved])) { bench in
             try await bench.peripheral.withLink { link in

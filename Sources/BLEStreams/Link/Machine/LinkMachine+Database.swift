@@ -26,11 +26,19 @@ extension LinkMachine {
         if tracker.current == nil { chosen.add(found, of: uuids) }
     }
 
-    /// A wait of the tracker is over, or the one for subscribers that claim early values.
+    /// A wait of the tracker is over, or one of the two of this machine.
     mutating func waited(_ number: Int, _ output: inout Output) {
-        if number == Self.earlyWait { return claimsAreOver(&output) }
-        take(tracker.waited(number), &output)
+        switch number {
+        case Self.earlyWait: claimsAreOver(&output)
+        case Self.settlingWait: settle(&output)
+        default: take(tracker.waited(number), &output)
+        }
     }
+
+    /// The number of the wait for the program's first operation behind a remembered database, and how long it is: a
+    /// program that has only discovered the services may use none for hours, and wants to be told of changes.
+    private static let settlingWait = -1
+    private static let settlingDelay = Duration.seconds(1)
 
     /// Finds a characteristic that may be used at once; `nil` if the peer must be asked, or the link may need more
     /// security for it.
@@ -66,6 +74,7 @@ extension LinkMachine {
         if let known = step.known {
             take(known, &output)
             answer(&output)
+            if tracker.mustSettle { output.add { $0.waits.append(.start(Self.settlingWait, Self.settlingDelay)) } }
         } else if let failure = step.failure {
             failSubscriptions(failure, &output)
             for id in waitingForDatabase { searchFailed(id, failure, &output) }
