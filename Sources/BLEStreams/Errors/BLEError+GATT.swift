@@ -19,8 +19,9 @@ extension BLEError {
                 .attributeError,
                 operation: operation,
                 object: object,
-                cause: "the peer answered \(error) for handle \(handle.hexadecimal)",
-                remedy: Self.remedy(for: error)
+                // A peer that names no attribute says 0.
+                cause: "the peer answered \(error)" + (handle == 0 ? "" : " for handle \(handle.hexadecimal)"),
+                remedy: error == .requestNotSupported ? Self.remedy(forLacking: operation) : Self.remedy(for: error)
             )
             attError = error
             if error.isOfSecurity { explain(error, security(), wasRaised) }
@@ -156,6 +157,17 @@ extension BLEError {
         case .invalidAttributeValueLength: "Write as many octets as the specification of the characteristic requires."
         case .insufficientResources, .prepareQueueFull: "Try again later, or with a smaller value."
         default: "Consult the peripheral's documentation or its log: it reports no further reason."
+        }
+    }
+
+    /// What to do instead of an operation for which the peer lacks a request: each has another way.
+    static func remedy(forLacking operation: String) -> String {
+        switch operation {
+        case "write":
+            "The peripheral may take no value in parts: write at most MTU - 3 octets at once, and not reliably."
+        case "read": "Read each value by itself: the peripheral lacks the request for all of a type, or for several."
+        case "discovery": "Discover all services, if only some were asked for: the peripheral lacks that request."
+        default: "Consult the peripheral's documentation: it lacks a request that this needs."
         }
     }
 

@@ -29,4 +29,23 @@ import Testing
         let error = BLEError(GATTFailure.attribute(refusal, handle: 3), operation: "request", object: "handle 0x0003")
         #expect(error.attError == refusal && error.remedy.hasPrefix("Use another attribute"), "\(error)")
     }
+
+    @Test(arguments: [("write", "MTU - 3"), ("read", "by itself"), ("discovery", "all services"), ("connect", "lacks")])
+    func `what a peer has no request for is to be done in another way`(operation: String, way: String) {
+        let error = BLEError(.attribute(.requestNotSupported, handle: 0), operation: operation, object: "of A001")
+        #expect(error.remedy.contains(way) && !error.remedy.contains("no further reason"), "\(error)")
+    }
+
+    @Test func `a read before which the services can't be found is not to be done in another way`() {
+        let failure = LinkFailure.search(.attribute(.requestNotSupported, handle: 0))
+        let error = BLEError(failure, operation: "read", object: "of A001", target: "A001", security: .none)
+        #expect(error.attError == .requestNotSupported && !error.remedy.contains("by itself"), "\(error)")
+    }
+
+    @Test func `a peer's error names an attribute only if the peer does`() {
+        let named = BLEError(.attribute(.unlikely, handle: 3), operation: "read", object: "of A001")
+        #expect(named.cause.hasSuffix("for handle 0x0003"), "\(named)")
+        let unnamed = BLEError(.attribute(.unlikely, handle: 0), operation: "read", object: "of A001")
+        #expect(!unnamed.cause.contains("handle"), "\(unnamed)")
+    }
 }
