@@ -134,9 +134,10 @@ extension DatabaseTracker {
 
     mutating func becomeKnown(_ found: GATTDatabase, _ output: inout Output) {
         switch (doubt, database) {
-        // The first time, the peer's subscriptions may be gone with the change, even if the database looks the same:
-        // they are made again. If it then reports another change, and nothing changed, it is believed to be unchanged.
-        case (.changed(let affected)?, let before?) where changes.count <= 1 || before != found:
+        // The first time, the peer's subscriptions may be gone with the change, even if the database looks the same, as
+        // when a service was removed and has come back: they are made again. If it then reports another change, and
+        // nothing changed, it is believed to be unchanged.
+        case (.changed(let affected)?, let before?) where !changes.isHarmless || before != found:
             output.known = Known(database: found, news: .changed(before: before, affected: affected))
         case (.changed?, .some): output.known = Known(database: found, news: .unchanged)
         case (.outOfSync?, .some): output.known = Known(database: found, news: .unchanged)

@@ -180,6 +180,17 @@ import Testing
         #expect(!kinds(same).contains(.subscribe(Self.database.services[0].characteristics[0])))
     }
 
+    @Test func `a service that was removed and has come back within one look has the subscriptions made again`() throws
+    {
+        var tracker = try discovered()
+        // It is told when it goes, and when it comes.
+        _ = tracker.serviceChanged(0x0010...0x0020)
+        let back = tracker.hashRead(try number(tracker.serviceChanged(0x0010...0x0020)), .success(Self.hash))
+        #expect(back.known?.news == .changed(before: Self.database, affected: 0x0010...0x0020))
+        let third = tracker.hashRead(try number(tracker.serviceChanged(0x0010...0x0020)), .success(Self.hash))
+        #expect(third.known?.news == .unchanged)
+    }
+
     @Test func `a peer that says so again and again is looked at after a wait, and used meanwhile`() throws {
         var tracker = try discovered()
         for _ in 0..<ServiceChangeBackoff.patience {
