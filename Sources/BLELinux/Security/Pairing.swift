@@ -169,17 +169,9 @@ final class Pairing: Sendable {
     /// Keeps the link up until bluetoothd has tried to inspect the new bond's services, which it can't while the link
     /// is up. Otherwise it would connect by itself, and occupy the peer from then on.
     func outlastBluetoothd(_ outcome: Outcome) {
-        findBluetoothd { [self] isThere in
+        engagement.findBluetoothd { [self] isThere in
             if isThere { wait(Self.bluetoothdLooks) { [self] in finish(outcome) } } else { finish(outcome) }
         }
-    }
-
-    /// Whether bluetoothd runs now: one that has begun during the pairing is asked, and told the keys, too.
-    private func findBluetoothd(_ found: @escaping @Sendable (_ isThere: Bool) -> Void) {
-        if engagement.dialogue.isBesideBluetoothd { return found(true) }
-        let bus = surroundings.bus
-        guard bus.isThere else { return found(false) }
-        Bluetoothd.findOnBus(bus, loop: surroundings.loop, timeline: surroundings.timeline) { found($0 == .here) }
     }
 
     private func wait(_ duration: Duration, _ body: @escaping @Sendable () -> Void) {
@@ -243,11 +235,7 @@ final class Pairing: Sendable {
             : engagement.dialogue.failure(failure.status)
                 ?? linkEnd.map { .pairingBroken(with: peer, $0, hasBegun: hasBegun) }
         let error = explained ?? self.failure(failure)
-        let dialogue = engagement.dialogue
-        guard failure.status == .authenticationFailed, dialogue.isUnrefused, !dialogue.isBesideBluetoothd else {
-            return finish(.failure(error))
-        }
-        findBluetoothd { [self] in finish(.failure($0 ? .refusedByNewBluetoothd(peer) : error)) }
+        engagement.attribute(error, failure.status) { [self] in finish(.failure($0)) }
     }
 
     func finish(_ outcome: Outcome) {

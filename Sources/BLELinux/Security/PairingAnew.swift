@@ -216,7 +216,8 @@ final class PairingAnew: Sendable {
         let (linkEnd, hasBegun) = state.withLock { ($0.linkEnd, $0.hasBegun) }
         let broken = linkEnd.map { BLEError.pairingBroken(with: peer, $0, hasBegun: hasBegun) }
         let explained = isBluetoothds ? BLEError.capabilityIsBluetoothds(peer) : dialogue.failure(status) ?? broken
-        finish(.failure(explained ?? failure(.status(status, ManagementPairDevice.opcode))))
+        let error = explained ?? failure(.status(status, ManagementPairDevice.opcode))
+        engagement.attribute(error, status) { [self] in finish(.failure($0)) }
     }
 
     /// Reports the outcome; after a cancellation, only keys.

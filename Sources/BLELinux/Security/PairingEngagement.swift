@@ -106,6 +106,34 @@ final class PairingEngagement: Sendable {
 
     private var isWithdrawn: Bool { state.withLock { $0.isWithdrawn } }
 
+    /// Whether bluetoothd runs now: one that has begun during the pairing is asked, and told the keys, too.
+    ///
+    /// - Parameter found: called once, on the loop's thread.
+    func findBluetoothd(_ found: @escaping @Sendable (_ isThere: Bool) -> Void) {
+        if dialogue.isBesideBluetoothd { return found(true) }
+        let bus = surroundings.bus
+        guard bus.isThere else { return found(false) }
+        Bluetoothd.findOnBus(bus, loop: surroundings.loop, timeline: surroundings.timeline) { found($0 == .here) }
+    }
+
+    /// Attributes a failure to a bluetoothd that has come during the pairing, if one may be its cause: it knows no
+    /// agent, and refuses at once.
+    ///
+    /// - Parameters:
+    ///   - error: what it is without such a one.
+    ///   - status: the kernel's status.
+    ///   - attributed: called once, on the loop's thread.
+    func attribute(
+        _ error: BLEError,
+        _ status: ManagementStatus?,
+        _ attributed: @escaping @Sendable (BLEError) -> Void
+    ) {
+        guard status == .authenticationFailed, dialogue.isUnrefused, !dialogue.isBesideBluetoothd else {
+            return attributed(error)
+        }
+        findBluetoothd { [peer] in attributed($0 ? .refusedByNewBluetoothd(peer) : error) }
+    }
+
     /// Asks no more questions, and restores the settings; the events still come.
     func withdraw() {
         let holdsSettings = state.withLock { state in

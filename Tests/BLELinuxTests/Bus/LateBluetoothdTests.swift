@@ -21,6 +21,28 @@ import Testing
         return try await kernel.begunPairing(in: surroundings, asking: interview)
     }
 
+    /// A pairing for better keys that the kernel has begun; there is no bus yet.
+    private func begunAnew(asking interview: PairingInterview) async throws -> Events<Outcome> {
+        let (demands, demanded) = AsyncStream<Void>.makeStream()
+        let outcomes = Events<Outcome> { [kernel, name] yield in
+            var surroundings = kernel.pairingSurroundings()
+            surroundings.bus = FakeBus.place(of: name)
+            let pairing = PairingAnew(
+                with: .example,
+                in: surroundings,
+                asking: interview,
+                failure: { BLEError(.systemFailure, operation: "test", cause: "\($0)") },
+                sink: EventSink(yield)
+            ) { demanded.yield() }
+            kernel.loop.enqueue { pairing.begin() }
+            return RadioActivity { pairing.cancel() }
+        }
+        let information = KernelDouble.information([.powered, .bondable, .secureConnections])
+        #expect(try await kernel.answer(with: information)?.opcode == .readInformation)
+        for await _ in demands { break }
+        return outcomes
+    }
+
     /// The pairing looks for bluetoothd.
     private func look(on bus: FakeBus, isThere: Bool) async throws {
         bus.send(.reply(to: try await bus.next("Hello").serial, ":1.9"))
@@ -81,6 +103,21 @@ import Testing
         let outcome = try #require(await outcomes.next())
         let error = try #require(#expect(throws: BLEError.self) { try outcome.get() })
         #expect(error.pairingFailure == .refusedByBluetoothd && !error.isFinal, "\(error)")
+    }
+
+    @Test(arguments: [true, false])
+    func `one for better keys that is refused may be so by such a bluetoothd`(_ isThere: Bool) async throws {
+        let interview = PairingInterview(.displayYesNo) { _, reply in reply(.accept) }
+        let outcomes = try await begunAnew(asking: interview)
+        let bus = try FakeBus(on: EventLoop(name: "late-bus"), as: name)
+        try kernel.tellOfPeer(0x0F, [0, 1, 2, 3, 0])
+        #expect(await kernel.next()?.opcode == .userConfirmationReply)
+        try kernel.tellOfPeer(0x11, [ManagementStatus.authenticationFailed.rawValue])
+        try await look(on: bus, isThere: isThere)
+        let outcome = try #require(await outcomes.next())
+        let error = try #require(#expect(throws: BLEError.self) { try outcome.get() })
+        #expect(error.pairingFailure == (isThere ? .refusedByBluetoothd : .refusedByPeripheral))
+        #expect(error.isFinal == !isThere && !error.remedy.isEmpty, "\(error)")
     }
 
     /// A pairing that the kernel has begun. This program was made the agent of a bluetoothd, which has left since.
