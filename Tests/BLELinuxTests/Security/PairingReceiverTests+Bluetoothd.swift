@@ -20,6 +20,7 @@ extension PairingReceiverTests {
     @Test func `a central's refusal is not told as that of a bluetoothd that has left`() async throws {
         let bench = try await begun(.noInputNoOutput, beside: .here)
         bench.kernel.loop.enqueue { bench.receiver.bluetoothdAsked(.released) }
+        await bench.kernel.loop.turn()
         let error = try await failure(on: bench)
         #expect(error?.pairingFailure == .refusedByCentral && error?.description.contains("bluetoothd") == false)
     }
@@ -30,6 +31,7 @@ extension PairingReceiverTests {
         let denial = BusFailure.refused(name: "org.freedesktop.DBus.Error.AccessDenied", text: "Rejected")
         bench.receiver.state.withLock { $0.agentOutcome = .failed(denial) }
         bench.kernel.loop.enqueue { bench.receiver.bluetoothdLeft() }
+        await bench.kernel.loop.turn()
         let error = try await failure(on: bench)
         #expect(error?.pairingFailure == .refusedByCentral && error?.description.contains("bluetoothd") == false)
     }
