@@ -11,12 +11,17 @@ extension BLEError {
 
     /// The link ended before a pairing that was begun here, and nobody here has refused.
     package static func endedWhilePairing(with peer: BluetoothAddress, _ reason: DisconnectReason) -> BLEError {
+        let remedy =
+            reason.kind == .adapterOff
+            ? "Switch the adapter on, or plug it in, then connect and pair again; `Central.adapterStates` reports when "
+                + "it can be used."
+            : "Pair again, near the peripheral; if it ends each time, put the peripheral into its pairing mode."
         var error = BLEError(
             .disconnected,
             operation: "pair",
             object: "with \(peer)",
             cause: "the link ended before the pairing did: \(reason.kind.words)",
-            remedy: "Pair again, near the peripheral; if it ends each time, put the peripheral into its pairing mode."
+            remedy: remedy
         )
         error.reason = reason
         return error

@@ -45,4 +45,21 @@ import Testing
             #expect(radio.isRestoring.isSet && !radio.hasPaired.isSet)
         }
     }
+
+    @Test func `an adapter that is switched off by then is what the remedy is about`() async throws {
+        try await SecurityOnDemandTests.withVault { bench in
+            let radio = SlowRadio(radio: bench.centralAdapter)
+            let vault = try await Central.open(.radio(radio)).peripheral(bench.peripheralAdapter.address)
+            try? await vault.withLink { link in
+                let timer = radio.timeline.schedule(after: .seconds(5)) { [adapter = bench.centralAdapter] in
+                    adapter.powerOff()
+                }
+                let error = await bleError { try await link.pair() }
+                timer.cancel()
+                #expect(error?.reason?.kind == .adapterOff && error?.isFinal == false, "\(error as Any)")
+                #expect(error?.remedy.contains("adapter") == true && error?.remedy.contains("near") == false)
+            }
+            #expect(radio.isRestoring.isSet && !radio.hasPaired.isSet)
+        }
+    }
 }
