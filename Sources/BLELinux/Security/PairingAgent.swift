@@ -12,6 +12,8 @@ final class PairingAgent: Sendable {
     enum Outcome: Hashable, Sendable {
         /// There is no bluetoothd on the bus.
         case notNeeded
+        /// This program has yet to register, or has yet to be answered.
+        case awaited
         /// bluetoothd asks this program from now on.
         case ready
         /// bluetoothd could not be reached, or refused.

@@ -170,7 +170,7 @@ final class PairingReceiver: Sendable {
             self?.bluetoothdAsked(meaning)
         }
         let isOver = state.withLock { state in
-            if !state.isOver { state.agent = agent }
+            if !state.isOver { (state.agent, state.agentOutcome) = (agent, .awaited) }
             return state.isOver
         }
         if isOver { return }

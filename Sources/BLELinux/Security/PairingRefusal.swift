@@ -28,6 +28,7 @@ extension BLEError {
         switch agent {
         case .ready where consent.hasAgentAgreed || consent.question != nil: return other
         case .ready: return .refusedUnasked(peer, as: role, isBonded: isBonded(), other)
+        case .awaited: return role == .initiator ? .refusedByNewBluetoothd(peer) : .refusedTooSoon(peer)
         case .failed(let failure): return .refusedByBluetoothd(peer, because: failure)
         case .notNeeded where bluetoothd == .here: return .refusedByBluetoothd(peer, because: nil)
         case .notNeeded: return other
@@ -142,6 +143,18 @@ extension BLEError {
             cause: "bluetoothd, which decides about every pairing, was started during this one and refused, since it "
                 + "has no agent yet; or the peripheral refused",
             remedy: "Pair again: then bluetoothd asks this program.",
+            failure: .refusedByBluetoothd,
+            isFinal: false
+        )
+    }
+
+    /// A central has paired before this program has become the agent of bluetoothd, which may only just have started.
+    private static func refusedTooSoon(_ peer: BluetoothAddress) -> BLEError {
+        pairingEnded(
+            "with \(peer), which began it",
+            cause: "bluetoothd, which decides about every pairing, refused, since it had no agent yet; or the central "
+                + "refused",
+            remedy: "Pair again from the central: by then, bluetoothd asks this program.",
             failure: .refusedByBluetoothd,
             isFinal: false
         )

@@ -50,4 +50,29 @@ extension PairingReceiverTests {
         let error = try await failure(on: bench)
         #expect(error?.pairingFailure == .refusedByBluetoothd && error?.cause.contains("AccessDenied") == true)
     }
+
+    /// Without an agent it refuses at once, while this program still registers: the bus, which accepts nobody, answers
+    /// nothing.
+    @Test(.needsLibDBus, arguments: [true, false])
+    func `a bluetoothd that has come, or was there, may have refused before this program is its agent`(
+        _ hasCome: Bool
+    ) async throws {
+        let name = FakeBus.newName()
+        let place = FakeBus.place(of: name)
+        let bench: Bench
+        let listener: FileDescriptor
+        if hasCome {
+            bench = try await begun(.noInputNoOutput, on: place)
+            listener = try FakeBus.listen("\0" + name)
+            bench.kernel.loop.enqueue { bench.receiver.bluetoothdCame() }
+        } else {
+            listener = try FakeBus.listen("\0" + name)
+            bench = try Bench(.noInputNoOutput, beside: .here, on: place)
+        }
+        await bench.kernel.loop.turn()
+        let error = try await failure(on: bench)
+        #expect(error?.pairingFailure == .refusedByBluetoothd && error?.isFinal == false, "\(error as Any)")
+        #expect(error?.cause.contains("bus") == false && error?.remedy.contains("from the central") == true)
+        withExtendedLifetime(listener) {}
+    }
 }

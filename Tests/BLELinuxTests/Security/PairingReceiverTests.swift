@@ -40,17 +40,20 @@ import Testing
 
         var questions: [PairingQuestion] { program.questions }
 
-        /// - Parameter capability: `nil` refuses pairings.
+        /// - Parameters:
+        ///   - capability: `nil` refuses pairings.
+        ///   - bus: where bluetoothd is looked for; nowhere if `nil`.
         init(
             _ capability: PairingCapability?,
             answers: [PairingQuestion.Answer] = [],
-            beside bluetoothd: Bluetoothd.Presence = .absent
+            beside bluetoothd: Bluetoothd.Presence = .absent,
+            on bus: SystemBus? = nil
         ) throws {
             let (kernel, program) = (try KernelDouble(), Program(answers))
             let keys = KernelKeys(management: kernel.management)
             (self.kernel, self.keys, self.program) = (kernel, keys, program)
             var surroundings = kernel.pairingSurroundings(keys: keys)
-            surroundings.bluetoothd = bluetoothd
+            (surroundings.bluetoothd, surroundings.bus) = (bluetoothd, bus ?? surroundings.bus)
             var made: PairingReceiver?
             events = Events { yield in
                 let receiver = PairingReceiver(
@@ -83,9 +86,10 @@ import Testing
     func begun(
         _ capability: PairingCapability? = .keyboardDisplay,
         answers: [PairingQuestion.Answer] = [],
-        beside bluetoothd: Bluetoothd.Presence = .absent
+        beside bluetoothd: Bluetoothd.Presence = .absent,
+        on bus: SystemBus? = nil
     ) async throws -> Bench {
-        let bench = try Bench(capability, answers: answers, beside: bluetoothd)
+        let bench = try Bench(capability, answers: answers, beside: bluetoothd, on: bus)
         if capability != nil { try await bench.begin() }
         #expect(try await bench.kernel.answer()?.opcode == .setIOCapability)
         guard case .started = await bench.events.next() else {
