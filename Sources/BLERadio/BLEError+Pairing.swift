@@ -13,8 +13,7 @@ extension BLEError {
     package static func endedWhilePairing(with peer: BluetoothAddress, _ reason: DisconnectReason) -> BLEError {
         let remedy =
             reason.kind == .adapterOff
-            ? "Switch the adapter on, or plug it in, then connect and pair again; `Central.adapterStates` reports when "
-                + "it can be used."
+            ? "Switch the adapter on, or plug it in; then connect, and pair again."
             : "Pair again, near the peripheral; if it ends each time, put the peripheral into its pairing mode."
         var error = BLEError(
             .disconnected,
