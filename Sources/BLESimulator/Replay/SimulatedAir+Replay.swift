@@ -181,9 +181,10 @@ final class ReplayedAdvertisements: Sendable {
         return peripherals.compactMap { peripheral in
             guard let advertisement = latest[peripheral.address] else { return nil }
             // One that does what the recorded one did may be about to connect.
-            let recorded = links[peripheral.address]?.count { begin + ($0 - first) + Self.period <= now } ?? 0
+            let next = links[peripheral.address]?.dropFirst(peripheral.linkCount).first
+            let isMissed = next.map { begin + ($0 - first) + Self.period <= now } ?? false
             let isLast = advertisement.time == last[peripheral.address]
-            return isLast || peripheral.linkCount < recorded ? (peripheral.id, advertisement) : nil
+            return isLast || isMissed ? (peripheral.id, advertisement) : nil
         }
     }
 
