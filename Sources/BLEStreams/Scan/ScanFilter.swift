@@ -24,7 +24,7 @@ public struct ScanFilter: Hashable, Sendable {
     /// Has exactly this name, complete or shortened; of blanks that are around it on air, all or none.
     public static func name(_ name: String) -> ScanFilter { ScanFilter(rule: .name(name)) }
 
-    /// Has a name with this prefix; blanks before it on air may be left out.
+    /// Has a name with this prefix; of blanks that are around the name on air, all or none.
     public static func namePrefix(_ prefix: String) -> ScanFilter { ScanFilter(rule: .namePrefix(prefix)) }
 
     /// Is received within these bounds, in dBm, `.rssi(-80 ... -40)`; advertisements without a signal strength don't
@@ -76,6 +76,8 @@ extension [ScanFilter] {
 final class ScanCriteria: Sendable {
     private let services: [BluetoothUUID]
     private let names: [ScanFilter.Rule]
+    /// Whether one of them begins or ends with a blank; only then a name's own blanks matter.
+    private let namesHaveBlanks: Bool
     private let ranges: [ClosedRange<Int>]
     private let manufacturers: [(company: UInt16, prefix: [UInt8])]
     private let addresses: Set<BluetoothAddress>
@@ -92,10 +94,13 @@ final class ScanCriteria: Sendable {
         var (services, names, ranges): ([BluetoothUUID], [ScanFilter.Rule], [ClosedRange<Int>]) = ([], [], [])
         var manufacturers: [(company: UInt16, prefix: [UInt8])] = []
         var (addresses, mustBeConnectable): (Set<BluetoothAddress>, Bool) = ([], false)
+        var namesHaveBlanks = false
         for filter in filters {
             switch filter.rule {
             case .service(let uuid): services.append(uuid)
-            case .name, .namePrefix: names.append(filter.rule)
+            case .name(let text), .namePrefix(let text):
+                names.append(filter.rule)
+                if [text.first, text.last].contains(where: { $0?.isWhitespace == true }) { namesHaveBlanks = true }
             case .rssi(let range): ranges.append(range)
             case .manufacturer(let company, let prefix): manufacturers.append((company, prefix))
             case .address(let address): addresses.insert(address)
@@ -104,6 +109,7 @@ final class ScanCriteria: Sendable {
         }
         (self.services, self.names, self.ranges) = (services, names, ranges)
         (self.manufacturers, self.addresses, self.mustBeConnectable) = (manufacturers, addresses, mustBeConnectable)
+        self.namesHaveBlanks = namesHaveBlanks
         privateAddresses = addresses.filter { $0.subkind == .resolvablePrivate }
         self.identity = identity
     }
@@ -143,7 +149,7 @@ final class ScanCriteria: Sendable {
     private func matchesName(_ data: AdvertisingData) -> Bool {
         guard let name = data.localName else { return false }
         // What another program shows of a name, or a device's documentation, may have blanks that a discovery lacks.
-        return hasName(name) || data.localNameWithBlanks.map(hasName) ?? false
+        return hasName(name) || (namesHaveBlanks && data.localNameWithBlanks.map(hasName) ?? false)
     }
 
     private func hasName(_ name: String) -> Bool {
