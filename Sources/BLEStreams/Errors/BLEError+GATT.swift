@@ -21,7 +21,8 @@ extension BLEError {
                 object: object,
                 // A peer that names no attribute says 0.
                 cause: "the peer answered \(error)" + (handle == 0 ? "" : " for handle \(handle.hexadecimal)"),
-                remedy: error == .requestNotSupported ? Self.remedy(forLacking: operation) : Self.remedy(for: error)
+                remedy: error == .requestNotSupported && handle == 0
+                    ? Self.remedy(forLacking: operation) : Self.remedy(for: error)
             )
             attError = error
             if error.isOfSecurity { explain(error, security(), wasRaised) }
@@ -152,6 +153,9 @@ extension BLEError {
             "Consult the peripheral's documentation: it grants access by a procedure of its own, not by pairing."
         case .readNotPermitted: "Use another attribute: this one can't be read."
         case .writeNotPermitted: "Use another attribute: this one can't be written."
+        // BlueZ answers so where a peripheral's application does not support it for one characteristic.
+        case .requestNotSupported:
+            "Consult the peripheral's documentation or its log: it does not support this for the attribute."
         case .invalidHandle: "Check the handle: Link.discover() finds those that the peripheral has now."
         case .databaseOutOfSync: "The peripheral's services have changed: discover them again."
         case .invalidAttributeValueLength: "Write as many octets as the specification of the characteristic requires."

@@ -36,6 +36,12 @@ import Testing
         #expect(error.remedy.contains(way) && !error.remedy.contains("no further reason"), "\(error)")
     }
 
+    @Test(arguments: ["write", "read"])
+    func `what a peer does not support for one attribute is no request that it lacks`(operation: String) {
+        let error = BLEError(.attribute(.requestNotSupported, handle: 3), operation: operation, object: "of A001")
+        #expect(error.remedy.hasSuffix("does not support this for the attribute."), "\(error)")
+    }
+
     @Test func `a read before which the services can't be found is not to be done in another way`() {
         let failure = LinkFailure.search(.attribute(.requestNotSupported, handle: 0))
         let error = BLEError(failure, operation: "read", object: "of A001", target: "A001", security: .none)

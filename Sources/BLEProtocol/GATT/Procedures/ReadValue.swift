@@ -2,8 +2,8 @@
 ///
 /// One Read Request suffices for a value shorter than ATT_MTU - 1. A longer one is continued with Read Blob Requests up
 /// to its end or 512 octets; what a peer sends beyond that is ignored. A value that a peer may have cut by the ATT_MTU
-/// of an earlier program is continued in the same way. With an offset the Read Request is omitted. A value that is refused
-/// as not long since ATT_MTU has grown meanwhile is read once more from the beginning.
+/// of an earlier program is continued in the same way. With an offset the Read Request is omitted. A value that is
+/// refused as not long since ATT_MTU has grown meanwhile is read once more from the beginning.
 /// Source: Core Specification, Vol 3, Part G, 4.8.1, 4.8.3, 4.12.1 and 4.12.2.
 package struct ReadValue: GATTProcedure {
     package static let isRepeatable = true
