@@ -35,8 +35,9 @@ final class ValueReading: Sendable {
             return (state.number, state.cancel.take())
         }
         former?()
-        let cancel = start { [self] outcome in
-            guard state.withLock({ $0.number == number }) else { return }
+        // Who hears the value keeps this. If its outcome did, too, each would keep the other, and the link, for ever.
+        let cancel = start { [weak self] outcome in
+            guard let self, state.withLock({ $0.number == number }) else { return }
             tell(outcome)
             if case .success = outcome { state.withLock { $0.isDone = true } }
         }

@@ -39,6 +39,7 @@ import Testing
                     ])
                     _ = try await link.read(Bench.readable)
                     _ = try await link.notifications(of: Bench.notifying).prefix(2).collect()
+                    _ = try await link.values(of: Bench.notifying).prefix(2).collect()
                     _ = try await link.conditionChanges.first()
                     guard isLost else { return }
                     bench.centralAdapter.powerOff()
@@ -65,6 +66,7 @@ import Testing
                     try await session.ready()
                     if let link = session.link { watched.add([("its link", link)]) }
                     _ = try await session.notifications(of: Bench.notifying).prefix(2).collect()
+                    _ = try await session.values(of: Bench.notifying).prefix(2).collect()
                     _ = try await session.queue.run(.read(Bench.readable))
                     _ = try await session.queue.enqueue(.read(Bench.readable)).value
                     await session.disconnect()
