@@ -283,6 +283,8 @@ import Testing
         #expect(polled?.isEnd == true, "it goes on")
         first.close()
         stopped?.close()
+        // The closure that it has uses it.
+        stopped = nil
     }
 
     @Test func `a consumer that is stopped while another one polls in vain is woken for its end`() throws {
@@ -305,6 +307,8 @@ import Testing
         #expect(try stopped?.poll().isEnd == true, "it goes on")
         first.close()
         stopped?.close()
+        // The closure that it has uses it.
+        stopped = nil
     }
 
     @Test func `a consumer that polls while another one asks for the part of a message is woken`() throws {
@@ -331,5 +335,7 @@ import Testing
         #expect(wasWoken.isSet)
         first.close()
         other?.close()
+        // The closure that it has uses it.
+        other = nil
     }
 }

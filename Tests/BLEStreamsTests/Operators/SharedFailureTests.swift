@@ -58,6 +58,8 @@ import Testing
         #expect(seen.all == [1, 2])
         first.close()
         combined?.close()
+        // The closure that it has uses it.
+        combined = nil
     }
 
     /// The numbers are those of one stream, or of one that is itself shared with somebody else.

@@ -22,7 +22,8 @@ import Testing
         let recorded = Recorder<[[UInt8]]>()
         try await Bench.run(serve: ReplayTests.serve) { bench in
             bench.air.faults.add(Self.loss)
-            recorded.add(try await Self.values(Central.open(.radio(bench.centralAdapter).captured(in: capture))))
+            let adapter = AdapterChoice.radio(bench.centralAdapter).captured(in: capture)
+            recorded.add(try await Central.with(adapter) { try await Self.values($0) })
         }
         try await capture.close()
         let octets = [UInt8](try Data(contentsOf: URL(filePath: path)))
@@ -36,7 +37,9 @@ import Testing
             let air = SimulatedAir(time)
             let phone = air.adapter()
             if isLosing { air.faults.add(loss) }
-            return try await air.replay(RecordedTraffic(octets)) { try await values(Central.open(.radio(phone))) }
+            return try await air.replay(RecordedTraffic(octets)) {
+                try await Central.with(.radio(phone)) { try await values($0) }
+            }
         }
     }
 }
