@@ -23,24 +23,9 @@ import Testing
 
     /// A pairing for better keys that the kernel has begun; there is no bus yet.
     private func begunAnew(asking interview: PairingInterview) async throws -> Events<Outcome> {
-        let (demands, demanded) = AsyncStream<Void>.makeStream()
-        let outcomes = Events<Outcome> { [kernel, name] yield in
-            var surroundings = kernel.pairingSurroundings()
-            surroundings.bus = FakeBus.place(of: name)
-            let pairing = PairingAnew(
-                with: .example,
-                in: surroundings,
-                asking: interview,
-                failure: { BLEError(.systemFailure, operation: "test", cause: "\($0)") },
-                sink: EventSink(yield)
-            ) { demanded.yield() }
-            kernel.loop.enqueue { pairing.begin() }
-            return RadioActivity { pairing.cancel() }
-        }
-        let information = KernelDouble.information([.powered, .bondable, .secureConnections])
-        #expect(try await kernel.answer(with: information)?.opcode == .readInformation)
-        for await _ in demands { break }
-        return outcomes
+        var surroundings = kernel.pairingSurroundings()
+        surroundings.bus = FakeBus.place(of: name)
+        return try await kernel.begunPairingAnew(in: surroundings, asking: interview)
     }
 
     /// The pairing looks for bluetoothd.
@@ -52,6 +37,16 @@ import Testing
         } else {
             bus.send(.failure(of: owner.serial, "org.freedesktop.DBus.Error.NameHasNoOwner"))
         }
+    }
+
+    /// The error of a pairing that this side has agreed to, and that is refused all the same.
+    private func refusal(of outcomes: Events<Outcome>, on bus: FakeBus, isThere: Bool) async throws -> BLEError {
+        try kernel.tellOfPeer(0x0F, [1, 0, 0, 0, 0])
+        #expect(await kernel.next()?.opcode == .userConfirmationReply)
+        try kernel.answer(to: .pairDevice, .authenticationFailed, with: [UInt8](repeating: 0, count: 7))
+        try await look(on: bus, isThere: isThere)
+        let outcome = try #require(await outcomes.next())
+        return try #require(#expect(throws: BLEError.self) { try outcome.get() })
     }
 
     @Test(arguments: [true, false])
@@ -74,15 +69,7 @@ import Testing
     func `one that is refused may be so by a bluetoothd that was started meanwhile`(_ isThere: Bool) async throws {
         let outcomes = try await begun()
         let bus = try FakeBus(on: EventLoop(name: "late-bus"), as: name)
-        try kernel.tellOfPeer(0x0F, [1, 0, 0, 0, 0])
-        #expect(await kernel.next()?.opcode == .userConfirmationReply)
-        try kernel.answer(to: .pairDevice, .authenticationFailed, with: [UInt8](repeating: 0, count: 7))
-        try await look(on: bus, isThere: isThere)
-        let outcome = try #require(await outcomes.next())
-        guard case .failure(let error) = outcome else {
-            Issue.record("it has paired")
-            return
-        }
+        let error = try await refusal(of: outcomes, on: bus, isThere: isThere)
         #expect(error.pairingFailure == (isThere ? .refusedByBluetoothd : .refusedByPeripheral))
         #expect(error.isFinal == !isThere && !error.remedy.isEmpty)
     }
@@ -151,15 +138,7 @@ import Testing
     ) async throws {
         let bus = try FakeBus(on: EventLoop(name: "late-bus"), as: name)
         let outcomes = try await begunAsAgent(of: bus)
-        try kernel.tellOfPeer(0x0F, [1, 0, 0, 0, 0])
-        #expect(await kernel.next()?.opcode == .userConfirmationReply)
-        try kernel.answer(to: .pairDevice, .authenticationFailed, with: [UInt8](repeating: 0, count: 7))
-        try await look(on: bus, isThere: isThere)
-        let outcome = try #require(await outcomes.next())
-        guard case .failure(let error) = outcome else {
-            Issue.record("it has paired")
-            return
-        }
+        let error = try await refusal(of: outcomes, on: bus, isThere: isThere)
         #expect(error.pairingFailure == (isThere ? .refusedByBluetoothd : .refusedByPeripheral))
         #expect(error.isFinal == !isThere && !"\(error)".contains("bluetoothctl remove"), "\(error)")
     }

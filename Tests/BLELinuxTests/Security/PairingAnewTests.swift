@@ -18,24 +18,10 @@ import Testing
         as capability: PairingCapability,
         beside bluetoothd: Bluetoothd.Presence
     ) async throws -> Events<Outcome> {
-        let (demands, demanded) = AsyncStream<Void>.makeStream()
-        let events = Events<Outcome> { [kernel] yield in
-            var surroundings = kernel.pairingSurroundings()
-            surroundings.bluetoothd = bluetoothd
-            let pairing = PairingAnew(
-                with: .example,
-                in: surroundings,
-                asking: PairingInterview(capability) { _, reply in reply(.passkey(1)) },
-                failure: { BLEError(.systemFailure, operation: "test", cause: "\($0)") },
-                sink: EventSink(yield)
-            ) { demanded.yield() }
-            kernel.loop.enqueue { pairing.begin() }
-            return RadioActivity { pairing.cancel() }
-        }
-        let information = KernelDouble.information([.powered, .bondable, .secureConnections])
-        #expect(try await kernel.answer(with: information)?.opcode == .readInformation)
-        for await _ in demands { break }
-        return events
+        var surroundings = kernel.pairingSurroundings()
+        surroundings.bluetoothd = bluetoothd
+        let interview = PairingInterview(capability) { _, reply in reply(.passkey(1)) }
+        return try await kernel.begunPairingAnew(in: surroundings, asking: interview)
     }
 
     private func failure(of pairing: Events<Outcome>) async throws -> BLEError {

@@ -168,4 +168,28 @@ extension KernelDouble {
         #expect(asked == .readInformation && begun == .pairDevice)
         return outcomes
     }
+
+    /// A pairing for better keys that has begun: the kernel has said what the adapter can do, and was asked for them.
+    func begunPairingAnew(
+        in surroundings: PairingSurroundings,
+        asking interview: PairingInterview
+    ) async throws -> Events<Result<Bond?, BLEError>> {
+        let (demands, demanded) = AsyncStream<Void>.makeStream()
+        let outcomes = Events<Result<Bond?, BLEError>> { [loop] yield in
+            let pairing = PairingAnew(
+                with: .example,
+                in: surroundings,
+                asking: interview,
+                failure: { BLEError(.systemFailure, operation: "test", cause: "\($0)") },
+                sink: EventSink(yield)
+            ) { demanded.yield() }
+            loop.enqueue { pairing.begin() }
+            return RadioActivity { pairing.cancel() }
+        }
+        let information = Self.information([.powered, .bondable, .secureConnections])
+        let asked = try await answer(with: information)?.opcode
+        #expect(asked == .readInformation)
+        for await _ in demands { break }
+        return outcomes
+    }
 }

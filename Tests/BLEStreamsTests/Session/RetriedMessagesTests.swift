@@ -168,21 +168,24 @@ extension SuccessiveMessagesTests {
         }
     }
 
+    /// Loops over messages for so long that a part is given up, and ends before retry begins anew.
+    private static func giveUpPart(of session: Session, for duration: Duration, _ bench: Bench) async throws {
+        let lines = lines(session).timeout(.seconds(2)).retry(.constant(.seconds(60)))
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { await #expect(throws: CancellationError.self) { _ = try await lines.collect(2) } }
+            try await bench.time.sleep(for: duration)
+            group.cancelAll()
+            try await group.waitForAll()
+        }
+    }
+
     @Test(arguments: Between.allCases)
     func `who takes no chunk behind a part leaves no rest of a message to the next consumer`(between: Between)
         async throws
     {
         try await Self.run(bursts: [["one\nhal"], ["f\ntwo\n"]]) { bench, session in
             try await session.ready()
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask {
-                    let lines = Self.lines(session).timeout(.seconds(2)).retry(.constant(.seconds(4)))
-                    await #expect(throws: CancellationError.self) { _ = try await lines.collect(2) }
-                }
-                try await bench.time.sleep(for: .seconds(3))
-                group.cancelAll()
-                try await group.waitForAll()
-            }
+            try await Self.giveUpPart(of: session, for: .seconds(3), bench)
             try await between.wait(session)
             let taken = try await Self.lines(session).timeout(.seconds(60)).first()
             #expect(taken == "two")
@@ -194,15 +197,7 @@ extension SuccessiveMessagesTests {
     {
         try await Self.run(bursts: [["one\nhal"], ["f\ntwo\n"]]) { bench, session in
             try await session.ready()
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask {
-                    let lines = Self.lines(session).timeout(.seconds(2)).retry(.constant(.seconds(4)))
-                    await #expect(throws: CancellationError.self) { _ = try await lines.collect(2) }
-                }
-                try await bench.time.sleep(for: .seconds(3))
-                group.cancelAll()
-                try await group.waitForAll()
-            }
+            try await Self.giveUpPart(of: session, for: .seconds(3), bench)
             let rest = try await session.notifications(of: Bench.notifying).bytes.timeout(.seconds(60)).collect(2)
             #expect(rest == Array("f\n".utf8))
             let taken = try await Self.lines(session).timeout(.seconds(60)).first()
@@ -217,13 +212,7 @@ extension SuccessiveMessagesTests {
         try await Self.run(bursts: bursts, pause: .seconds(4), faults: drop) { bench, session in
             try await session.ready()
             let start = bench.time.now
-            let lines = Self.lines(session).timeout(.seconds(2)).retry(.constant(.seconds(60)))
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask { await #expect(throws: CancellationError.self) { _ = try await lines.collect(2) } }
-                try await bench.time.sleep(for: .seconds(7))
-                group.cancelAll()
-                try await group.waitForAll()
-            }
+            try await Self.giveUpPart(of: session, for: .seconds(7), bench)
             let chunks = session.notifications(of: Bench.notifying)
             try await chunks.prefix(for: .seconds(second) - bench.time.now + start).receive { _ in }
             let taken = try await Self.lines(session).timeout(.seconds(60)).first()
