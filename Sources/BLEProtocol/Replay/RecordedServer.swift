@@ -12,7 +12,8 @@ package struct RecordedServer: Sendable {
     /// The position in the recorded outcomes for the next read and write of an attribute.
     private var reads: [UInt16: Int] = [:]
     private var writes: [UInt16: Int] = [:]
-    private var linkNumber = -1
+    /// How many links centrals have made.
+    package private(set) var linkCount = 0
     private var link = LinkState()
 
     /// The state while a link is up.
@@ -51,7 +52,7 @@ package struct RecordedServer: Sendable {
 
     /// A central has connected.
     package mutating func linkBegan(now: Duration) {
-        linkNumber += 1
+        linkCount += 1
         link = LinkState()
         plan(.linkBegin, now)
     }
@@ -88,7 +89,7 @@ package struct RecordedServer: Sendable {
 
     private mutating func plan(_ anchor: RecordedDevice.Anchor, _ now: Duration) {
         guard !device.sendings.isEmpty else { return }
-        let script = device.sendings[min(linkNumber, device.sendings.count - 1)]
+        let script = device.sendings[min(linkCount, device.sendings.count) - 1]
         guard let sendings = script[anchor] else { return }
         for sending in sendings {
             var moment = now + sending.delay

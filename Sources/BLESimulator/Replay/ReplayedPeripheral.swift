@@ -8,7 +8,6 @@ final class ReplayedPeripheral: Sendable {
         var server: RecordedServer
         /// The current link; one that is over is forgotten.
         var link: (any ATTLink)?
-        var linkCount = 0
         /// PDUs that the link had no room for.
         var waiting: [[UInt8]] = []
         var isSending = false
@@ -29,7 +28,7 @@ final class ReplayedPeripheral: Sendable {
     var id: AdapterID { adapter.id }
 
     /// How many links centrals have made with it.
-    var linkCount: Int { state.withLock { $0.linkCount } }
+    var linkCount: Int { state.withLock { $0.server.linkCount } }
 
     init(_ device: RecordedDevice, on adapter: SimulatedAdapter) {
         self.adapter = adapter
@@ -62,7 +61,6 @@ final class ReplayedPeripheral: Sendable {
         let isWanted = state.withLock { state in
             guard !state.isStopped else { return false }
             (state.link, state.waiting) = (link, [])
-            state.linkCount += 1
             state.server.linkBegan(now: now)
             return true
         }
