@@ -84,14 +84,11 @@ struct Bonds: Command {
             let keys = bonds.count == 1 ? "1 bond" : "\(bonds.count) bonds"
             environment.log.say("the keys of \(keys) are in \(file); anyone who has it can use them")
         case .adopt(let file):
-            let bonds =
-                try file.map { try Bond.imported(from: $0) }
-                ?? (folder.map { try Bond.importedFromBluetoothd(in: $0) } ?? Bond.importedFromBluetoothd())
+            let source = file ?? folder ?? "/var/lib/bluetooth"
+            let bonds = try file == nil ? Bond.importedFromBluetoothd(in: source) : Bond.imported(from: source)
             try await environment.central.adopt(bonds, replacing: replaces)
             try show(bonds, in: environment)
-            if bonds.isEmpty {
-                environment.log.say("there are no bonds to import in \(file ?? folder ?? "/var/lib/bluetooth")")
-            }
+            if bonds.isEmpty { environment.log.say("there are no bonds to import in \(source)") }
         }
     }
 

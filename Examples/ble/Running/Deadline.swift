@@ -4,7 +4,6 @@ import BLEStreams
 struct Deadline: Sendable {
     private let limit: Duration
     private let moment: ContinuousClock.Instant
-
     private let isShared: Bool
 
     /// This long from now, or from an earlier start.

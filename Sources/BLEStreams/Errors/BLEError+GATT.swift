@@ -164,14 +164,17 @@ extension BLEError {
         }
     }
 
-    /// What to do instead of an operation for which the peer lacks a request: each has another way.
-    static func remedy(forLacking operation: String) -> String {
+    /// What to do where the peer lacks a request for which there is no other way.
+    static let remedyForLackingRequest = "Consult the peripheral's documentation: it lacks a request that this needs."
+
+    /// What to do instead of an operation for which the peer lacks a request.
+    private static func remedy(forLacking operation: String) -> String {
         switch operation {
         case "write":
             "The peripheral may take no value in parts: write at most MTU - 3 octets at once, and not reliably."
         case "read": "Read each value by itself: the peripheral lacks the request for all of a type, or for several."
         case "discovery": "Discover all services, if only some were asked for: the peripheral lacks that request."
-        default: "Consult the peripheral's documentation: it lacks a request that this needs."
+        default: remedyForLackingRequest
         }
     }
 

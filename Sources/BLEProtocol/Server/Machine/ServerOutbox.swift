@@ -1,7 +1,7 @@
 /// The PDUs that a server has to send, in three lanes: responses first, then notifications, then indications, of which
-/// only one may be unconfirmed at any time (Core Specification, Vol 3, Part F, 3.3.2). A response that waited
-/// for all values in front of it could come later than 30 s behind its request, when the client has given up the link.
-/// An indication waits for all notifications that were queued before it, and for no more than some of those that come
+/// only one may be unconfirmed at any time (Core Specification, Vol 3, Part F, 3.3.2). A response that waited for all
+/// values in front of it could come later than 30 s behind its request, when the client has given up the link. An
+/// indication waits for all notifications that were queued before it, and for no more than some of those that come
 /// later.
 struct ServerOutbox: Sendable {
     /// A value to send; it is cut to the MTU only when it is sent.

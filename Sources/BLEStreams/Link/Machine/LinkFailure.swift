@@ -68,7 +68,7 @@ extension BLEError {
             cause = "it requires a link that is \(level): \(error.cause)"
         case .search(let failure):
             self.init(failure, operation: operation, object: target(), security: security())
-            if attError == .requestNotSupported { remedy = Self.remedy(forLacking: "search") }
+            if attError == .requestNotSupported { remedy = Self.remedyForLackingRequest }
         case .restless: self = .restlessServices(operation, target())
         case .notFound: self = .noSuchCharacteristic(operation, target())
         case .servicesChanged: self = .servicesChanged(operation, target())
