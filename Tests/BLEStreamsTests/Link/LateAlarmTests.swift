@@ -34,6 +34,7 @@ import Testing
     {
         try await VirtualTime.run(seed: 1) { time in
             let (timeline, link) = (StoppedTimeline(time), FakeLink(answers: [.sent]))
+            defer { link.end() }
             let bearer = Bearer(
                 link,
                 timeline: timeline,
