@@ -20,6 +20,15 @@ final class AirCore: Sendable {
     init(timeline: any Timeline) {
         self.timeline = timeline
         guarded = Mutex(Guarded(state: AirState(timeline: timeline)))
+        (timeline as? VirtualTime)?.whenOver { [weak self] in self?.letReceiversGo() }
+    }
+
+    /// Lets the receivers of links go that are up when virtual time is over: they are told nothing any more, and a
+    /// receiver refers to its link, and so to the air.
+    private func letReceiversGo() {
+        let receivers = guarded.withLock { $0.state.takeReceivers() }
+        // Released outside the lock: a released link closes itself.
+        withExtendedLifetime(receivers) {}
     }
 
     /// Changes the state, and schedules what follows from the change.

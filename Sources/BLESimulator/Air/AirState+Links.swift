@@ -229,6 +229,10 @@ extension AirState {
         return news
     }
 
+    mutating func takeReceivers() -> [any ATTLinkReceiver] {
+        links.all.flatMap { [$0.central.receiver.take(), $0.peripheral.receiver.take()] }.compactMap { $0 }
+    }
+
     /// One end has been told that the link is over; its later requests have no effect.
     mutating func finish(_ id: LinkEndID) {
         guard let link = links[id.link] else { return }

@@ -74,6 +74,7 @@ extension VirtualTime {
         for case .wake(let sleeper) in scheduler.withLock({ $0.end() }) {
             sleeper.wake(throwing: CancellationError())
         }
+        for ending in takeEndings() { ending() }
         let waiter = watch.withLock { watch in
             defer { watch.waiter = nil }
             return watch.waiter

@@ -37,6 +37,7 @@ public final class VirtualTime: TaskExecutor, Timeline {
     let patience: Duration
     let scheduler: Mutex<VirtualScheduler>
     let watch = Mutex(VirtualTimeWatch())
+    private let endings = Mutex<[@Sendable () -> Void]>([])
     let queue = DispatchQueue(label: "BLESimulator.VirtualTime")
 
     init(seed: UInt64, order: JobOrder, limit: Duration, patience: Duration) {
@@ -120,6 +121,17 @@ public final class VirtualTime: TaskExecutor, Timeline {
         }
         if mustStart { start() }
         return RadioActivity { [self] in _ = scheduler.withLock { $0.cancel(id) } }
+    }
+
+    /// Calls a closure when the run is over: time doesn't pass any more, and nothing that was scheduled happens.
+    func whenOver(_ body: @escaping @Sendable () -> Void) { endings.withLock { $0.append(body) } }
+
+    /// What was to be called when the run is over.
+    func takeEndings() -> [@Sendable () -> Void] {
+        endings.withLock { endings in
+            defer { endings = [] }
+            return endings
+        }
     }
 
     func release() {

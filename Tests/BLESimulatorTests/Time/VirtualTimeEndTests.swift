@@ -157,6 +157,28 @@ import Testing
         #expect(message.contains("seed 77"))
     }
 
+    @Test(arguments: [false, true])
+    func `a link that is up at the end keeps nothing of the world`(isClosing: Bool) async throws {
+        let kept = try await VirtualTime.run { time in
+            let air = SimulatedAir(time)
+            let (phone, sensor) = (air.adapter(), air.adapter())
+            let listener = sensor.listen { _ in }
+            let advertisement = sensor.advertise(AdvertiseRequest(data: AdvertisingData(bytes: [2, 1, 6]))) { _ in }
+            let links = Log<any ATTLink>()
+            let attempt = phone.connect(to: sensor.address) { result in
+                if case .success(let link) = result { links.append(link) }
+            }
+            try await time.sleep(for: .seconds(1))
+            for activity in [listener, advertisement, attempt] { activity.cancel() }
+            let link = try #require(links.values.first)
+            let recorder = LinkRecorder { [link] _ in link.disconnect() }
+            link.start(recorder)
+            if isClosing { link.disconnect() }
+            return Kept(recorder: recorder)
+        }
+        #expect(kept.recorder == nil)
+    }
+
     @Test func `the clock stands still while the main actor works`() async throws {
         try await VirtualTime.run { time in
             let fired = Log<Duration>()
@@ -175,6 +197,11 @@ import Testing
         }
         #expect(value == 5)
     }
+}
+
+/// An object of a world that is over.
+private struct Kept: Sendable {
+    weak let recorder: LinkRecorder?
 }
 
 /// What a simulated device throws.
