@@ -159,6 +159,11 @@ extension BLEError {
         case .invalidHandle: "Check the handle: Link.discover() finds those that the peripheral has now."
         case .databaseOutOfSync: "The peripheral's services have changed: discover them again."
         case .invalidAttributeValueLength: "Write as many octets as the specification of the characteristic requires."
+        case .valueNotAllowed, .outOfRange: "Write a value that the specification of the characteristic allows."
+        case .cccdImproperlyConfigured:
+            "Subscribe first to the characteristics with which the peripheral answers, as its profile requires."
+        case .procedureAlreadyInProgress:
+            "Wait until the peripheral's procedure has ended, or end it as the profile describes; then try again."
         case .insufficientResources, .prepareQueueFull: "Try again later, or with a smaller value."
         default: "Consult the peripheral's documentation or its log: it reports no further reason."
         }

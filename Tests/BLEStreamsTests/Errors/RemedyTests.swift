@@ -30,6 +30,16 @@ import Testing
         #expect(error.attError == refusal && error.remedy.hasPrefix("Use another attribute"), "\(error)")
     }
 
+    @Test(arguments: [
+        (ATTError.procedureAlreadyInProgress, "has ended"), (.cccdImproperlyConfigured, "Subscribe"),
+        (.valueNotAllowed, "allows"), (.outOfRange, "allows"),
+    ])
+    func `a reason that a profile defines is not said to be none`(refusal: ATTError, way: String) {
+        let error = BLEError(.attribute(refusal, handle: 3), operation: "write", object: "to 2A52")
+        #expect(error.remedy.contains(way) && !error.remedy.contains("no further reason"), "\(error)")
+        #expect(error.attError == refusal && !error.isFinal)
+    }
+
     @Test(arguments: [("write", "MTU - 3"), ("read", "by itself"), ("discovery", "all services"), ("connect", "lacks")])
     func `what a peer has no request for is to be done in another way`(operation: String, way: String) {
         let error = BLEError(.attribute(.requestNotSupported, handle: 0), operation: operation, object: "of A001")
