@@ -148,7 +148,9 @@ public struct RecordAccessControlPoint: RecordTransport {
             operation: "synchronization",
             object: "of records of \(context.peripheral)",
             cause: "the control point answers: \(outcome) (code \(outcome.rawValue))",
-            remedy: "Check that the device reports records by their sequence numbers."
+            remedy: outcome == .notCompleted
+                ? "Run the flow again when the device is not in use: it continues after the last record stored."
+                : "Check that the device reports records by their sequence numbers."
         )
     }
 }

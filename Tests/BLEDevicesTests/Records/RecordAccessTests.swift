@@ -116,6 +116,22 @@ import Testing
         }
     }
 
+    @Test func `a report that the device could not complete is to be requested again`() async throws {
+        try await onQueue(seed: 1) { bench, queue in
+            let isEnd = PDUFilter.where { $0.first == 0x1D && $0.suffix(4) == [6, 0, 1, 1] }
+            bench.air.faults.add(.replace(isEnd) { $0.dropLast() + [8] }.times(1))
+            let stored = Recorder<Int>()
+            let flow = FlowTests.synchronization(1, after: nil, stored)
+            let error = await bleError { try await queue.run(flow) }
+            #expect(error?.code == .attributeError && error?.isFinal == false)
+            #expect(error?.remedy.contains("again") == true && error?.remedy.contains("numbers") == false)
+            // As the remedy says.
+            let count = try await queue.run(flow)
+            #expect(count == 200)
+            #expect(stored.all == Array(0..<200))
+        }
+    }
+
     @Test func `a record that can't be stored has the report aborted`() async throws {
         try await onQueue(seed: 1) { bench, queue in
             let error = await bleError { try await queue.run(Fetching(last: nil, heard: Recorder(), refuses: 20)) }
