@@ -86,7 +86,9 @@ public struct ConfigurationFlow: Command {
     /// An error that ends the flow, with the settings whose previous values could not be restored.
     private func told(_ error: any Error, unrestored changed: [Setting]) -> any Error {
         guard var error = error as? BLEError, !changed.isEmpty else { return error }
-        let names = changed.map { "\($0.characteristic)" }
+        var names: [String] = []
+        // One that is set twice has two previous values.
+        for name in changed.map({ "\($0.characteristic)" }) where !names.contains(name) { names.append(name) }
         error.cause += "; its previous value could not be restored: \(names.joined(separator: ", "))"
         return error
     }

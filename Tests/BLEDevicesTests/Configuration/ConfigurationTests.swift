@@ -79,6 +79,16 @@ import Testing
         }
     }
 
+    @Test func `a characteristic that is set twice is told once if it can't be restored`() async throws {
+        try await onQueue { bench, queue in
+            bench.air.faults.add(Self.loss(7))
+            let error = await bleError { try await queue.run(ConfigurationFlow(Self.locked + [Self.wish(2, 7)])) }
+            #expect(error?.code == .disconnected)
+            let names = Self.setting[..<3].map { "\($0.reference)" }.joined(separator: ", ")
+            #expect(error?.cause.hasSuffix("could not be restored: \(names)") == true, "\(error?.cause ?? "")")
+        }
+    }
+
     @Test func `a setting that is refused again is not told, but the one that was changed before it`() async throws {
         try await onQueue { bench, queue in
             try await queue.run(.write([9], to: Self.setting[1]))
