@@ -41,6 +41,7 @@ public struct SynchronizationFlow: Command {
     private let batch: Int
     private let resume: RetryPolicy
     private let places = FlowMemory<Place>()
+    private let turns = FlowTurns()
     private let store: @Sendable (DeviceRecord) async throws -> Void
 
     /// Describes a synchronization.
@@ -71,57 +72,70 @@ public struct SynchronizationFlow: Command {
         var known: Place?
         return try await context.resuming(resume) {
             let device = places.name(of: context.linkedPeripheral)
-            // On another link, a device that a session has found again may have another address.
-            var place = known ?? places[device] ?? Place(last: last, acknowledged: last)
-            // While this run had no link, another one of the same flow may have had it, in another queue.
-            place.follow(places[device])
-            func note() { (known, places[device]) = (place, place) }
-            context.begin("fetch")
-            var losses = 0
-            func keep(_ record: DeviceRecord) async throws {
-                if let last = place.last, record.number <= last { return }
-                try await store(record)
-                place.last = record.number
-                place.count += 1
-                note()
-                context.achieved()
-                context.progress(place.count)
-                guard place.count.isMultiple(of: batch) else { return }
-                try await transport.acknowledge(upTo: record.number, in: context)
-                place.acknowledged = record.number
-                note()
+            // One that has lost its link may still store what came before: only then is it known where to go on.
+            return try await turns.alone(with: device, on: context.timeline) {
+                try await run(on: device, &known, in: context)
             }
-            let beginning = place.last
-            while true {
-                let (last, reception) = (place.last, try Reception(in: context))
-                var isKeeping = false
-                do {
-                    try await fetch(after: last, reception, in: context) { record in
-                        isKeeping = true
-                        try await keep(record)
-                        isKeeping = false
-                    }
-                    if let beginning, place.last == beginning {
-                        try await checkNumbers(upTo: beginning, reception, context)
-                    }
-                    break
-                } catch let error where !isKeeping && reception.isWhy(error) {
-                    losses = place.last == last ? losses + 1 : 1
-                    guard let delay = resume.delay(afterFailure: losses, random: context.timeline.randomBits()) else {
-                        throw BLEError.lossy(losses, reception, context)
-                    }
-                    try await pause(for: delay, on: context.timeline)
-                    // What is left of this report would be taken for the next one.
-                    while context.available() != nil {}
-                }
-            }
-            context.begin("acknowledge")
-            if let last = place.last, last != place.acknowledged {
-                try await transport.acknowledge(upTo: last, in: context)
-            }
-            places[device] = Place(last: place.last, acknowledged: place.last)
-            return place.count
         }
+    }
+
+    /// Fetches and stores the new records on the present link.
+    ///
+    /// - Parameters:
+    ///   - device: the address by which the device is remembered.
+    ///   - known: how far this run has come.
+    private func run(on device: BluetoothAddress, _ known: inout Place?, in context: CommandContext) async throws -> Int
+    {
+        // On another link, a device that a session has found again may have another address.
+        var place = known ?? places[device] ?? Place(last: last, acknowledged: last)
+        // While this run had no link, another one of the same flow may have had it, in another queue.
+        place.follow(places[device])
+        func note() { (known, places[device]) = (place, place) }
+        context.begin("fetch")
+        var losses = 0
+        func keep(_ record: DeviceRecord) async throws {
+            if let last = place.last, record.number <= last { return }
+            try await store(record)
+            place.last = record.number
+            place.count += 1
+            note()
+            context.achieved()
+            context.progress(place.count)
+            guard place.count.isMultiple(of: batch) else { return }
+            try await transport.acknowledge(upTo: record.number, in: context)
+            place.acknowledged = record.number
+            note()
+        }
+        let beginning = place.last
+        while true {
+            let (last, reception) = (place.last, try Reception(in: context))
+            var isKeeping = false
+            do {
+                try await fetch(after: last, reception, in: context) { record in
+                    isKeeping = true
+                    try await keep(record)
+                    isKeeping = false
+                }
+                if let beginning, place.last == beginning {
+                    try await checkNumbers(upTo: beginning, reception, context)
+                }
+                break
+            } catch let error where !isKeeping && reception.isWhy(error) {
+                losses = place.last == last ? losses + 1 : 1
+                guard let delay = resume.delay(afterFailure: losses, random: context.timeline.randomBits()) else {
+                    throw BLEError.lossy(losses, reception, context)
+                }
+                try await pause(for: delay, on: context.timeline)
+                // What is left of this report would be taken for the next one.
+                while context.available() != nil {}
+            }
+        }
+        context.begin("acknowledge")
+        if let last = place.last, last != place.acknowledged {
+            try await transport.acknowledge(upTo: last, in: context)
+        }
+        places[device] = Place(last: place.last, acknowledged: place.last)
+        return place.count
     }
 
     /// Fetches one report, and passes on the records that may be stored, in their order.

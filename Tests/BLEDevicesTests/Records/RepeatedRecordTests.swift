@@ -48,6 +48,39 @@ import Testing
         }
     }
 
+    @Test(arguments: [false, true])
+    func `runs in two queues store each record once, also what one still has of a link that is lost`(
+        isPlain: Bool
+    ) async throws {
+        let serve = RecordDevice.live(Recorder())
+        try await Bench.run(description: RecordDevice.description, serve: serve) { bench in
+            bench.air.faults.add(.dropLink(after: 100, .notifications))
+            let stored = Recorder<Int>()
+            // Slower than the device: many records wait when the link is lost, and another run makes the next one.
+            let store: @Sendable (DeviceRecord) async throws -> Void = { record in
+                try await bench.time.sleep(for: .milliseconds(50))
+                stored.add(record.number)
+            }
+            let plain = PlainRecordTransport(control: RecordDevice.control, records: RecordDevice.records)
+            let flow =
+                isPlain
+                ? SynchronizationFlow(over: plain, after: nil, store: store)
+                : SynchronizationFlow(over: RecordAccessControlPoint.glucose, after: nil, store: store)
+            let counts = try await withThrowingTaskGroup(of: Int.self) { group in
+                for _ in 0..<2 {
+                    group.addTask {
+                        try await bench.peripheral.withQueue { queue in
+                            try await queue.connecting(timeout: .seconds(600)).run(flow)
+                        }
+                    }
+                }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(stored.all == Array(0..<200))
+            #expect(counts.count == 2)
+        }
+    }
+
     @Test(arguments: [Int(UInt32.max) - 1, Int(UInt32.max), .max])
     func `where no number follows the last one, nothing is requested`(last: Int) async throws {
         try await onQueue { bench, queue in
