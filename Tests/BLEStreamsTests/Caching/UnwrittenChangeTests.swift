@@ -6,8 +6,8 @@ import Testing
 
 @testable import BLEStreams
 
-/// Services that change while nothing can be written, of peripherals without a hash: the file still has the former
-/// ones, and nothing tells the next link that these are wrong.
+/// Services that change while nothing can be written, or before that was looked at, of peripherals without a hash: the
+/// file still has the former ones, and nothing tells the next link that these are wrong.
 @Suite(.timeLimit(.minutes(10))) struct UnwrittenChangeTests {
     /// With a long UUID: the first answer about services doesn't have it.
     private static func service(_ characteristics: LocalCharacteristic...) -> LocalService {
@@ -39,12 +39,7 @@ import Testing
             let serve = Bench.changing(to: [Self.service(Self.other, Self.value)])
             let description = LocalPeripheral(name: "Bench") { Self.service(Self.value, Self.other) }
             try await Bench.run(description: description, serve: serve) { bench in
-                // It has no hash.
-                bench.air.faults.add(
-                    .replace(.where { $0.first == 0x08 && $0.suffix(2) == [0x2A, 0x2B] }) { pdu in
-                        Array(pdu.dropLast(2)) + [0xEF, 0xBE]
-                    }
-                )
+                bench.air.faults.add(Self.withoutHash)
                 let store = PeerStore(folder: child.folder) { _ in }
                 let central = try await Central.open(.radio(bench.centralAdapter), store: store)
                 let peripheral = central.peripheral(bench.peripheralAdapter.address)
@@ -62,6 +57,55 @@ import Testing
                 try await Self.expectRightHandles(of: peripheral, store, child, bench)
             }
         }
+    }
+
+    /// What becomes of the link on which the peripheral tells of the change.
+    enum Telling: CaseIterable {
+        /// It is lost while the services are discovered anew.
+        case linkIsLost
+        /// It ends before the program asks for any service.
+        case nobodyAsks
+    }
+
+    @Test(arguments: Telling.allCases)
+    func `a change that was told, and not looked at before the link ended, is known on the next one`(
+        _ telling: Telling
+    ) async throws {
+        let serve = Bench.changing(to: [Self.service(Self.other, Self.value)])
+        let description = LocalPeripheral(name: "Bench") { Self.service(Self.value, Self.other) }
+        try await Bench.run(description: description, serve: serve) { bench in
+            bench.air.faults.add(Self.withoutHash)
+            let central = try await Central.open(.radio(bench.centralAdapter), store: .inMemory())
+            let peripheral = central.peripheral(bench.peripheralAdapter.address)
+            try await peripheral.withLink { try await $0.pair() }
+            try await peripheral.withLink { link in
+                try await link.expect(Bench.readable, reads: [1, 2, 3])
+                try await bench.time.sleep(for: .seconds(2))
+                // Read By Group Type: the beginning of a discovery.
+                if telling == .linkIsLost { bench.air.faults.add(.dropLink(insteadOf: .opcode(0x10))) }
+                if telling == .nobodyAsks { bench.air.faults.add(.dropLink(insteadOf: .indications)) }
+                try await link.write([0xFF], to: Bench.readable)
+                try await bench.time.sleep(for: .seconds(5))
+            }
+            if telling == .nobodyAsks {
+                try await peripheral.withLink { _ in try await bench.time.sleep(for: .seconds(5)) }
+            }
+            let confirmations = bench.sent(by: .central).count { $0 == [0x1E] }
+            #expect(confirmations == 1)
+            try await peripheral.withLink { link in
+                try await link.expect(Bench.readable, reads: [1, 2, 3])
+                #expect(!link.servicesAreRemembered)
+            }
+            try await peripheral.withLink { link in
+                try await link.expect(Bench.readable, reads: [1, 2, 3])
+                #expect(link.servicesAreRemembered)
+            }
+        }
+    }
+
+    /// Lets no peripheral have a hash.
+    private static let withoutHash = Fault.replace(.where { $0.first == 0x08 && $0.suffix(2) == [0x2A, 0x2B] }) { pdu in
+        Array(pdu.dropLast(2)) + [0xEF, 0xBE]
     }
 
     @Test func `a change that was found out is known on the next link`() async throws {

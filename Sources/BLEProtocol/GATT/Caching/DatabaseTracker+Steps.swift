@@ -152,6 +152,7 @@ extension DatabaseTracker {
         }
         isMemoryRight = isWorthKeeping
         hasMemory = isWorthKeeping
+        isMemoryUnproved = isWorthKeeping && hash == nil
         remembered = nil
         if case .changed? = doubt, let database { changes.looked(hasChanged: found != database) }
         doubt = nil
@@ -159,6 +160,13 @@ extension DatabaseTracker {
         state = .known
         rounds = 0
         if changes.count > 0 { calm = search(.wait(ServiceChangeBackoff.calm), &output) }
+    }
+
+    /// The peer has told of a change. It doesn't tell the next link, which would believe what is remembered without a
+    /// hash: that is kept again once the change was looked at, which this link may not live to see.
+    mutating func doubtMemory(_ output: inout Output) {
+        if isMemoryUnproved { output.memory = .forget }
+        isMemoryUnproved = false
     }
 
     mutating func fail(_ failure: GATTFailure, _ output: inout Output) {

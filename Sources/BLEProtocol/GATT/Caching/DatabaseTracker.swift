@@ -80,6 +80,8 @@ package struct DatabaseTracker: Sendable {
     package internal(set) var hasMemory: Bool
     /// Whether that is the database known now.
     var isMemoryRight = false
+    /// Whether that has no hash, which would show on the next link that it is wrong.
+    var isMemoryUnproved: Bool
     /// Whether the database has changed without a way to report that, on an earlier link or on this one.
     var mayChange: Bool
     /// Whether nothing may be remembered: the database keeps changing, or has lost its hash.
@@ -92,6 +94,7 @@ package struct DatabaseTracker: Sendable {
         self.tellsLater = tellsLater
         self.remembered = remembered
         hasMemory = remembered != nil
+        isMemoryUnproved = remembered.map { $0.hash == nil } ?? false
         mayChange = remembered?.mayChange ?? false
     }
 
@@ -235,6 +238,9 @@ extension DatabaseTracker {
     /// The peer has indicated Service Changed.
     package mutating func serviceChanged(_ range: ClosedRange<UInt16>) -> Output {
         var output = Output()
+        // While it keeps reporting changes of services that have not changed, they are used until the next check.
+        let mayGoOn = state == .known && changes.isHarmless
+        if !mayGoOn { doubtMemory(&output) }
         guard state != .unknown else {
             // It is not searched before somebody needs it, but what was known of it may be in use.
             output.stale = range
@@ -246,8 +252,6 @@ extension DatabaseTracker {
             doubt = .changed(doubt == .outOfSync ? 0x0001...0xFFFF : range)
         }
         endCalm(&output)
-        // While it keeps reporting changes of services that have not changed, they are used until the next check.
-        let mayGoOn = state == .known && changes.isHarmless
         if pause == nil, let delay = changes.delayForNext() {
             if !mayGoOn {
                 cutOffs = state == .known ? 0 : cutOffs + 1
@@ -264,6 +268,14 @@ extension DatabaseTracker {
         guard pause == nil || !mayGoOn else { return output }
         output.stale = range
         if pause == nil { check(&output) }
+        return output
+    }
+
+    /// The peer has indicated Service Changed before the database was asked for; ``serviceChanged(_:)`` is called when
+    /// it is known.
+    package mutating func willChange() -> Output {
+        var output = Output()
+        doubtMemory(&output)
         return output
     }
 

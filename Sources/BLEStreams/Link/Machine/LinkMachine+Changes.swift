@@ -125,7 +125,8 @@ extension LinkMachine {
 
     /// The peer has indicated Service Changed where it was on the last link, and nobody listens there yet: that has to
     /// wait until the services are used.
-    mutating func keepChanges(_ values: [CharacteristicValue]) {
+    mutating func keepChanges(_ values: [CharacteristicValue], _ output: inout Output) {
+        take(tracker.willChange(), &output)
         for value in values {
             let range = ClosedRange<UInt16>(serviceChanged: value)
             toldChange = toldChange?.union(range) ?? range

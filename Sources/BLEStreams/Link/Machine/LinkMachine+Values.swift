@@ -6,7 +6,7 @@ extension LinkMachine {
     mutating func take(_ values: [CharacteristicValue], of handle: UInt16, _ output: inout Output) {
         guard let route = routes[handle] else {
             for value in values { early.keep(value, of: handle, now: now) }
-            if handle == rememberedChange { keepChanges(values) }
+            if handle == rememberedChange { keepChanges(values, &output) }
             return foundUnclaimed(handle, &output)
         }
         if !route.open.isEmpty {
