@@ -223,6 +223,10 @@ extension CharacteristicAccess {
     /// queue, and in one that connects, a command that is retried sends it on the next link. Without the capability to
     /// drop a link, the kernel holds it for two seconds more: until then the message is refused again.
     ///
+    /// Of a message that another program has begun, this one knows nothing. If that was killed meanwhile, and this one
+    /// takes over its link within those two seconds, the peripheral puts both messages together: have the program
+    /// started again later, with `RestartSec=3` in its systemd unit.
+    ///
     /// ```swift
     /// try await link.send("Once upon a time …".utf8, to: BluetoothUUID(0xFFF2), endingWith: .endOfMessage("EOM"))
     /// ```

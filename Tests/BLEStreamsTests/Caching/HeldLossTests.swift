@@ -135,4 +135,40 @@ import Testing
         machine.carryOut { $0.received(Self.value(1), of: 3, &$1) }
         #expect(story.all == ["?", "1"])
     }
+
+    /// An earlier program has subscribed before this one takes the link over, and the peer has paused since, or it has
+    /// not.
+    @Test(arguments: [[0x0B, 1, 0], [0x0B, 0, 0], [0x01, 0x0A, 4, 0, 0x02]] as [[UInt8]])
+    func `on a link that is taken over the peer is asked whether its values go on`(answer: [UInt8]) {
+        let story = Story()
+        var machine = LinkMachine(maximumMTU: 517, servedClient: ServerClient(), remembered: nil, isResumed: true)
+        var output = LinkMachine.Output()
+        machine.begin(now: .zero, &output)
+        machine.add(GATTDatabase(services: [.heartRate(at: 1)]), of: [.heartRate])
+        machine.carryOut { machine, output in
+            _ = machine.subscribe(.handle(3), indications: false, pass: nil, story.consumer, &output)
+        }
+        let question = machine.send(&output)
+        #expect(question == [0x0A, 4, 0])
+        machine.carryOut { $0.receive(answer, &$1) }
+        let write = machine.send(&output)
+        #expect(write == [0x12, 4, 0, 1, 0])
+        machine.carryOut { $0.receive([0x13], &$1) }
+        machine.carryOut { $0.received(Self.value(1), of: 3, &$1) }
+        #expect(story.all == (answer == [0x0B, 0, 0] ? ["1"] : ["?", "1"]))
+    }
+
+    @Test func `a link that is lost while the peer is asked ends the subscription once`() {
+        let story = Story()
+        var machine = LinkMachine(maximumMTU: 517, servedClient: ServerClient(), remembered: nil, isResumed: true)
+        var output = LinkMachine.Output()
+        machine.begin(now: .zero, &output)
+        machine.add(GATTDatabase(services: [.heartRate(at: 1)]), of: [.heartRate])
+        machine.carryOut { machine, output in
+            _ = machine.subscribe(.handle(3), indications: false, pass: nil, story.consumer, &output)
+        }
+        _ = machine.send(&output)
+        machine.carryOut { _ = $0.ended(DisconnectReason(.supervisionTimeout), &$1) }
+        #expect(story.all == ["end"] && machine.subscriptions.isEmpty && machine.operations.isEmpty)
+    }
 }

@@ -53,7 +53,7 @@ package struct GATTClient: Sendable {
     package internal(set) var mtu = ATTLimits.defaultMTU
 
     /// Whether an earlier program may have agreed on an ATT_MTU that the peer keeps, whatever it answers to this one.
-    let isResumed: Bool
+    package let isResumed: Bool
 
     /// Whether the peer may keep writes that an earlier program has prepared: until it has answered an Execute Write.
     var mayKeepWrites: Bool

@@ -198,6 +198,7 @@ extension LinkMachine {
             operations[index].procedure = procedure
             run(procedure, id, &output)
         case .subscribe(let subscriber):
+            if client.isResumed, mustAsk(about: found, index) { return ask(about: found, for: id, &output) }
             let place = operations.remove(at: index).place
             arm(subscriber, found, place, &output)
         case .switchOff(_, let uuid):
@@ -259,6 +260,7 @@ extension LinkMachine {
         guard let index = index(of: id) else { return }
         let place = operations[index].place
         if operations[index].kind == .subscription {
+            if case .running = operations[index].stage { return told(index, result, &output) }
             let target = operations.remove(at: index).target
             if case .subscribe(let subscriber) = target.content, let failure = result.failure {
                 fail([subscriber], failure, &output)
