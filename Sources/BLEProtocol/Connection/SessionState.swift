@@ -23,7 +23,7 @@ public enum SessionState: Sendable {
 
     /// What ends the wait for the next attempt.
     public enum Resumption: Hashable, Sendable {
-        /// The end of this time.
+        /// The end of this time; or before that, if all connection slots were taken, the session's turn for a free one.
         case delay(Duration)
         /// The return of the adapter, which is switched off, blocked or unplugged.
         case adapter(AdapterInfo.State)

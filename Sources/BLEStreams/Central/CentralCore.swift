@@ -17,6 +17,8 @@ final class CentralCore: Sendable {
     let joined: JoinedRadio?
     /// Tells the handlers of events; `nil` if there are none, and then events cost nothing.
     let events: EventBoard?
+    /// The sessions that wait for a connection slot.
+    let slots: SlotLine
 
     init(
         radio: any Radio,
@@ -28,6 +30,7 @@ final class CentralCore: Sendable {
     ) {
         let identities = KnownIdentities()
         self.identities = identities
+        slots = SlotLine(timeline: radio.timeline)
         preferences = LinkPreferences(parameters, pairing, identities)
         sessionLinks = SessionLinks(identities)
         self.radio = radio
@@ -77,6 +80,12 @@ final class CentralCore: Sendable {
     func whenAdapterIsOn(for peer: BluetoothAddress, _ tell: @escaping @Sendable () -> Void) -> RadioActivity {
         if let joined { return joined.whenCandidateIsOn(for: peer, tell) }
         return radio.observeAdapter { if $0.state == .poweredOn { tell() } }
+    }
+
+    /// The adapters that may have a connection slot for a peripheral, as far as is known: those of several that are
+    /// joined have their own slots.
+    func slotAdapters(for peer: BluetoothAddress) -> Set<SlotOrder.AdapterID> {
+        joined?.choose { chooser, _ in chooser.slotAdapters(for: peer) } ?? [0]
     }
 
     var timeline: any Timeline { radio.timeline }

@@ -32,6 +32,9 @@ extension Connector {
         }
     }
 
+    /// Whether there is any link.
+    var hasLinks: Bool { state.withLock { $0.entries.values.contains(where: \.hasLink) } }
+
     /// The link of an entry is down, and said to be.
     func linkIsOver(_ number: Int) {
         let gone = state.withLock { $0.removeIfOver(number) }

@@ -284,7 +284,12 @@ extension Connector {
             state.entries[number]?.radioLink = nil
             state.entries[number]?.running.undo = { link.beginClosing() }
         }
-        link.lifetime.told.whenEnded { self.linkIsOver(number) }
+        let (peer, adapter) = (entry.key, core.joined?.holder(ofLinkTo: address)?.id ?? 0)
+        core.slots.linked(to: peer)
+        link.lifetime.told.whenEnded {
+            self.linkIsOver(number)
+            core.slots.unlinked(from: peer, by: adapter)
+        }
         link.start(keysNotRestored: entry.keysNotRestored, parameters: entry.parameters) { outcome in
             switch outcome {
             case .success: self.change(number) { $0.settled(id, &$1) }

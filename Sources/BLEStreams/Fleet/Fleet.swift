@@ -13,8 +13,9 @@ import Synchronization
 ///
 /// Sessions can be added and removed at any time. They share the radio: one scan serves all sessions that search, and
 /// attempts to connect run side by side or, if there are many, take turns; a slow or absent peripheral delays no other
-/// one. Two sessions for one peripheral share its link. A failed session stays in the fleet until it is reset or
-/// removed.
+/// one. If the controller manages fewer links than there are sessions, a slot that becomes free goes to the session that
+/// has waited longest. Two sessions for one peripheral share its link. A failed session stays in the fleet until it is
+/// reset or removed.
 public final class Fleet: Sendable {
     private struct State {
         var sessions: [Session] = []

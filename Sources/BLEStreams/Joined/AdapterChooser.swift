@@ -41,6 +41,8 @@ struct AdapterChooser {
         var vain: [AdapterID: Duration] = [:]
         /// The adapter that had the last link.
         var last: AdapterID?
+        /// Those that had no slot for it since.
+        var full: Set<AdapterID> = []
 
         func strength(_ adapter: AdapterID, at now: Duration) -> Int? {
             guard let heard = heard[adapter], now - heard.at < AdapterChooser.memory else { return nil }
@@ -79,6 +81,7 @@ struct AdapterChooser {
             entry.heard = [:]
             entry.failed[adapter] = nil
             entry.vain[adapter] = nil
+            entry.full = []
         }
     }
 
@@ -88,6 +91,12 @@ struct AdapterChooser {
     mutating func refused(by adapter: AdapterID, at now: Duration) {
         guard let links = adapters[adapter]?.links else { return }
         adapters[adapter]?.limit = (links, now)
+    }
+
+    /// The controller has refused one more connection, to this peripheral.
+    mutating func refused(_ peer: BluetoothAddress, by adapter: AdapterID, at now: Duration) {
+        refused(by: adapter, at: now)
+        change(peer, at: now) { $0.full.insert(adapter) }
     }
 
     mutating func failed(_ peer: BluetoothAddress, by adapter: AdapterID, at now: Duration) {
@@ -158,6 +167,13 @@ struct AdapterChooser {
 
     /// Whether an adapter has as many links as when its controller refused another one, for a minute.
     func isFull(_ adapter: AdapterID, at now: Duration) -> Bool { adapters[adapter]?.isFull(at: now) == true }
+
+    /// The adapters that may soon have a slot for a peripheral: those that had none since its last link, and the one
+    /// that had that.
+    func slotAdapters(for peer: BluetoothAddress) -> Set<AdapterID> {
+        guard let known = peers[number(of: peer)] else { return [] }
+        return known.last.map { known.full.union([$0]) } ?? known.full
+    }
 
     /// The number of an adapter's links.
     func links(of adapter: AdapterID) -> Int { adapters[adapter]?.links ?? 0 }

@@ -219,7 +219,7 @@ final class JoinedConnect: Sendable {
     private func failed(_ error: BLEError, by adapter: AdapterID) {
         let hasLinks = radio.choose { chooser, _ in chooser.links(of: adapter) > 0 }
         if error.saysThatSlotsAreTaken(hasLinks: hasLinks) {
-            radio.choose { chooser, now in chooser.refused(by: adapter, at: now) }
+            radio.choose { chooser, now in chooser.refused(peer, by: adapter, at: now) }
             // This is the most useful of all reasons.
             state.withLock { state in
                 state.full.insert(adapter)

@@ -20,7 +20,13 @@ final class SessionDriver: Sendable {
     var core: CentralCore { session.core }
     var plan: Session.Plan { session.plan }
 
-    init(_ session: Session) { self.session = session }
+    /// By which the line for connection slots knows the session.
+    private let slot: SlotLine.ID
+
+    init(_ session: Session) {
+        self.session = session
+        slot = session.core.slots.newID()
+    }
 
     /// Wakes the driver, to look for work.
     var wake: @Sendable () -> Void { { [waker] in waker.wake() } }
@@ -37,6 +43,7 @@ final class SessionDriver: Sendable {
             // Only cancellation leads here: everything else is a trigger.
         }
         session.channels.whenWished(nil)
+        core.slots.leave(slot)
         watchEnd(of: nil)
         adapter.cancel()
     }
@@ -79,6 +86,7 @@ final class SessionDriver: Sendable {
             guard let link = session.link else { return handle(.linkLost(DisconnectReason(.other))) }
             try await use(link)
         case .failed:
+            core.slots.leave(slot)
             _ = try await until { self.session.state.kind == .failed ? nil : true }
         }
     }
@@ -155,19 +163,40 @@ final class SessionDriver: Sendable {
     private func connect() async throws {
         guard let peripheral = session.peripheral else { return handle(.disconnect) }
         news.withLock { $0.linkEnd = nil }
+        try await letOthersConnect(before: peripheral.address)
         do {
             let link = try await core.connector.connect(
                 to: peripheral,
                 // The session's machine decides what follows a failure.
                 Connector.Wish(timeout: plan.limits.connect, persists: false, parameters: plan.parameters)
             )
+            core.slots.leave(slot)
             session.linked(link)
             watchEnd(of: link)
             handle(.linkEstablished(mtu: link.mtu))
         } catch let error as BLEError {
             // Which adapters those are may have become known only by the attempt.
             lookAtAdapters()
+            lineUp(for: peripheral.address, after: error)
             handle(latest.trigger(for: error, or: .connectFailed(error)))
+        }
+    }
+
+    /// Waits while a slot that has become free is another session's, which has waited for it for longer.
+    private func letOthersConnect(before peer: BluetoothAddress) async throws {
+        let slots = core.slots
+        slots.begin(slot, with: peer.rawValue, on: core.slotAdapters(for: peer), wake: wake)
+        guard slots.isHeld(slot) else { return }
+        try await until { slots.isHeld(slot) && latest.unusableAdapter == nil ? nil : () }
+    }
+
+    /// Has the session wait in line for a connection slot if that is why there is no link. A link that was never
+    /// established costs nobody the place.
+    private func lineUp(for peer: BluetoothAddress, after error: BLEError) {
+        if error.saysThatSlotsAreTaken(hasLinks: core.connector.hasLinks) {
+            core.slots.refused(slot, by: core.slotAdapters(for: peer))
+        } else if error.reason?.kind != .failedToEstablish {
+            core.slots.leave(slot)
         }
     }
 
@@ -196,9 +225,10 @@ final class SessionDriver: Sendable {
             defer { timer.cancel() }
             trigger = try await untilResumed {
                 if let adapter = self.latest.unusableAdapter { return .adapterLost(adapter) }
-                return timeline.now >= end ? .resume : nil
+                return timeline.now >= end || self.core.slots.hasTurn(self.slot) ? .resume : nil
             }
         case .adapter(let state):
+            core.slots.leave(slot)
             trigger = try await untilResumed { self.latest.trigger(forAdapterThatWas: state) }
             if case .adapterReturned? = trigger { try await pause(SessionNews.adapterRest) }
         }
