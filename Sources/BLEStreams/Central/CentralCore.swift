@@ -82,6 +82,11 @@ final class CentralCore: Sendable {
         return radio.observeAdapter { if $0.state == .poweredOn { tell() } }
     }
 
+    /// Whether an adapter had no connection slot for a peripheral, and another one that is joined then waited for it.
+    func wasRefused(_ peer: BluetoothAddress) -> Bool {
+        joined?.choose { chooser, _ in !chooser.refusers(of: peer).isEmpty } ?? false
+    }
+
     /// The adapters that may have a connection slot for a peripheral, as far as is known: those of several that are
     /// joined have their own slots.
     func slotAdapters(for peer: BluetoothAddress) -> Set<SlotOrder.AdapterID> {

@@ -41,7 +41,7 @@ struct AdapterChooser {
         var vain: [AdapterID: Duration] = [:]
         /// The adapter that had the last link.
         var last: AdapterID?
-        /// Those that had no slot for it since.
+        /// Those that had no slot for it in its last attempt.
         var full: Set<AdapterID> = []
 
         func strength(_ adapter: AdapterID, at now: Duration) -> Int? {
@@ -97,6 +97,11 @@ struct AdapterChooser {
     mutating func refused(_ peer: BluetoothAddress, by adapter: AdapterID, at now: Duration) {
         refused(by: adapter, at: now)
         change(peer, at: now) { $0.full.insert(adapter) }
+    }
+
+    /// An attempt begins.
+    mutating func begins(_ peer: BluetoothAddress, at now: Duration) {
+        if !refusers(of: peer).isEmpty { change(peer, at: now) { $0.full = [] } }
     }
 
     mutating func failed(_ peer: BluetoothAddress, by adapter: AdapterID, at now: Duration) {
@@ -168,8 +173,10 @@ struct AdapterChooser {
     /// Whether an adapter has as many links as when its controller refused another one, for a minute.
     func isFull(_ adapter: AdapterID, at now: Duration) -> Bool { adapters[adapter]?.isFull(at: now) == true }
 
-    /// The adapters that may soon have a slot for a peripheral: those that had none since its last link, and the one
-    /// that had that.
+    /// The adapters that had no slot for a peripheral in its last attempt: they have heard it.
+    func refusers(of peer: BluetoothAddress) -> Set<AdapterID> { peers[number(of: peer)]?.full ?? [] }
+
+    /// The adapters that may soon have a slot for a peripheral: those, and the one that had its last link.
     func slotAdapters(for peer: BluetoothAddress) -> Set<AdapterID> {
         guard let known = peers[number(of: peer)] else { return [] }
         return known.last.map { known.full.union([$0]) } ?? known.full

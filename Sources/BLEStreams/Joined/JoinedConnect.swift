@@ -64,7 +64,10 @@ final class JoinedConnect: Sendable {
 
     func begin() {
         followSteps()
-        let listeners = radio.choose { chooser, now in chooser.listeners(for: peer, at: now) }
+        let listeners = radio.choose { chooser, now in
+            chooser.begins(peer, at: now)
+            return chooser.listeners(for: peer, at: now)
+        }
         if listeners.isEmpty { next() } else { listen(listeners) }
     }
 

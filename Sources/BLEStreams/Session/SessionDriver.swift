@@ -193,7 +193,8 @@ final class SessionDriver: Sendable {
     /// Has the session wait in line for a connection slot if that is why there is no link. A link that was never
     /// established costs nobody the place.
     private func lineUp(for peer: BluetoothAddress, after error: BLEError) {
-        if error.saysThatSlotsAreTaken(hasLinks: core.connector.hasLinks) {
+        let isRefusal = error.saysThatSlotsAreTaken(hasLinks: core.connector.hasLinks)
+        if isRefusal || error.code == .timedOut && core.wasRefused(peer) {
             core.slots.refused(slot, by: core.slotAdapters(for: peer))
         } else if error.reason?.kind != .failedToEstablish {
             core.slots.leave(slot)
