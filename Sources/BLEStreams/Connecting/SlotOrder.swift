@@ -74,7 +74,7 @@ struct SlotOrder: Equatable {
     var nextEnd: Duration? { (turns.map(\.end) + held.map(\.end)).min() }
 
     /// Whether nobody is known.
-    var isEmpty: Bool { peers.isEmpty }
+    var isEmpty: Bool { peers.isEmpty && line.isEmpty && turns.isEmpty && held.isEmpty }
 
     private func isHeldBack(_ id: ID, _ adapters: Set<AdapterID>) -> Bool {
         !hasTurn(id) && turns.contains { adapters.contains($0.adapter) }

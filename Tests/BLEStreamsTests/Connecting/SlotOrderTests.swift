@@ -59,6 +59,17 @@ import Testing
         #expect(order.timePassed(SlotOrder.turn).isEmpty && !order.hasTurn(2))
     }
 
+    @Test func `of whoever has left nothing is kept`() {
+        var order = Self.order(refusing: 1...4)
+        for id in 5...6 { _ = order.unlinked(from: UInt64(id), by: 0, at: .zero) }
+        for id in 5...6 { _ = order.begin(id, with: UInt64(id), on: [0], at: .zero) }
+        for id in 1...6 {
+            #expect(!order.isEmpty)
+            _ = order.leave(id, at: .zero)
+        }
+        #expect(order.isEmpty && order.nextEnd == nil)
+    }
+
     @Test func `a link that was never ready leaves the slot to the same one until its turn is over`() {
         var order = Self.order(refusing: 1...2)
         _ = order.unlinked(from: 9, by: 0, at: .zero)
