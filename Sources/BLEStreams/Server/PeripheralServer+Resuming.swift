@@ -29,7 +29,7 @@ extension PeripheralServer {
         }
     }
 
-    /// Tries until it is served, as the policy says; waiting for an adapter that is off or absent doesn't count.
+    /// Tries until it is served, as the policy says; an adapter that is off or absent doesn't count, however briefly.
     ///
     /// - Parameters:
     ///   - error: the error of the previous attempts; `nil` before the first one.
@@ -40,13 +40,19 @@ extension PeripheralServer {
     @discardableResult
     private func start(again policy: RetryPolicy, after error: BLEError?, failures: Int) async throws -> Int {
         var (error, failures) = (error, failures)
+        // It was served until its adapter was off or away, which may be over by now.
+        var wasAway = error?.isAboutAdapter == true
         while true {
+            defer { wasAway = false }
             let adapter = radio.adapterInfo
             if let off = adapter.state.error(operation: "serve", object: adapter.name) {
                 // Waiting doesn't change such a state.
                 if adapter.state.isFinal { throw off }
                 interrupted(by: off)
                 try await radio.waitUntilOn(nil, operation: "serve")
+            } else if wasAway, let error {
+                interrupted(by: error)
+                try await pause(for: ConnectMachine.adapterRest, on: radio.timeline)
             } else if let error {
                 failures += 1
                 guard let delay = policy.delay(afterFailure: failures, random: radio.timeline.randomBits()) else {

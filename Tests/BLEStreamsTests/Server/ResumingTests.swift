@@ -165,6 +165,23 @@ import Testing
         }
     }
 
+    @Test(arguments: [Duration.zero, .milliseconds(500)])
+    func `an adapter that is off again and again, however briefly, uses up no attempt`(_ break: Duration) async throws {
+        try await scene { scene in
+            let error = try await scene.serve(Self.thermometer(.exponential(attempts: 2))) { _ in
+                for _ in 0..<5 {
+                    scene.adapter.powerOff()
+                    if `break` > .zero { try await scene.time.sleep(for: `break`) }
+                    scene.adapter.powerOn()
+                    try await scene.time.sleep(for: .seconds(5))
+                }
+            }
+            #expect(error == nil, "\(String(describing: error))")
+            #expect(scene.states.all.last == "serving")
+            #expect(scene.states.all.filter { $0 == "adapterPoweredOff" }.count == 5)
+        }
+    }
+
     @Test func `what was taken away is put back, after pauses that grow until all has been well for a while`()
         async throws
     {
