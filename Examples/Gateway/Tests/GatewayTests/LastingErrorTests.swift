@@ -39,6 +39,39 @@ final class LastingErrorTests: Sendable {
         #expect(reports.withLock { $0.count } == 2)
     }
 
+    @Test("is told once if the disk is full, though what is acknowledged makes room for some records in between")
+    func fullDisk() throws {
+        let isFull = Mutex(false)
+        var disk = Disk()
+        disk.synchronise = { _ in 0 }
+        let write = disk.write
+        disk.write = { file, octets, offset in
+            guard isFull.withLock({ $0 }) else { return write(file, octets, offset) }
+            errno = ENOSPC
+            return -1
+        }
+        let spool = try Spool(SpoolSettings(folder: try temporaryFolder("spool")), disk)
+        let publisher = Publisher(spool, prefix: "p") { [self] line in reports.withLock { $0.append(line) } }
+        for number in 0..<1000 {
+            isFull.withLock { $0 = number % 100 >= 50 }
+            publisher.publish("value/a/2A6E", .object([]))
+        }
+        #expect(spool.counts.refused == 500)
+        #expect(reports.withLock { $0.count } == 1)
+    }
+
+    @Test("is told again if records were refused for another reason, or after none was refused for ten minutes")
+    func refusedAgain() {
+        let (full, readOnly) = (SpoolError("write", "1", errno: ENOSPC), SpoolError("open", "2", errno: EROFS))
+        let start = ContinuousClock.now
+        var refused = RefusedRecords()
+        #expect(refused.news(full, at: start) == "\(full)")
+        for minute in 1...60 { #expect(refused.news(full, at: start + .seconds(60 * minute)) == nil) }
+        #expect(refused.news(readOnly, at: start + .seconds(3601)) == "\(readOnly)")
+        #expect(refused.news(full, at: start + .seconds(3602)) == "\(full)")
+        #expect(refused.news(full, at: start + .seconds(4202)) == "\(full)")
+    }
+
     /// Calls the closure five times while the file can't be written, then when it can, and again when it can't.
     private func failing(_ file: String, _ store: () -> Void) throws {
         // What is in the way of the new file is as good as a full disk.

@@ -9,8 +9,7 @@ final class Publisher: Sendable {
     let prefix: String
     let report: @Sendable (String) -> Void
     private let link = Mutex<(outbox: Outbox?, client: MQTTClient?)>((nil, nil))
-    /// Whether the last record was refused; each full disk is reported once.
-    private let isRefusing = Mutex(false)
+    private let refused = Mutex(RefusedRecords())
 
     init(_ spool: Spool, prefix: String, report: @escaping @Sendable (String) -> Void) {
         self.spool = spool
@@ -28,13 +27,8 @@ final class Publisher: Sendable {
     func publish(_ topic: String, _ members: JSONText) {
         do throws(SpoolError) {
             try spool.append(Entry(topic: "\(prefix)/\(topic)", members: members).encoded)
-            isRefusing.withLock { $0 = false }
         } catch {
-            let isFirst = isRefusing.withLock { isRefusing in
-                defer { isRefusing = true }
-                return !isRefusing
-            }
-            if isFirst { report("\(error)") }
+            if let news = refused.withLock({ $0.news(error) }) { report(news) }
         }
         link.withLock { $0.client }?.wake()
     }

@@ -23,7 +23,7 @@ final class SparkplugDriver: Sendable {
         var hasLost = false
         var client: MQTTClient?
         var isOver = false
-        var isRefusing = false
+        var refused = RefusedRecords()
         var refusals = Refusals()
         /// Why the spool couldn't be read last, if that is so still; each reason is reported once.
         var failure: SpoolError?
@@ -106,11 +106,8 @@ final class SparkplugDriver: Sendable {
     private func record(_ record: EdgeRecord, _ state: inout State) {
         do throws(SpoolError) {
             try spool.append(record.encoded)
-            state.isRefusing = false
         } catch {
-            // Each full disk is reported once.
-            if !state.isRefusing { report("sparkplug: \(error)") }
-            state.isRefusing = true
+            if let news = state.refused.news(error) { report("sparkplug: \(news)") }
         }
     }
 
