@@ -22,7 +22,8 @@ import Synchronization
 /// | `ble_queue_commands` | commands in a queue, by peripheral |
 /// | `ble_session_failures_total`, `ble_adapter_troubles_total` | failed sessions, and faults of adapters |
 ///
-/// Its size is limited: from the 257th peripheral and the 65th operation on, they are counted together as `other`.
+/// Its size is limited: from the 257th peripheral and the 65th operation on, they are counted together as `other`, which
+/// has no signal strength.
 public final class MetricsPage: EventHandler {
     private static let peripheralLimit = 256
     private static let operationLimit = 64
@@ -34,6 +35,8 @@ public final class MetricsPage: EventHandler {
         var others = MetricsOfPeripheral()
         /// Those of the others to which there is a link.
         var linkedOthers: Set<UInt64> = []
+        /// How many commands each of the others has, if any.
+        var queuesOfOthers: [UInt64: Int] = [:]
         var operations: [String: MetricsOfOperation] = [:]
         var connecting = DurationHistogram()
         var reconnecting = DurationHistogram()
@@ -42,11 +45,17 @@ public final class MetricsPage: EventHandler {
 
         mutating func addToOthers(_ event: Central.Event) {
             others.add(event.kind)
+            // That of one of them says nothing of the others.
+            others.signal = nil
             guard let peripheral = event.peripheral?.rawValue else { return }
             switch event.kind {
             case .connected: linkedOthers.insert(peripheral)
             // This is told also of a link that was lost before anybody got it, and whose beginning nobody was told.
             case .disconnected: linkedOthers.remove(peripheral)
+            case .queue(let count):
+                queuesOfOthers[peripheral] = count == 0 ? nil : count
+                others.commands = queuesOfOthers.values.reduce(0, +)
+                return
             default: return
             }
             others.links = linkedOthers.count

@@ -184,6 +184,26 @@ import Testing
         #expect(lines == [#"ble_links{peripheral="other"} 1"#])
     }
 
+    @Test func `the commands of those that are counted together are added up, and no signal stands for all of them`() {
+        let page = MetricsPage()
+        func tell(_ number: UInt64, _ kind: Central.Event.Kind) {
+            let peripheral = BluetoothAddress(rawValue: number, kind: .public)
+            let time = ReceptionTime(sinceEpoch: .zero, source: .simulation)
+            page.handle(Central.Event(kind, of: peripheral, at: time))
+        }
+        var lines: [Substring] { page.text.split(separator: "\n").filter { $0.contains(#"{peripheral="other"}"#) } }
+        for number in 1...256 { tell(UInt64(number), .queue(1)) }
+        #expect(lines == [])
+        tell(257, .queue(3))
+        tell(258, .queue(1))
+        tell(258, .signal(-40))
+        #expect(lines == [#"ble_queue_commands{peripheral="other"} 4"#])
+        tell(258, .queue(0))
+        #expect(lines == [#"ble_queue_commands{peripheral="other"} 3"#])
+        tell(257, .queue(0))
+        #expect(lines == [#"ble_queue_commands{peripheral="other"} 0"#])
+    }
+
     @Test func `an operation that fails is told with its error, without values`() async throws {
         let diary = Diary()
         try await Bench.run { bench in
