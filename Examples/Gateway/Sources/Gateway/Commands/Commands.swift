@@ -41,6 +41,8 @@ struct Commands {
     private let lanes = SharedLanes()
     private let updated = UpdatedPeripherals()
     private let formerUpdates: FormerUpdates
+    /// The broker sends a retained command on each connection.
+    private let retained: LastingError
     /// The commands that found their lane empty.
     private let begun: AsyncStream<Received>
     private let beginning: AsyncStream<Received>.Continuation
@@ -50,6 +52,7 @@ struct Commands {
         self.sessions = sessions
         self.publisher = publisher
         formerUpdates = FormerUpdates(settings: settings, publisher: publisher)
+        retained = LastingError(publisher.report)
         (begun, beginning) = AsyncStream.makeStream()
     }
 
@@ -98,7 +101,11 @@ struct Commands {
     private func receive(_ message: MQTTMessage) -> Received? {
         // A command that was retained is of an earlier time, perhaps of one in which it made sense.
         guard !message.isRetained else {
-            publisher.report("command: a retained command was ignored")
+            retained.tell(
+                "command: \(message.topic): the broker retains a command, which is ignored: it may be of an earlier time. "
+                    + "Remove it with `mosquitto_pub -V 5 -r -n -t '\(message.topic)'`, and publish commands without the "
+                    + "retain flag."
+            )
             return nil
         }
         do {
