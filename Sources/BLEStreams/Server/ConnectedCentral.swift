@@ -36,6 +36,9 @@ public final class ConnectedCentral: Sendable {
         /// How many of its changes between behind and not behind were reported.
         var toldChanges = 0
         var longReads = LongReads()
+        /// The characteristics to which it was told to be subscribed, by their value handles: another one may be at the
+        /// handle when the end of the subscription is told.
+        var subscribed: [UInt16: DatabaseCharacteristic] = [:]
         var end: DisconnectReason?
         /// What may yet tell of subscriptions from earlier links.
         var resuming: [RadioActivity] = []
@@ -156,10 +159,12 @@ public final class ConnectedCentral: Sendable {
         return present.compactMap { change($0.value, of: $0.key, server) }
     }
 
+    /// - Parameter characteristic: where that is known; `nil`: the one that is or was at the handle.
     private func change(
         _ subscription: ServerClient.Subscription,
         of handle: UInt16,
-        _ server: PeripheralServer
+        _ server: PeripheralServer,
+        _ characteristic: DatabaseCharacteristic? = nil
     ) -> PeripheralServer.SubscriptionChange? {
         // The server sends Service Changed itself: the program isn't told.
         guard server.database.withLock({ $0.serviceChanged?.valueHandle }) != handle else { return nil }
@@ -171,18 +176,34 @@ public final class ConnectedCentral: Sendable {
             }
         return PeripheralServer.SubscriptionChange(
             central: self,
-            characteristic: server.characteristic(at: handle),
+            characteristic: characteristic?.id ?? server.characteristic(at: handle),
             kind: kind,
             handle: handle
         )
     }
 
     private func tell(_ subscription: ServerClient.Subscription, of handle: UInt16, _ server: PeripheralServer) {
-        guard let change = change(subscription, of: handle, server) else { return }
-        guard server.tell(.subscription(change), of: handle) == .full, bearer.end == nil else { return }
+        let characteristic = characteristic(of: subscription, at: handle, server)
+        guard let change = change(subscription, of: handle, server, characteristic) else { return }
+        guard server.tell(.subscription(change), of: handle, characteristic) == .full, bearer.end == nil else { return }
         // Dropping only some of its changes would be worse: the program would take it for subscribed, or for not.
         server.warnings.tell(.subscriptionFlood(address)) { _ in .subscriptionFlood("by \(self)") }
         bearer.close(DisconnectReason(.protocolViolation))
+    }
+
+    /// The characteristic of a change of its subscriptions. One that ends may be of a service that has moved: where the
+    /// handles have run out, another characteristic is at its handle now.
+    private func characteristic(
+        of subscription: ServerClient.Subscription,
+        at handle: UInt16,
+        _ server: PeripheralServer
+    ) -> DatabaseCharacteristic? {
+        let present = server.declared(at: handle)
+        return state.withLock { state in
+            let former = state.subscribed[handle]
+            state.subscribed[handle] = subscription == .none ? nil : present
+            return subscription == .none ? former ?? present : present
+        }
     }
 
     private func handle(_ output: ATTServer.Output, _ server: PeripheralServer) {

@@ -51,10 +51,17 @@ extension PeripheralServer {
     }
 
     /// Tells the watchers; returns what they did with the event.
+    ///
+    /// - Parameter former: the characteristic of the event, where another one may be at the handle now.
     @discardableResult
-    func tell(_ event: Event, of handle: UInt16? = nil, onlyFirst: Bool = false) -> Taken {
+    func tell(
+        _ event: Event,
+        of handle: UInt16? = nil,
+        _ former: DatabaseCharacteristic? = nil,
+        onlyFirst: Bool = false
+    ) -> Taken {
         var result = Taken.no
-        for watcher in watchers(of: handle) {
+        for watcher in watchers(of: handle, former) {
             switch watcher.take(event) {
             case .no: break
             case .yes:
@@ -67,10 +74,10 @@ extension PeripheralServer {
     }
 
     /// The watchers of a characteristic's events, the oldest first.
-    private func watchers(of handle: UInt16?) -> [Watcher] {
+    private func watchers(of handle: UInt16?, _ former: DatabaseCharacteristic?) -> [Watcher] {
         let all = allWatchers
         guard all.contains(where: { $0.name != nil }) else { return all }
-        let characteristic = handle.flatMap { declared(at: $0) }
+        let characteristic = former ?? handle.flatMap { declared(at: $0) }
         return all.filter { $0.name.names(characteristic) }
     }
 

@@ -82,6 +82,67 @@ import Testing
         }
     }
 
+    /// Services with as many handles, with one characteristic each; the central subscribes to the first one's.
+    private static let steady = LocalService(BluetoothUUID(0xD100)) {
+        LocalCharacteristic(Bench.notifying, [.notify])
+    }
+    private static let newcomer = LocalService(BluetoothUUID(0xD200)) { LocalCharacteristic(late, [.notify]) }
+
+    /// More than a third of all handles.
+    private static func large(_ number: Int) -> LocalService {
+        LocalService(
+            BluetoothUUID(0xD300),
+            characteristics: (0..<12_000).map {
+                LocalCharacteristic(BluetoothUUID(0xD301), [.read], id: "\(number).\($0)")
+            }
+        )
+    }
+
+    /// The third large one doesn't fit behind the others: all handles are dealt anew.
+    private static func useUpHandles(of server: PeripheralServer) throws {
+        for number in 0..<3 { try server.replaceServices([newcomer, steady, large(number)]) }
+        try server.replaceServices([newcomer, steady])
+    }
+
+    @Test func `the end of a subscription is told of its own characteristic where another one takes the handle`()
+        async throws
+    {
+        let (all, own, other) = (Recorder<String>(), Recorder<Bool>(), Recorder<Bool>())
+        let serve: @Sendable (PeripheralServer, Bench) async throws -> Void = { server, bench in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    for try await change in server.subscriptions() {
+                        all.add("\(change.characteristic) \(change.isSubscribed)")
+                    }
+                }
+                group.addTask {
+                    for try await change in server.subscriptions(of: Bench.notifying) { own.add(change.isSubscribed) }
+                }
+                group.addTask {
+                    for try await change in server.subscriptions(of: Self.late) { other.add(change.isSubscribed) }
+                }
+                try await bench.time.sleep(for: .seconds(30))
+                try Self.useUpHandles(of: server)
+                try await group.next()
+                group.cancelAll()
+            }
+        }
+        let description = LocalPeripheral(name: "Outworn") { Self.steady }
+        try await Bench.run(description: description, serve: serve) { bench in
+            try await bench.peripheral.withLink { link in
+                let before = try #require(try await link.discover().characteristic(Bench.notifying)?.valueHandle)
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    group.addTask { for try await _ in link.notifications(of: Bench.notifying) {} }
+                    try await bench.time.sleep(for: .seconds(60))
+                    group.cancelAll()
+                }
+                #expect(try await link.discover().characteristic(Self.late)?.valueHandle == before)
+            }
+        }
+        #expect(all.all.prefix(3) == ["A003 true", "A003 false", "A003 true"], "\(all.all)")
+        #expect(own.all.prefix(3) == [true, false, true] && other.all.isEmpty, "\(own.all) \(other.all)")
+    }
+
     /// The services of the message bench, with the characteristics at other handles.
     private static let movedMessages = [
         LocalService(MessageBench.service) {
