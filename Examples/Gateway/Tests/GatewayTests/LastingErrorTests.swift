@@ -60,16 +60,27 @@ final class LastingErrorTests: Sendable {
         #expect(reports.withLock { $0.count } == 1)
     }
 
-    @Test("is told again if records were refused for another reason, or after none was refused for ten minutes")
-    func refusedAgain() {
-        let (full, readOnly) = (SpoolError("write", "1", errno: ENOSPC), SpoolError("open", "2", errno: EROFS))
+    @Test("is told once for each of two reasons that take turns, as of a disk that fails")
+    func refusalsInTurns() {
+        let errors = [SpoolError("write", "1", errno: ENOSPC), SpoolError("open", "2", errno: EROFS)]
+        var refused = RefusedRecords()
+        let news = (0..<1000).compactMap { refused.news(errors[$0 % 2]) }
+        #expect(news == errors.map { "\($0)" })
+    }
+
+    @Test("is told once if the disk is full and there is a record an hour, and again if there was room meanwhile")
+    func rareRecords() {
+        let full = SpoolError("write", "1", errno: ENOSPC)
         let start = ContinuousClock.now
         var refused = RefusedRecords()
         #expect(refused.news(full, at: start) == "\(full)")
-        for minute in 1...60 { #expect(refused.news(full, at: start + .seconds(60 * minute)) == nil) }
-        #expect(refused.news(readOnly, at: start + .seconds(3601)) == "\(readOnly)")
-        #expect(refused.news(full, at: start + .seconds(3602)) == "\(full)")
-        #expect(refused.news(full, at: start + .seconds(4202)) == "\(full)")
+        let news = (1...1000).compactMap { refused.news(full, at: start + .seconds(3600 * $0)) }
+        #expect(news == [])
+        let last = start + .seconds(3_600_000)
+        refused.stored(at: last + .seconds(599))
+        #expect(refused.news(full, at: last + .seconds(600)) == nil)
+        refused.stored(at: last + .seconds(1200))
+        #expect(refused.news(full, at: last + .seconds(1201)) == "\(full)")
     }
 
     /// Calls the closure five times while the file can't be written, then when it can, and again when it can't.

@@ -27,6 +27,7 @@ final class Publisher: Sendable {
     func publish(_ topic: String, _ members: JSONText) {
         do throws(SpoolError) {
             try spool.append(Entry(topic: "\(prefix)/\(topic)", members: members).encoded)
+            refused.withLock { $0.stored() }
         } catch {
             if let news = refused.withLock({ $0.news(error) }) { report(news) }
         }

@@ -1,21 +1,28 @@
 import Spool
 
-/// What a person is told of records that find no room: each cause once. On a full disk, what the broker acknowledges
-/// makes room for some records between those that are refused, again and again.
+/// What a person is told of records that find no room: each cause once, however often causes take turns, and however
+/// rare records are. On a full disk, what the broker acknowledges makes room for some records between those that are
+/// refused, again and again.
 struct RefusedRecords {
-    /// For how long no record must have been refused before a person is told of the same cause again.
+    /// How long after the last refused record one must be stored before a person is told of the same cause again.
     static let quiet = Duration.seconds(600)
 
-    private var cause: String?
+    /// Of which causes a person knows.
+    private var told: Set<String> = []
     private var last: ContinuousClock.Instant?
+
+    /// A record was stored.
+    mutating func stored(at now: @autoclosure () -> ContinuousClock.Instant = .now) {
+        guard let last, last.duration(to: now()) >= Self.quiet else { return }
+        self = RefusedRecords()
+    }
 
     /// What to tell of a record that was refused.
     ///
     /// - Returns: `nil`: nothing new.
     mutating func news(_ error: SpoolError, at now: ContinuousClock.Instant = .now) -> String? {
-        defer { (cause, last) = (error.cause, now) }
-        // The file is another one each time.
-        if let last, error.cause == cause, last.duration(to: now) < Self.quiet { return nil }
-        return "\(error)"
+        last = now
+        // By the cause: the file is another one each time.
+        return told.insert(error.cause).inserted ? "\(error)" : nil
     }
 }

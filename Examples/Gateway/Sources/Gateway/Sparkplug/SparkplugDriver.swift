@@ -106,6 +106,7 @@ final class SparkplugDriver: Sendable {
     private func record(_ record: EdgeRecord, _ state: inout State) {
         do throws(SpoolError) {
             try spool.append(record.encoded)
+            state.refused.stored()
         } catch {
             if let news = state.refused.news(error) { report("sparkplug: \(news)") }
         }
