@@ -40,17 +40,18 @@ extension PeripheralServer {
     @discardableResult
     private func start(again policy: RetryPolicy, after error: BLEError?, failures: Int) async throws -> Int {
         var (error, failures) = (error, failures)
-        // It was served until its adapter was off or away, which may be over by now.
-        var wasAway = error?.isAboutAdapter == true
+        // How many attempts in a row have failed because of the adapter, which was on when they began.
+        var refusals = 0
         while true {
-            defer { wasAway = false }
             let adapter = radio.adapterInfo
             if let off = adapter.state.error(operation: "serve", object: adapter.name) {
                 // Waiting doesn't change such a state.
                 if adapter.state.isFinal { throw off }
                 interrupted(by: off)
+                refusals = 0
                 try await radio.waitUntilOn(nil, operation: "serve")
-            } else if wasAway, let error {
+            } else if let error, error.isAboutAdapter, refusals < 2 {
+                // It is on again by now. If a second attempt meets the same, more than a moment's outage is the reason.
                 interrupted(by: error)
                 try await pause(for: ConnectMachine.adapterRest, on: radio.timeline)
             } else if let error {
@@ -68,6 +69,7 @@ extension PeripheralServer {
                 return failures
             } catch let failure as BLEError where !failure.isFinal {
                 error = failure
+                refusals = failure.isAboutAdapter ? refusals + 1 : 0
             }
         }
     }
