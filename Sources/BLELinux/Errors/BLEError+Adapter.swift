@@ -236,7 +236,7 @@ extension BLEError {
     }
 
     /// How the two kinds of blocks are lifted, as the beginning of a remedy. The adapter is off then.
-    private static let turnOnSwitch = "Turn on the machine's radio switch, or leave flight mode"
+    private static let turnOnSwitch = "Turn on the machine's radio switch or leave flight mode"
     private static let unblock = "Run \"sudo rfkill unblock bluetooth\""
 
     /// A system call failed for no more specific reason.
