@@ -194,9 +194,13 @@ extension FakeState {
     }
 
     mutating func tellDisconnected(_ link: FakeLink, _ reason: UInt8) {
-        adapters[link.adapter]?.pairingPeers.remove(ManagementAddress(link.name))
-        tell(link.adapter, 0x0C, ManagementAddress(link.name).octets + [reason])
+        let peer = ManagementAddress(link.name)
+        let waiting = adapters[link.adapter]?.pairing
+        adapters[link.adapter]?.endPairing(with: peer)
+        tell(link.adapter, 0x0C, peer.octets + [reason])
         reportDisconnected(link.handle, of: link.adapter)
+        // The pairing ends with the link, in this order, see `hci_disconn_complete_evt` and `smp_chan_destroy`.
+        if let waiting, waiting.peer == peer { answer(waiting.socket, link.adapter, 0x19, .failed, peer.octets) }
     }
 
     mutating func reportDisconnected(_ handle: UInt16, of number: UInt16) {
