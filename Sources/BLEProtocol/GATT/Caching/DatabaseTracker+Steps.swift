@@ -39,6 +39,7 @@ extension DatabaseTracker {
     /// A database that was believed to be unchanged has changed.
     mutating func surprised(_ output: inout Output) {
         mayChange = true
+        doubtMemory(&output)
         doubt = .changed(0x0001...0xFFFF)
         output.stale = 0x0001...0xFFFF
         check(&output)
@@ -162,8 +163,9 @@ extension DatabaseTracker {
         if changes.count > 0 { calm = search(.wait(ServiceChangeBackoff.calm), &output) }
     }
 
-    /// The peer has told of a change. It doesn't tell the next link, which would believe what is remembered without a
-    /// hash: that is kept again once the change was looked at, which this link may not live to see.
+    /// The peer has told of a change, or it was found. Nothing tells the next link, which would believe what is
+    /// remembered without a hash: that is kept again once the change was looked at, which this link may not live to
+    /// see.
     mutating func doubtMemory(_ output: inout Output) {
         if isMemoryUnproved { output.memory = .forget }
         isMemoryUnproved = false

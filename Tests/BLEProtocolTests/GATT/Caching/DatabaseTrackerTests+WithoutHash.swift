@@ -69,6 +69,7 @@ extension DatabaseTrackerTests {
         let surprise = tracker.discovered(try number(settling), .success(changed))
         #expect(surprise.stale == 0x0001...0xFFFF && kinds(surprise) == [.readHash])
         #expect(tracker.current == nil)
+        #expect(surprise.memory == .forget, "this link may not live to see what there is now")
         let discovery = tracker.hashRead(try number(surprise), .success(nil))
         let known = tracker.discovered(try number(discovery), .success(changed))
         let kept = RememberedDatabase(database: changed, hash: nil, mayChange: true)
