@@ -158,6 +158,41 @@ import Testing
         #expect(story.all == (answer == [0x0B, 0, 0] ? ["1"] : ["?", "1"]))
     }
 
+    @Test func `on a link that is taken over, one that sends without being asked may send already`() {
+        let story = Story()
+        var machine = LinkMachine(maximumMTU: 517, servedClient: ServerClient(), remembered: nil, isResumed: true)
+        var output = LinkMachine.Output()
+        machine.begin(now: .zero, &output)
+        // Its characteristics have no configuration.
+        machine.add(Self.database, of: [.heartRate])
+        machine.carryOut { machine, output in
+            _ = machine.subscribe(.handle(3), indications: false, pass: nil, story.consumer, &output)
+        }
+        machine.carryOut { $0.received(Self.value(1), of: 3, &$1) }
+        #expect(story.all == ["?", "1"])
+    }
+
+    @Test(arguments: [[0x0B, 1, 0], [0x0B, 0, 0]] as [[UInt8]])
+    func `on a link that is taken over, all who subscribe at once are told that values go on`(answer: [UInt8]) {
+        let stories = [Story(), Story()]
+        var machine = LinkMachine(maximumMTU: 517, servedClient: ServerClient(), remembered: nil, isResumed: true)
+        var output = LinkMachine.Output()
+        machine.begin(now: .zero, &output)
+        machine.add(GATTDatabase(services: [.heartRate(at: 1)]), of: [.heartRate])
+        for story in stories {
+            machine.carryOut { machine, output in
+                _ = machine.subscribe(.handle(3), indications: false, pass: nil, story.consumer, &output)
+            }
+        }
+        for _ in stories {
+            let question = machine.send(&output)
+            #expect(question == [0x0A, 4, 0])
+            machine.carryOut { $0.receive(answer, &$1) }
+        }
+        machine.carryOut { $0.received(Self.value(1), of: 3, &$1) }
+        for story in stories { #expect(story.all == (answer == [0x0B, 0, 0] ? ["1"] : ["?", "1"])) }
+    }
+
     @Test func `a link that is lost while the peer is asked ends the subscription once`() {
         let story = Story()
         var machine = LinkMachine(maximumMTU: 517, servedClient: ServerClient(), remembered: nil, isResumed: true)

@@ -198,7 +198,7 @@ extension LinkMachine {
             operations[index].procedure = procedure
             run(procedure, id, &output)
         case .subscribe(let subscriber):
-            if client.isResumed, mustAsk(about: found, index) { return ask(about: found, for: id, &output) }
+            if client.isResumed, asks(about: found, for: id, &output) { return }
             let place = operations.remove(at: index).place
             arm(subscriber, found, place, &output)
         case .switchOff(_, let uuid):

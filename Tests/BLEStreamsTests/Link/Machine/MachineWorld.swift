@@ -16,6 +16,8 @@ struct MachineWorld {
     struct Story {
         var values: [UInt32] = []
         var lost = 0
+        /// Whether values may be missing.
+        var mayLack = false
         var ends: [LinkFailure?] = []
         var isTakenBack = false
         /// Whether it was given something behind its end.
@@ -45,12 +47,30 @@ struct MachineWorld {
     static let secret = BluetoothUUID(0x2A8A)
     static let absent = BluetoothUUID(0x2A99)
 
-    init(seed: UInt64, remembered: RememberedDatabase? = nil) {
+    init(seed: UInt64, remembered: RememberedDatabase? = nil, isResumed: Bool = false) {
         chance = Chance(seed: seed)
-        machine = LinkMachine(maximumMTU: 517, servedClient: ServerClient(), remembered: remembered)
+        machine = Self.machine(remembered: remembered, isResumed: isResumed)
+        database = AttributeDatabase(services: Self.services(count: 1))
+    }
+
+    private static func machine(remembered: RememberedDatabase?, isResumed: Bool) -> LinkMachine {
+        var machine = LinkMachine(
+            maximumMTU: 517,
+            servedClient: ServerClient(),
+            remembered: remembered,
+            isResumed: isResumed
+        )
         var output = LinkMachine.Output()
         machine.begin(now: .zero, &output)
-        database = AttributeDatabase(services: Self.services(count: 1))
+        return machine
+    }
+
+    /// The program is killed, and another one takes the link over.
+    mutating func takeOver() {
+        machine = Self.machine(remembered: nil, isResumed: true)
+        consumers = []
+        stories = [:]
+        outgoing = nil
     }
 
     /// What the peer offers, laid out otherwise for each count.
@@ -92,7 +112,8 @@ struct MachineWorld {
             case .lost(let consumer, let count): stories[ObjectIdentifier(consumer)]?.lost += count
             case .values(let consumer, let values): deliver(values, to: consumer)
             case .ended(let consumer, let failure): stories[ObjectIdentifier(consumer)]?.ends.append(failure)
-            case .begun, .mayLack, .armed, .registered, .moved: break
+            case .mayLack(let consumer): stories[ObjectIdentifier(consumer)]?.mayLack = true
+            case .begun, .armed, .registered, .moved: break
             }
         }
         for wait in rest.waits {
@@ -261,6 +282,7 @@ extension MachineWorld {
         guard let consumer else { return }
         if !held.values.isEmpty { deliver(held.values, to: consumer) }
         stories[ObjectIdentifier(consumer)]?.lost += held.lost
+        if held.mayLackMore { stories[ObjectIdentifier(consumer)]?.mayLack = true }
     }
 
     /// Lets everything that is under way come to its end.

@@ -73,7 +73,7 @@ import Testing
     }
 
     private static func world(_ seed: UInt64) -> MachineWorld {
-        var world = MachineWorld(seed: seed)
+        var world = MachineWorld(seed: seed, isResumed: seed % 5 == 0)
         if seed % 3 == 0 { world.machine.demands[.uuid(MachineWorld.secret, service: nil)] = .encrypted }
         for _ in 0..<(20 + seed % 200) { happen(in: &world) }
         return world
