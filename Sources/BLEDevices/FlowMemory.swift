@@ -43,11 +43,11 @@ final class FlowTurns: Sendable {
     /// - Throws: what the closure throws; `CancellationError`.
     func alone<Output>(
         with device: BluetoothAddress,
-        on timeline: any Timeline,
+        in context: CommandContext,
         _ body: () async throws -> Output
     ) async throws -> Output {
         let own = Ending<Void>()
-        while let other = begin(own, device) { try await other.wait(on: timeline) }
+        while let other = begin(own, device) { try await context.wait(forOtherRun: other) }
         defer {
             turns.withLock { $0[device] = nil }
             own.end()

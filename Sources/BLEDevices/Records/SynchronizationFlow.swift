@@ -25,7 +25,9 @@ public import BLEStreams
 /// that comes for the first time behind a stored one is a ``BLEError/Code/protocolViolation``.
 ///
 /// Synchronizations of one device take turns, in whichever queues they are run: each has exclusive use of the link.
-/// ``CommandQueue/connecting(timeout:then:)`` limits how long one waits for its turn.
+/// ``CommandQueue/connecting(timeout:then:)`` limits how long one waits for its turn. A run that has lost its link
+/// still stores what came before. Another run of the same flow that has the next link waits for that, as long
+/// as it takes; only a deadline, or ``Command/timeout(_:)``, limits it.
 ///
 /// ```swift
 /// let flow = SynchronizationFlow(over: RecordAccessControlPoint.glucose, after: 41) { record in
@@ -73,7 +75,7 @@ public struct SynchronizationFlow: Command {
         return try await context.resuming(resume) {
             let device = places.name(of: context.linkedPeripheral)
             // One that has lost its link may still store what came before: only then is it known where to go on.
-            return try await turns.alone(with: device, on: context.timeline) {
+            return try await turns.alone(with: device, in: context) {
                 try await run(on: device, &known, in: context)
             }
         }

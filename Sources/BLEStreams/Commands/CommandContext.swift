@@ -29,6 +29,15 @@ public struct CommandContext: Sendable {
     /// Whether another link may follow this one: in a session's queue, or in one whose commands make the link.
     package var hasNextLink: Bool { work.connection.hasNextLink }
 
+    /// Waits until another run of the flow has finished; the error of a limit that passes meanwhile says so.
+    ///
+    /// - Throws: `CancellationError`.
+    package func wait(forOtherRun end: Ending<Void>) async throws {
+        work.connection.note(.behindOtherRun)
+        defer { work.connection.note(nil) }
+        try await end.wait(on: timeline)
+    }
+
     /// The time of the radio that carries the link.
     package var timeline: any Timeline { work.timeline }
 

@@ -11,6 +11,8 @@ enum CommandDelay: Sendable {
     case held
     /// There is no link to the peripheral.
     case unlinked(Peripheral)
+    /// Another run of the flow still works on what the device has sent it.
+    case behindOtherRun
 
     /// What the command waits for, in words.
     var wait: SessionPatience.Wait {
@@ -39,6 +41,11 @@ enum CommandDelay: Sendable {
                 cause: "there was no link",
                 why: obstacle?.cause,
                 remedy: obstacle?.remedy ?? "Check that the peripheral is in range, or allow more time."
+            )
+        case .behindOtherRun:
+            return SessionPatience.Wait(
+                cause: "another run of the flow, in another queue, did not finish with what the device has sent it",
+                remedy: "Check what keeps that run, such as a slow or full store; or allow more time."
             )
         }
     }

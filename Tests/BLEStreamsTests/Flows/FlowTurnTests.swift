@@ -103,6 +103,43 @@ import Testing
         }
     }
 
+    @Test(arguments: [false, true])
+    func `a run whose time is up says that it has waited for what another one has received`(
+        isDeadline: Bool
+    ) async throws {
+        try await Self.run { bench, one, two in
+            bench.air.faults.add(.dropLink(after: 50, .notifications))
+            let log = Recorder<Int>()
+            let flow = SynchronizationFlow(over: RecordAccessControlPoint.glucose, after: nil) { record in
+                if record.number == 5 { try await bench.time.sleep(for: .seconds(300)) }
+                log.add(record.number)
+            }
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { _ = try await one.run(flow) }
+                try await bench.time.sleep(for: .seconds(10))
+                let error = await bleError {
+                    if isDeadline {
+                        _ = try await two.run(flow, deadline: .seconds(20))
+                    } else {
+                        _ = try await two.run(flow.timeout(.seconds(20)))
+                    }
+                }
+                #expect(error?.code == .timedOut && error?.cause.contains("another run") == true)
+                #expect(error?.remedy.contains("range") == false && log.all.count == 5)
+                // Nothing is said to wait that doesn't.
+                let later = await bleError {
+                    try await two.run(
+                        CommandBlock("sleep") { _ in try await bench.time.sleep(for: .seconds(9)) },
+                        deadline: .seconds(1)
+                    )
+                }
+                #expect(later?.cause.contains("another run") == false)
+                try await group.waitForAll()
+            }
+            #expect(log.all == Array(0..<200))
+        }
+    }
+
     @Test(arguments: [0, 1]) func `a device that a session finds under another address goes on where it was`(
         transport: Int
     ) async throws {
