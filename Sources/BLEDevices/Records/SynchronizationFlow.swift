@@ -86,28 +86,31 @@ public struct SynchronizationFlow: Command {
     /// - Parameters:
     ///   - device: the address by which the device is remembered.
     ///   - known: how far this run has come.
-    private func run(on device: BluetoothAddress, _ known: inout Place?, in context: CommandContext) async throws -> Int
-    {
+    private func run(
+        on device: BluetoothAddress,
+        _ known: inout Place?,
+        in context: CommandContext
+    ) async throws -> Int {
         // On another link, a device that a session has found again may have another address.
         var place = known ?? places[device] ?? Place(last: last, acknowledged: last)
         // While this run had no link, another one of the same flow may have had it, in another queue.
         place.follow(places[device])
-        func note() { (known, places[device]) = (place, place) }
+        func note(_ place: Place) { (known, places[device]) = (place, place) }
         context.begin("fetch")
-        var losses = 0
-        func keep(_ record: DeviceRecord) async throws {
-            if let last = place.last, record.number <= last { return }
-            try await store(record)
-            place.last = record.number
-            place.count += 1
-            note()
-            context.achieved()
-            context.progress(place.count)
-            guard place.count.isMultiple(of: batch) else { return }
-            try await transport.acknowledge(upTo: record.number, in: context)
-            place.acknowledged = record.number
-            note()
+        try await fetchAll(from: &place, in: context, note)
+        context.begin("acknowledge")
+        if let last = place.last, last != place.acknowledged {
+            try await transport.acknowledge(upTo: last, in: context)
         }
+        places[device] = Place(last: place.last, acknowledged: place.last)
+        return place.count
+    }
+
+    /// Fetches and stores the records behind this place, and requests a report that may lack one again.
+    ///
+    /// - Parameter note: takes note of each place that is reached.
+    private func fetchAll(from place: inout Place, in context: CommandContext, _ note: (Place) -> Void) async throws {
+        var losses = 0
         let beginning = place.last
         while true {
             let (last, reception) = (place.last, try Reception(in: context))
@@ -115,13 +118,13 @@ public struct SynchronizationFlow: Command {
             do {
                 try await fetch(after: last, reception, in: context) { record in
                     isKeeping = true
-                    try await keep(record)
+                    try await keep(record, &place, in: context, note)
                     isKeeping = false
                 }
                 if let beginning, place.last == beginning {
                     try await checkNumbers(upTo: beginning, reception, context)
                 }
-                break
+                return
             } catch let error where !isKeeping && reception.isWhy(error) {
                 losses = place.last == last ? losses + 1 : 1
                 guard let delay = resume.delay(afterFailure: losses, random: context.timeline.randomBits()) else {
@@ -132,12 +135,26 @@ public struct SynchronizationFlow: Command {
                 while context.available() != nil {}
             }
         }
-        context.begin("acknowledge")
-        if let last = place.last, last != place.acknowledged {
-            try await transport.acknowledge(upTo: last, in: context)
-        }
-        places[device] = Place(last: place.last, acknowledged: place.last)
-        return place.count
+    }
+
+    /// Stores a record, unless it is stored already, and acknowledges a full batch.
+    private func keep(
+        _ record: DeviceRecord,
+        _ place: inout Place,
+        in context: CommandContext,
+        _ note: (Place) -> Void
+    ) async throws {
+        if let last = place.last, record.number <= last { return }
+        try await store(record)
+        place.last = record.number
+        place.count += 1
+        note(place)
+        context.achieved()
+        context.progress(place.count)
+        guard place.count.isMultiple(of: batch) else { return }
+        try await transport.acknowledge(upTo: record.number, in: context)
+        place.acknowledged = record.number
+        note(place)
     }
 
     /// Fetches one report, and passes on the records that may be stored, in their order.
