@@ -285,7 +285,7 @@ extension Connector {
             state.entries[number]?.running.undo = { link.beginClosing() }
         }
         let (peer, adapter) = (entry.key, core.joined?.holder(ofLinkTo: address)?.id ?? 0)
-        core.slots.linked(to: peer)
+        core.slots.linked(to: peer, by: adapter)
         link.lifetime.told.whenEnded {
             self.linkIsOver(number)
             core.slots.unlinked(from: peer, by: adapter)

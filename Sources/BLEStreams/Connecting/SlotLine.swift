@@ -69,7 +69,9 @@ final class SlotLine: Sendable {
 
     // MARK: - Links
 
-    func linked(to peer: UInt64) { state.withLock { $0.order.linked(to: peer) } }
+    func linked(to peer: UInt64, by adapter: SlotOrder.AdapterID) {
+        state.withLock { $0.order.linked(to: peer, by: adapter) }
+    }
 
     func unlinked(from peer: UInt64, by adapter: SlotOrder.AdapterID) {
         change { state, now in state.order.unlinked(from: peer, by: adapter, at: now) }

@@ -118,13 +118,15 @@ struct SlotOrder: Equatable {
     // MARK: - Links
 
     /// The radio has made a link to a peripheral, whoever wants it.
-    mutating func linked(to peer: UInt64) {
-        if let index = turns.firstIndex(where: { $0.peer == peer }) { turns[index].isLinked = true }
+    mutating func linked(to peer: UInt64, by adapter: AdapterID) {
+        if let index = turns.firstIndex(where: { $0.peer == peer && $0.adapter == adapter }) {
+            turns[index].isLinked = true
+        }
     }
 
     /// A link to a peripheral has ended, and its slot is free.
     mutating func unlinked(from peer: UInt64, by adapter: AdapterID, at now: Duration) -> [ID] {
-        if let index = turns.firstIndex(where: { $0.peer == peer && $0.isLinked }) {
+        if let index = turns.firstIndex(where: { $0.peer == peer && $0.adapter == adapter && $0.isLinked }) {
             // It was never ready. The slot is still the same one's.
             turns[index].isLinked = false
             return []

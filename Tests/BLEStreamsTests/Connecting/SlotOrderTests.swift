@@ -20,7 +20,7 @@ import Testing
         _ = order.begin(1, with: 1, on: [0], at: .seconds(6))
         _ = order.begin(2, with: 2, on: [0], at: .seconds(6))
         #expect(order.isHeld(9) && !order.isHeld(1) && order.isHeld(2))
-        order.linked(to: 1)
+        order.linked(to: 1, by: 0)
         #expect(Set(order.leave(1, at: .seconds(7))) == [2, 9] && !order.isHeld(9) && !order.isHeld(2))
         #expect(!order.hasTurn(2) && order.nextEnd == nil)
     }
@@ -30,7 +30,7 @@ import Testing
         _ = order.unlinked(from: 9, by: 0, at: .zero)
         #expect(order.timePassed(.seconds(9)).isEmpty)
         #expect(order.timePassed(SlotOrder.turn) == [2] && order.hasTurn(2) && !order.hasTurn(1))
-        order.linked(to: 2)
+        order.linked(to: 2, by: 0)
         #expect(order.leave(2, at: .seconds(12)).isEmpty)
         #expect(order.unlinked(from: 2, by: 0, at: .seconds(20)).isEmpty)
         _ = order.refused(1, by: [0], at: .zero)
@@ -51,11 +51,11 @@ import Testing
         var order = Self.order(refusing: 1...3)
         _ = order.unlinked(from: 9, by: 0, at: .zero)
         #expect(order.leave(1, at: .zero) == [2])
-        order.linked(to: 2)
+        order.linked(to: 2, by: 0)
         #expect(order.leave(2, at: .zero).isEmpty && !order.hasTurn(3))
         order = Self.order(refusing: 1...3)
         _ = order.unlinked(from: 9, by: 0, at: .zero)
-        order.linked(to: 1)
+        order.linked(to: 1, by: 0)
         #expect(order.timePassed(SlotOrder.turn).isEmpty && !order.hasTurn(2))
     }
 
@@ -73,7 +73,7 @@ import Testing
     @Test func `a link that was never ready leaves the slot to the same one until its turn is over`() {
         var order = Self.order(refusing: 1...2)
         _ = order.unlinked(from: 9, by: 0, at: .zero)
-        order.linked(to: 1)
+        order.linked(to: 1, by: 0)
         #expect(order.unlinked(from: 1, by: 0, at: .seconds(1)).isEmpty && order.hasTurn(1) && !order.hasTurn(2))
         #expect(order.timePassed(SlotOrder.turn) == [2])
     }
@@ -92,6 +92,13 @@ import Testing
         #expect(!order.isHeld(7) && !order.isHeld(8) && order.isHeld(9))
         #expect(order.unlinked(from: 8, by: 1, at: .zero) == [3])
         #expect(order.unlinked(from: 7, by: 0, at: .zero) == [1])
+    }
+
+    @Test func `who has a turn, and gets a link by another joined adapter, leaves the slot to the next`() {
+        var order = Self.order(refusing: 1...2)
+        #expect(order.unlinked(from: 9, by: 0, at: .zero) == [1])
+        order.linked(to: 1, by: 1)
+        #expect(order.leave(1, at: .zero) == [2])
     }
 
     @Test func `nobody is held back for longer than a turn lasts`() {

@@ -139,7 +139,7 @@ struct SlotWorld {
         let fails = !sessions[id].hasFailed && chance.below(8) == 0
         sessions[id].hasFailed = fails
         sessions[id].state = .settling(end: soon(500), fails: fails)
-        order.linked(to: UInt64(id))
+        order.linked(to: UInt64(id), by: 0)
     }
 
     /// A session gets a slot: either it is its turn, and nobody without one was refused before; or its attempt was
