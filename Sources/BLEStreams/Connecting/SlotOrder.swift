@@ -17,7 +17,7 @@
 ///   session gives up.
 /// - A turn ends after ``turn``, if it has led to no link, and the next in line has one. Whoever has had it for nothing
 ///   is passed over until it is refused again: only a peripheral that is heard is refused.
-/// - A link that is never established is made again within the turn.
+/// - A link that is never established is made again within the turn, after at most ``pause``.
 /// - A refusal during a turn costs the turn, and not the place. Mostly somebody else has taken the slot; the next in line
 ///   tries nevertheless, in case the first is refused for a reason of its own.
 struct SlotOrder: Equatable {
@@ -54,6 +54,8 @@ struct SlotOrder: Equatable {
 
     /// How long a turn lasts, and how long others are held back at most: all advertisers are heard within that.
     static let turn = Duration.seconds(10)
+    /// The longest pause before an attempt of a session that still has a turn.
+    static let pause = Duration.seconds(1)
 
     /// Who has waited longest comes first.
     private var line: [Place] = []

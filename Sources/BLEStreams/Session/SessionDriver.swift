@@ -220,13 +220,16 @@ final class SessionDriver: Sendable {
         let trigger: SessionState.Trigger?
         switch resumption {
         case .delay(let delay):
-            let timeline = core.timeline
-            let end = timeline.now + delay
-            let timer = timeline.schedule(after: delay, wake)
+            let (timeline, slots) = (core.timeline, core.slots)
+            // Links that are never established are made again within a turn, but not without any pause.
+            let hasTurn = slots.hasTurn(slot)
+            let pause = hasTurn ? min(delay, SlotOrder.pause) : delay
+            let end = timeline.now + pause
+            let timer = timeline.schedule(after: pause, wake)
             defer { timer.cancel() }
             trigger = try await untilResumed {
                 if let adapter = self.latest.unusableAdapter { return .adapterLost(adapter) }
-                return timeline.now >= end || self.core.slots.hasTurn(self.slot) ? .resume : nil
+                return timeline.now >= end || !hasTurn && slots.hasTurn(self.slot) ? .resume : nil
             }
         case .adapter(let state):
             core.slots.leave(slot)

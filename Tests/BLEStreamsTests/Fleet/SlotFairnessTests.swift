@@ -100,6 +100,25 @@ import Testing
         }
     }
 
+    @Test func `links that are never established are not made without a pause, also in a turn`() async throws {
+        try await Site.run(3, slots: 1) { site in
+            try await site.central.withFleet { fleet in
+                let sessions = try await site.follow(in: fleet)
+                _ = try await site.linked(sessions, after: .seconds(600))
+                site.air.faults.add(.neverEstablish().always(), on: site.sensors[1])
+                async let changes = sessions[1].states.take(until: site.time.after(.seconds(9))).collect()
+                site.drop(0)
+                let all = try await changes
+                let pauses = zip(all, all.dropFirst()).filter { before, _ in
+                    if case .disconnected(.waitingToReconnect) = before.state { true } else { false }
+                }
+                // The first one is ended by the turn.
+                #expect(pauses.count > 1 && pauses.dropFirst().allSatisfy { $1.time - $0.time >= .seconds(1) })
+                #expect(try await site.linked(sessions, after: .seconds(6)) == [2])
+            }
+        }
+    }
+
     @Test func `a link that is never established doesn't cost the turn`() async throws {
         try await Site.run(3, slots: 1) { site in
             try await site.central.withFleet { fleet in
