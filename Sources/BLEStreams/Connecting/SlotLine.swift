@@ -59,6 +59,8 @@ final class SlotLine: Sendable {
         change { state, now in state.order.refused(id, by: adapters, at: now) }
     }
 
+    func missed(_ id: ID) { change { state, now in state.order.missed(id, at: now) } }
+
     /// The session needs no slot, or is not known.
     func leave(_ id: ID) {
         // Released outside the lock: what it holds may be deallocated with it.

@@ -7,6 +7,8 @@
 ///                       ▲     ▲           refused again                │
 ///                       │     └────────────────────────────────────────┤
 ///                       └── refused ── (passed over) ◄── without a link ┘
+///                                            ▲
+///                        (in line) ── missed ┘
 /// ```
 /// No controller says how many slots it has, or when one is free; and the links of other programs take some, too. All
 /// that is known is that a link of this central has ended. So the first in line has a turn then: it tries at once, and
@@ -14,7 +16,7 @@
 /// each tries again after the pauses of its plan.
 ///
 /// - A place counts from the first refusal. It ends with the link, with a failure for another reason, or when the
-///   session gives up.
+///   session gives up. One that isn't heard keeps it, and is passed over.
 /// - A turn ends after ``turn``, if it has led to no link, and the next in line has one. Whoever has had it for nothing
 ///   is passed over until it is refused again: only a peripheral that is heard is refused.
 /// - A link that is never established is made again within the turn, after at most ``pause``.
@@ -31,6 +33,8 @@ struct SlotOrder: Equatable {
         /// Those that have refused it.
         var adapters: Set<AdapterID>
         var isPassedOver = false
+        /// Whether the radio has made a link in the present attempt.
+        var hadLink = false
     }
 
     private struct Turn: Equatable {
@@ -91,6 +95,7 @@ struct SlotOrder: Equatable {
         peers[id] = peer
         held.removeAll { $0.id == id }
         if let index = turns.firstIndex(where: { $0.id == id }) { turns[index].peer = peer }
+        if let index = line.firstIndex(where: { $0.id == id }) { line[index].hadLink = false }
         if isHeldBack(id, adapters) { held.append(Held(id: id, adapters: adapters, end: now + Self.turn)) }
         return []
     }
@@ -106,6 +111,14 @@ struct SlotOrder: Equatable {
         }
         guard let former, !former.isSecond else { return letGo() }
         return free(former.adapter, at: now, behind: id) + letGo()
+    }
+
+    /// The time for an attempt has expired. Unless that has made a link, the peripheral wasn't heard.
+    mutating func missed(_ id: ID, at now: Duration) -> [ID] {
+        guard let index = line.firstIndex(where: { $0.id == id && !$0.hadLink }) else { return leave(id, at: now) }
+        line[index].isPassedOver = true
+        guard let turn = turns.firstIndex(where: { $0.id == id }) else { return [] }
+        return end(turns.remove(at: turn), at: now) + letGo()
     }
 
     /// A session needs no slot: it has a link, or failed for another reason, or gives up.
@@ -124,6 +137,7 @@ struct SlotOrder: Equatable {
         if let index = turns.firstIndex(where: { $0.peer == peer && $0.adapter == adapter }) {
             turns[index].isLinked = true
         }
+        for index in line.indices where peers[line[index].id] == peer { line[index].hadLink = true }
     }
 
     /// A link to a peripheral has ended, and its slot is free.

@@ -191,11 +191,13 @@ final class SessionDriver: Sendable {
     }
 
     /// Has the session wait in line for a connection slot if that is why there is no link. A link that was never
-    /// established costs nobody the place.
+    /// established costs nobody the place, nor does a peripheral that is out of range for a while.
     private func lineUp(for peer: BluetoothAddress, after error: BLEError) {
         let isRefusal = error.saysThatSlotsAreTaken(hasLinks: core.connector.hasLinks)
         if isRefusal || error.code == .timedOut && core.wasRefused(peer) {
             core.slots.refused(slot, by: core.slotAdapters(for: peer))
+        } else if error.code == .timedOut {
+            core.slots.missed(slot)
         } else if error.reason?.kind != .failedToEstablish {
             core.slots.leave(slot)
         }

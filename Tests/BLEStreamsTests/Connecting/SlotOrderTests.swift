@@ -59,6 +59,35 @@ import Testing
         #expect(order.timePassed(SlotOrder.turn).isEmpty && !order.hasTurn(2))
     }
 
+    @Test func `who isn't heard keeps the place, and has no turn before it is refused again`() {
+        var order = Self.order(refusing: 1...3)
+        #expect(order.missed(1, at: .zero).isEmpty)
+        #expect(order.unlinked(from: 9, by: 0, at: .zero) == [2])
+        _ = order.begin(9, with: 9, on: [0], at: .zero)
+        #expect(order.missed(2, at: .zero) == [3] && !order.hasTurn(2) && order.isHeld(9))
+        #expect(order.missed(3, at: .zero) == [9] && !order.hasTurn(3))
+        for id in [3, 1, 2] { #expect(order.refused(id, by: [0], at: .zero).isEmpty) }
+        for id in 1...3 { #expect(order.unlinked(from: 9, by: 0, at: .zero) == [id]) }
+    }
+
+    @Test func `a link that isn't ready in time ends the place`() {
+        var order = Self.order(refusing: 1...2)
+        order.linked(to: 1, by: 0)
+        #expect(order.missed(1, at: .zero).isEmpty)
+        #expect(order.unlinked(from: 1, by: 0, at: .zero) == [2])
+        _ = order.refused(2, by: [0], at: .zero)
+        _ = order.begin(1, with: 1, on: [0], at: .zero)
+        _ = order.refused(1, by: [0], at: .zero)
+        #expect(order.unlinked(from: 9, by: 0, at: .zero) == [2])
+        order = Self.order(refusing: 1...2)
+        order.linked(to: 1, by: 0)
+        // That link was never established, and the next attempt made none.
+        _ = order.begin(1, with: 1, on: [0], at: .zero)
+        _ = order.missed(1, at: .zero)
+        _ = order.refused(1, by: [0], at: .zero)
+        #expect(order.unlinked(from: 9, by: 0, at: .zero) == [1])
+    }
+
     @Test func `of whoever has left nothing is kept`() {
         var order = Self.order(refusing: 1...4)
         for id in 5...6 { _ = order.unlinked(from: UInt64(id), by: 0, at: .zero) }

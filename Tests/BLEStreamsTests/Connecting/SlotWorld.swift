@@ -89,10 +89,9 @@ struct SlotWorld {
         case .pausing: begin(id)
         case .trying(let heard, let end):
             if let heard, heard <= end { return isHeard(id) }
-            // It isn't there.
-            sessions[id].refused = nil
+            // It isn't there, and keeps its place.
             sessions[id].state = .pausing(end: soon(30_000))
-            wake(order.leave(id, at: now))
+            wake(order.missed(id, at: now))
         case .settling(_, true):
             sessions[id].state = .pausing(end: now)
             wake(order.unlinked(from: UInt64(id), by: 0, at: now))

@@ -100,6 +100,24 @@ import Testing
         }
     }
 
+    @Test func `one that was out of range for a while has its place when it is back`() async throws {
+        try await Site.run(4, slots: 1) { site in
+            try await site.central.withFleet { fleet in
+                let sessions = try await site.follow(in: fleet)
+                _ = try await site.linked(sessions, after: .seconds(600))
+                site.air.setSignal(.outOfRange, between: site.near, and: site.sensors[1])
+                // Attempts end with a timeout meanwhile; and so it costs the others no time.
+                _ = try await site.linked(sessions, after: .seconds(600))
+                site.drop(0)
+                #expect(try await site.linked(sessions, after: .seconds(3)) == [2])
+                site.air.setSignal(.dBm(-50), between: site.near, and: site.sensors[1])
+                #expect(try await site.linked(sessions, after: .seconds(120)) == [2])
+                site.drop(2)
+                #expect(try await site.linked(sessions, after: .seconds(3)) == [1])
+            }
+        }
+    }
+
     @Test func `links that are never established are not made without a pause, also in a turn`() async throws {
         try await Site.run(3, slots: 1) { site in
             try await site.central.withFleet { fleet in
