@@ -82,9 +82,11 @@ final class CentralCore: Sendable {
         return radio.observeAdapter { if $0.state == .poweredOn { tell() } }
     }
 
-    /// Whether an adapter had no connection slot for a peripheral, and another one that is joined then waited for it.
-    func wasRefused(_ peer: BluetoothAddress) -> Bool {
-        joined?.choose { chooser, _ in !chooser.refusers(of: peer).isEmpty } ?? false
+    /// The names of the joined adapters that had no connection slot for a peripheral in its last attempt, while others
+    /// waited for it.
+    func slotRefusers(of peer: BluetoothAddress) -> [String] {
+        guard let joined else { return [] }
+        return joined.choose { chooser, _ in chooser.refusers(of: peer) }.sorted().map { joined.name(of: $0) }
     }
 
     /// The adapters that may have a connection slot for a peripheral, as far as is known: those of several that are

@@ -155,7 +155,8 @@ extension Connector {
             if failures == 0 || link?.bearer.hasReceived == true { return .linkNotReady(peripheral, after: limit) }
         default: break
         }
-        return .connectTimedOut(peripheral, after: limit, failures: failures)
+        let refusers = errand.wasTried ? peripheral.core.slotRefusers(of: peripheral.address) : []
+        return .connectTimedOut(peripheral, after: limit, failures: failures, refusedBy: refusers)
     }
 
     // MARK: - Steps

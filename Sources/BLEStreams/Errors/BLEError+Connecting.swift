@@ -5,10 +5,18 @@ extension BLEError {
     /// No link to a peripheral was made within a limit; the cause includes what kept the radio from trying, if it knows
     /// that.
     ///
-    /// - Parameter failures: how many connections were made but never established.
-    static func connectTimedOut(_ peripheral: Peripheral, after limit: Duration, failures: Int = 0) -> BLEError {
+    /// - Parameters:
+    ///   - failures: how many connections were made but never established.
+    ///   - refusers: the names of the joined adapters that had no connection slot.
+    static func connectTimedOut(
+        _ peripheral: Peripheral,
+        after limit: Duration,
+        failures: Int = 0,
+        refusedBy refusers: [String] = []
+    ) -> BLEError {
         guard failures == 0 else { return neverEstablished(peripheral, failures, within: limit) }
         let obstacle = peripheral.core.radio.connectObstacle
+        if obstacle == nil, !refusers.isEmpty { return .onlyFullOnesHeard(peripheral, refusers, after: limit) }
         return notConnected(
             to: peripheral,
             after: limit,
@@ -18,6 +26,22 @@ extension BLEError {
                 ?? "Check that it is switched on, in range, advertising, and not connected to another central. "
                 + "If a scan finds no device at all, or no longer finds this one after a failed attempt, switch the "
                 + "adapter off and on with `Central.powerCycle()`."
+        )
+    }
+
+    /// The only ones of several joined adapters that have heard a peripheral had no connection slot.
+    private static func onlyFullOnesHeard(
+        _ peripheral: Peripheral,
+        _ refusers: [String],
+        after limit: Duration
+    ) -> BLEError {
+        let names = refusers.joined(separator: " and ")
+        return notConnected(
+            to: peripheral,
+            after: limit,
+            cause: "\(names) \(refusers.count == 1 ? "has" : "have") no free connection slot, and no other adapter has "
+                + "heard the peripheral within \(limit)",
+            remedy: "Close another link of \(names), or move the peripheral into range of another adapter."
         )
     }
 

@@ -109,7 +109,11 @@ struct AdapterChooser {
     }
 
     mutating func waitedInVain(for peer: BluetoothAddress, by adapter: AdapterID, at now: Duration) {
-        change(peer, at: now) { $0.vain[adapter] = now }
+        change(peer, at: now) { entry in
+            entry.vain[adapter] = now
+            // It has a slot again, and hears the peripheral no longer.
+            entry.full.remove(adapter)
+        }
     }
 
     /// All bonds of all adapters.

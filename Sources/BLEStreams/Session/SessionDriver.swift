@@ -194,7 +194,7 @@ final class SessionDriver: Sendable {
     /// established costs nobody the place, nor does a peripheral that is out of range for a while.
     private func lineUp(for peer: BluetoothAddress, after error: BLEError) {
         let isRefusal = error.saysThatSlotsAreTaken(hasLinks: core.connector.hasLinks)
-        if isRefusal || error.code == .timedOut && core.wasRefused(peer) {
+        if isRefusal || error.code == .timedOut && !core.slotRefusers(of: peer).isEmpty {
             core.slots.refused(slot, by: core.slotAdapters(for: peer))
         } else if error.code == .timedOut {
             core.slots.missed(slot)

@@ -56,6 +56,15 @@ import Testing
         #expect(order(chooser, at: .seconds(2)) == [1, 0, 2])
     }
 
+    @Test func `one that had no slot, and later waits in vain, doesn't hear it any more`() {
+        var chooser = chooser()
+        chooser.refused(Self.peer, by: 0, at: .seconds(1))
+        chooser.waitedInVain(for: Self.peer, by: 1, at: .seconds(6))
+        #expect(chooser.refusers(of: Self.peer) == [0])
+        chooser.waitedInVain(for: Self.peer, by: 0, at: .seconds(18))
+        #expect(chooser.refusers(of: Self.peer).isEmpty)
+    }
+
     @Test(arguments: [(-54, 1), (-55, 1), (-56, 0), (-60, 0)])
     func `the one of the last link keeps it unless another is better by six dB`(_ rssi: Int, _ expected: Int) {
         var chooser = chooser(2)

@@ -39,6 +39,24 @@ import Testing
         }
     }
 
+    @Test func `who is heard only by one that has no slot is told so`() async throws {
+        try await JoinedSite.run(sensors: 2, settings: AdapterSettings(maximumPeripherals: 1)) { site in
+            for sensor in 0..<2 { site.move(sensor, near: .dBm(-50), far: .outOfRange) }
+            try await site.peripherals[0].withLink { _ in
+                let error = await bleError { try await site.peripherals[1].withLink { _ in } }
+                #expect(error?.code == .timedOut)
+                #expect(
+                    error?.cause == "near has no free connection slot, and no other adapter has heard the peripheral "
+                        + "within 30.0 seconds"
+                )
+                #expect(error?.remedy.hasPrefix("Close another link of near, or move") == true)
+                site.move(1, near: .outOfRange, far: .outOfRange)
+                let later = await bleError { try await site.peripherals[1].withLink { _ in } }
+                #expect(later?.cause == "the peripheral did not accept a connection within 30.0 seconds")
+            }
+        }
+    }
+
     @Test func `who finds no slot on any of them is told so, and not to join several`() async throws {
         try await JoinedSite.run(sensors: 3, settings: AdapterSettings(maximumPeripherals: 1)) { site in
             let peripherals = site.peripherals
