@@ -15,6 +15,8 @@ extension SessionDriver {
                 // A failed operation has made the session drop it: its end is not this driver's news any more.
                 if self.session.link !== link { return .left }
                 if let end = self.latest.linkEnd { return .ended(end) }
+                // It is being given up: nothing can be done on it, and its end is told once it is down.
+                if link.isEnding { return nil }
                 if self.session.channels.hasUnwanted { return .unsubscribe }
                 return self.session.channels.pending.first.map { .subscribe($0.subscription, $0.isPlanned) }
             }

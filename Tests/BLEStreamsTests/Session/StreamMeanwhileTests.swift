@@ -2,7 +2,7 @@ import BLESimulator
 import BLEStreams
 import Testing
 
-/// Streams of a session that begin while it is still on its way to ready.
+/// Streams of a session that begin while it is still on its way to ready, or while it loses its link.
 @Suite(.timeLimit(.minutes(10))) struct StreamMeanwhileTests {
     /// Found by world 17.
     @Test func `a stream that begins during the program's own first steps has its values once the session is ready`()
@@ -46,6 +46,24 @@ import Testing
                     try await group.waitForAll()
                 }
                 #expect(session.state.isReady)
+            }
+        }
+    }
+
+    /// Its subscription's turn comes as the read fails: the link is given up then, but is not down yet.
+    @Test func `a stream that begins during a read that is never answered has its values on the next link`()
+        async throws
+    {
+        try await Bench.run(serve: Bench.sendForEver) { bench in
+            try await bench.central.withSession(Session.Plan(bench.peripheral)) { session in
+                try await session.ready()
+                bench.air.faults.add(.swallow(.readResponses).times(1))
+                async let error = bleError { _ = try await session.read(Bench.readable) }
+                try await bench.time.sleep(for: .seconds(1))
+                #expect(session.state.kind == .reading)
+                _ = try await session.notifications(of: Bench.notifying).timeout(.seconds(60)).first()
+                #expect(await error?.reason?.kind == .transactionTimeout)
+                #expect(session.state.isReady && bench.time.now < .seconds(40))
             }
         }
     }
