@@ -132,7 +132,9 @@ final class ReferenceQueue {
             }
         case .write(let number, let delay):
             try step(number) { () throws(Trouble) in try write(delay, work, cancel) }
-        case .report(let number): outcome.progress.append("\(now) \(work.name) \(number)")
+        case .report(let number):
+            // Whoever follows the progress leaves as the queue ends, before a stubborn command has.
+            if now < play.ends { outcome.progress.append("\(now) \(work.name) \(number)") }
         case .connect(let limit):
             try check(work)
             try connect(limit, work, cancel)
