@@ -19,8 +19,8 @@ extension PeripheralServer {
     ///
     /// Returns when it is on air. While the peripheral is interrupted (``state``), it returns immediately, and the
     /// advertisement takes effect when the peripheral is served again; likewise while the controller can't advertise
-    /// because of a link that it has. If the adapter then refuses it, the former advertisement continues, and the
-    /// peripheral's `warning` is told.
+    /// because of a link that it has. If the adapter then refuses it, the advertisement that was declared before it
+    /// takes its place, and the peripheral's `warning` is told.
     ///
     /// - Parameter declaration: the whole advertisement, in place of ``LocalPeripheral/advertisement``. The flags are
     ///   added if centrals may connect and it has none.
@@ -45,8 +45,8 @@ extension PeripheralServer {
         }
     }
 
-    /// Advertises the latest declaration. One that the adapter refuses, and that was made since another one was on air,
-    /// gives way to that.
+    /// Advertises the latest declaration. One that the adapter refuses gives way to the one before it, back to what was
+    /// on air last.
     func advertise() async throws {
         while true {
             let request = advertised.request
@@ -70,7 +70,7 @@ extension PeripheralServer {
                 case .failed(let error):
                     // Once it is on air, nobody waits for it here, and another one may have been declared since.
                     let isRefused = !start.hasEnded && error.isOfDeclaration
-                    let givesWay = isRefused && self?.advertised.follows(request) == true
+                    let givesWay = isRefused && self?.advertised.hasOther(than: request) == true
                     if !givesWay { self?.fail(error) }
                     finish(.failure(error))
                 }
@@ -91,7 +91,7 @@ extension PeripheralServer {
         }
     }
 
-    /// Returns to the declaration that was on air before this one.
+    /// Returns to the declaration before this one.
     ///
     /// - Throws: the error, if there was none.
     private func giveUp(_ request: AdvertiseRequest, _ error: BLEError) throws(BLEError) {
@@ -111,10 +111,24 @@ extension PeripheralServer {
 final class ServedAdvertisement: Sendable {
     private struct State {
         var request: AdvertiseRequest
-        /// What was on air last.
-        var onAir: AdvertiseRequest?
+        /// What was on air last, then what was declared since, but for the latest; a refused request gives way to the
+        /// last of them.
+        var former: [AdvertiseRequest] = []
         var activity: RadioActivity?
         var isOver = false
+
+        mutating func declare(_ newer: AdvertiseRequest) {
+            guard newer != request else { return }
+            former.append(request)
+            // A beacon may change for months while its adapter is absent; what was on air is known to be good.
+            if former.count > 16 { former.remove(at: 1) }
+            request = newer
+        }
+
+        mutating func started(_ declared: AdvertiseRequest) {
+            let newer = former.lastIndex(of: declared).map { former[($0 + 1)...] } ?? []
+            former = request == declared ? [] : [declared] + newer
+        }
     }
 
     private let state: Mutex<State>
@@ -132,7 +146,7 @@ final class ServedAdvertisement: Sendable {
     /// The activity to change; `nil` if there is none now: the request then applies to the next one.
     func replace(by request: AdvertiseRequest, _ name: String) throws -> RadioActivity? {
         let (activity, isOver) = state.withLock { state in
-            if state.activity == nil { state.request = request }
+            if state.activity == nil { state.declare(request) }
             return (state.activity, state.isOver)
         }
         guard isOver else { return activity }
@@ -145,19 +159,23 @@ final class ServedAdvertisement: Sendable {
         )
     }
 
-    func isOnAir(_ request: AdvertiseRequest) { state.withLock { ($0.request, $0.onAir) = (request, request) } }
+    func isOnAir(_ request: AdvertiseRequest) { state.withLock { ($0.request, $0.former) = (request, []) } }
 
     /// It is on air; a newer one may have been declared since it was asked for.
-    func started(_ request: AdvertiseRequest) { state.withLock { $0.onAir = request } }
+    func started(_ request: AdvertiseRequest) { state.withLock { $0.started(request) } }
 
-    /// Whether it was declared since another one was on air.
-    func follows(_ request: AdvertiseRequest) -> Bool { state.withLock { $0.onAir.map { $0 != request } ?? false } }
+    /// Whether another one was declared before it, or meanwhile.
+    func hasOther(than request: AdvertiseRequest) -> Bool {
+        state.withLock { state in state.request != request || state.former.contains { $0 != request } }
+    }
 
-    /// Returns to what was on air before it, unless another one has been declared meanwhile; `false` if there is none.
+    /// Returns to the one before it, unless another one has been declared meanwhile; `false` if there is none.
     func giveUp(_ request: AdvertiseRequest) -> Bool {
         state.withLock { state in
-            guard let onAir = state.onAir, onAir != request else { return false }
-            if state.request == request { state.request = onAir }
+            state.former.removeAll { $0 == request }
+            guard state.request == request else { return true }
+            guard let earlier = state.former.popLast() else { return false }
+            state.request = earlier
             return true
         }
     }
@@ -242,8 +260,8 @@ extension BLEError {
     fileprivate static func givesWay(because error: BLEError) -> BLEError {
         var told = error
         told.cause =
-            "what was declared while the peripheral was not on air can't be advertised, so the former advertisement "
-            + "continues: \(error.cause)"
+            "what was declared while the peripheral was not on air can't be advertised, so what was declared before it "
+            + "takes its place: \(error.cause)"
         return told
     }
 

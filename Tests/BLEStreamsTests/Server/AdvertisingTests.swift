@@ -19,6 +19,12 @@ import Testing
         AdvertiseRequest([.serviceData(.environmentalSensing, [octet])], isConnectable: isConnectable)
     }
 
+    /// No adapter takes these: one is too long, one has two names.
+    private static let refused = [
+        AdvertiseRequest([.localName(String(repeating: "n", count: 60))]),
+        AdvertiseRequest([.localName("one"), .localName("other")]),
+    ]
+
     /// What is heard next of the one who advertises.
     private func heard(by central: Central) async throws -> Discovery {
         for try await discovery in central.scan(duplicates: true) { return discovery }
@@ -157,18 +163,41 @@ import Testing
         }
     }
 
+    @Test func `refused ones leave the air to the last good one, also to one declared in the same interruption`()
+        async throws
+    {
+        try await VirtualTime.run { time in
+            let air = SimulatedAir(time)
+            let (radio, central) = (air.adapter(), try await Central.open(.radio(air.adapter())))
+            var peripheral = Self.thermometer()
+            peripheral.resuming = .exponential(jitter: 0)
+            let warnings = Recorder<BLEError>()
+            try await peripheral.run(on: radio, warning: { warnings.add($0) }) { server in
+                try await server.advertise(Self.data(7))
+                // In the second one nothing good is declared: the one from the first one is what was on air last.
+                for declared in [[Self.data(8), Self.data(9)] + Self.refused, Self.refused] {
+                    radio.powerOff()
+                    _ = try await server.states.first { if case .interrupted = $0 { true } else { false } }
+                    for request in declared { try await server.advertise(request) }
+                    radio.powerOn()
+                    _ = try await server.states.first { if case .serving = $0 { true } else { false } }
+                    let advertisement = try await heard(by: central).advertisement
+                    #expect(advertisement.serviceData(for: .environmentalSensing).map(Array.init) == [9])
+                }
+            }
+            let codes = warnings.all.map(\.code).filter { $0 != .adapterPoweredOff }
+            #expect(codes.prefix(2) == [.invalidArgument, .overflow])
+        }
+    }
+
     @Test func `one that is refused for another reason than the one before is told, too`() async throws {
         try await VirtualTime.run { time in
             let radio = SimulatedAir(time).adapter()
             var peripheral = Self.thermometer()
             peripheral.resuming = .exponential(jitter: 0)
             let warnings = Recorder<BLEError>()
-            let refused: [AdvertiseRequest] = [
-                AdvertiseRequest([.localName(String(repeating: "n", count: 60))]),
-                AdvertiseRequest([.localName("one"), .localName("other")]),
-            ]
             try await peripheral.run(on: radio, warning: { warnings.add($0) }) { server in
-                for request in refused {
+                for request in Self.refused {
                     try await server.advertise(Self.data(7))
                     radio.powerOff()
                     _ = try await server.states.first { if case .interrupted = $0 { true } else { false } }
