@@ -162,9 +162,9 @@ import Testing
 
     /// Gives the kernel a bond, as a program does that can't read the kernel's list, where there is no bluetoothd.
     private func load(_ bond: Bond, _ name: String, into radio: LinuxRadio) async throws -> Bool {
-        try await run.answer("loading") { answer in
+        try await run.answer("loading") { [kernel = kernel.kernel] answer in
             radio.loop.enqueue {
-                radio.keys.load([bond], on: name, current: nil, bluetoothd: .absent) { outcome in
+                radio.keys.load([bond], on: name, current: nil, bluetoothd: .absent, of: kernel) { outcome in
                     if case .success = outcome { answer(true) } else { answer(false) }
                 }
             }
@@ -182,7 +182,7 @@ import Testing
             adapter: address,
             encryptionKeys: [key]
         )
-        // An adapter that nobody else has: claims are of the whole machine.
+        // Claims are shared by all tests of this program, so no other one may use the name.
         let name = "hci\(UInt64.random(in: 1000 ... .max))"
         let lists: () -> Int? = { kernel.with { $0.adapters[number]?.keyLists } }
         #expect(try await load(bond, name, into: radio))

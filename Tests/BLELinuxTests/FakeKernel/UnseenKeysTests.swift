@@ -9,7 +9,7 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct UnseenKeysTests {
     private let run = FakeRun(kernel: FakeKernel { $0.peers[.example] = FakePeer(address: .example) })
 
-    /// An adapter that nobody else has: claims are of the whole machine.
+    /// Claims are shared by all tests of this program, so no other one may use the name.
     private let name = "hci\(UInt64.random(in: 1000 ... .max))"
 
     private var kernel: FakeKernel { run.kernel }
@@ -28,9 +28,9 @@ import Testing
     /// Gives the kernel a bond, as each link does. Returns whether it has it, as far as is known.
     private func load(_ bond: Bond, beside bluetoothd: Bluetoothd.Presence, into radio: LinuxRadio) async throws -> Bool
     {
-        try await run.answer("loading") { [name] answer in
+        try await run.answer("loading") { [name, kernel = kernel.kernel] answer in
             radio.loop.enqueue {
-                radio.keys.load([bond], on: name, current: nil, bluetoothd: bluetoothd) { outcome in
+                radio.keys.load([bond], on: name, current: nil, bluetoothd: bluetoothd, of: kernel) { outcome in
                     if case .success = outcome { answer(true) } else { answer(false) }
                 }
             }
