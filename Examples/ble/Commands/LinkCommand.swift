@@ -58,10 +58,10 @@ struct LinkCommand: Command {
         let limits = limits.begun()
         var wishes = wishes[...]
         let first = wishes.removeFirst()
-        let isShared = try await environment.findsLink(to: peripheral)
         try await environment.talkingAbout(peripheral) {
             try await peripheral.withLink(timeout: limits.remaining ?? .seconds(30), parameters: first) { link in
                 // A link that was there already may have its former conditions for a moment.
+                let isShared = try await environment.usesLinkOfShell()
                 var isInForce = !(isShared && isWishful)
                 if !isInForce { try await peripheral.prefer(first) }
                 // The next request is made once the last one is in effect.

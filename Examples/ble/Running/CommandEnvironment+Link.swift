@@ -15,12 +15,11 @@ extension CommandEnvironment {
         let limit = deadline.forConnecting
         let word = log.tellIfItTakesLong("waiting at most \(limit.secondsText) for \(name.text) to accept a connection")
         defer { word.cancel() }
-        let changed = try await findsLink(to: peripheral) ? parameters : nil
         do {
             return try await talkingAbout(peripheral) {
                 try await peripheral.withLink(timeout: limit, parameters: parameters) { link in
                     word.cancel()
-                    if let changed { try await peripheral.prefer(changed) }
+                    if let parameters, try await usesLinkOfShell() { try await peripheral.prefer(parameters) }
                     log.detail(
                         "connected to \(link.peripheral.address) (\(link.peripheral.address.kind)), MTU \(link.mtu)"
                     )
@@ -43,17 +42,25 @@ extension CommandEnvironment {
         }
     }
 
-    /// Whether the link is there already, as in a shell that has not lost it. One that the command makes has its
+    /// Whether the command's link is that of a shell, which has not lost it. One that the command makes has its
     /// parameters from the start, and must not be changed to them: not every kernel can change a link that is up.
-    func findsLink(to peripheral: Peripheral) async throws -> Bool {
-        guard isInShell else { return false }
-        return try await peripheral.connectionStates.first() == .connected
+    ///
+    /// To be asked once the command has a link: while the shell's is up, that is the same one. The peripheral's state
+    /// wouldn't do, since a command that has lost the link may end a moment before that is told.
+    func usesLinkOfShell() async throws -> Bool {
+        guard let shell else { return false }
+        do {
+            try await shell.link.exclusively { _ in }
+            return true
+        } catch let error as BLEError where error.code == .disconnected {
+            return false
+        }
     }
 
     /// Who answers a device's questions: as the command's own options say, otherwise as those of its shell do; `nil`:
     /// nobody.
     func answers(_ security: SecurityOptions, about device: String) -> PairingAnswers? {
-        let options = security.sayWhoAnswers ? security : shellSecurity ?? security
+        let options = security.sayWhoAnswers ? security : shell?.security ?? security
         return options.answers(about: device)
     }
 

@@ -30,11 +30,11 @@ struct CommandEnvironment: Sendable {
     /// Whether to ignore what is remembered about peripherals.
     var isFresh: Bool
 
-    /// The options of the shell that runs the command, if one does.
-    var shellSecurity: SecurityOptions?
+    /// The link and the options of the shell that runs the command, if one does.
+    var shell: (link: Link, security: SecurityOptions)?
 
-    /// Whether the command uses the link of a shell.
-    var isInShell: Bool { shellSecurity != nil }
+    /// Whether a shell runs the command.
+    var isInShell: Bool { shell != nil }
 
     /// The peripherals that the command uses.
     private let peripherals = Peripherals()

@@ -115,7 +115,7 @@ struct Shell: Command {
         if arguments.has("json") { environment.output = Output(isJSON: true) }
         // The shell's own --fresh concerns what was remembered before its link.
         environment.isFresh = arguments.has("fresh")
-        environment.shellSecurity = security
+        environment.shell = (link, security)
         let place = environment
         do {
             // Ctrl-C ends this command, not the shell; also while the command waits for a file that an option names.
