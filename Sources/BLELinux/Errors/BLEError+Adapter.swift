@@ -76,8 +76,7 @@ extension BLEError {
             operation: operation,
             object: object,
             cause: "this machine has no Bluetooth adapter while its switch \(cut.name) is off",
-            remedy: (cut.block == .hard ? turnOnSwitch : unblock)
-                + ", then switch the adapter on with `Central.setPowered(true)`."
+            remedy: lifting(isHard: cut.block == .hard)
         )
     }
 
@@ -231,13 +230,15 @@ extension BLEError {
             operation: operation,
             object: object,
             cause: isHard ? "a switch on the machine keeps \(name) off" : "rfkill keeps \(name) off",
-            remedy: (isHard ? turnOnSwitch : unblock) + ", then switch the adapter on with `Central.setPowered(true)`."
+            remedy: lifting(isHard: isHard)
         )
     }
 
-    /// How the two kinds of blocks are lifted, as the beginning of a remedy. The adapter is off then.
-    private static let turnOnSwitch = "Turn on the machine's radio switch or leave flight mode"
-    private static let unblock = "Run \"sudo rfkill unblock bluetooth\""
+    /// How a block is lifted; the adapter is off then.
+    private static func lifting(isHard: Bool) -> String {
+        (isHard ? "Turn on the machine's radio switch or leave flight mode" : "Run \"sudo rfkill unblock bluetooth\"")
+            + ", then switch the adapter on with `Central.setPowered(true)`."
+    }
 
     /// A system call failed for no more specific reason.
     static func system(_ error: SystemError, call: String, operation: String, object: String) -> BLEError {
