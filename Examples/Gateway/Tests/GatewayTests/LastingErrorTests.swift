@@ -13,16 +13,22 @@ import Testing
 final class LastingErrorTests: Sendable {
     private let reports = Mutex<[String]>([])
 
-    @Test("is told once if it is of the disk, and again when the disk has worked meanwhile")
-    func disk() throws {
-        let isBroken = Mutex(false)
+    /// A disk whose writes fail while the closure says so.
+    private static func disk(failingWith error: Int32, while isFailing: @escaping @Sendable () -> Bool) -> Disk {
         var disk = Disk()
         let write = disk.write
         disk.write = { file, octets, offset in
-            guard isBroken.withLock({ $0 }) else { return write(file, octets, offset) }
-            errno = EROFS
+            guard isFailing() else { return write(file, octets, offset) }
+            errno = error
             return -1
         }
+        return disk
+    }
+
+    @Test("is told once if it is of the disk, and again when the disk has worked meanwhile")
+    func disk() throws {
+        let isBroken = Mutex(false)
+        let disk = Self.disk(failingWith: EROFS) { isBroken.withLock { $0 } }
         let spool = try Spool(SpoolSettings(folder: try temporaryFolder("spool")), disk)
         let outbox = Outbox(spool, prefix: "p") { [self] line in reports.withLock { $0.append(line) } }
         for _ in 0..<500 { try spool.append(Entry(topic: "p/v", members: .object([])).encoded) }
@@ -42,14 +48,8 @@ final class LastingErrorTests: Sendable {
     @Test("is told once if the disk is full, though what is acknowledged makes room for some records in between")
     func fullDisk() throws {
         let isFull = Mutex(false)
-        var disk = Disk()
+        var disk = Self.disk(failingWith: ENOSPC) { isFull.withLock { $0 } }
         disk.synchronise = { _ in 0 }
-        let write = disk.write
-        disk.write = { file, octets, offset in
-            guard isFull.withLock({ $0 }) else { return write(file, octets, offset) }
-            errno = ENOSPC
-            return -1
-        }
         let spool = try Spool(SpoolSettings(folder: try temporaryFolder("spool")), disk)
         let publisher = Publisher(spool, prefix: "p") { [self] line in reports.withLock { $0.append(line) } }
         for number in 0..<1000 {

@@ -101,7 +101,7 @@ struct Commands {
     private func receive(_ message: MQTTMessage) -> Received? {
         // A command that was retained is of an earlier time, perhaps of one in which it made sense.
         guard !message.isRetained else {
-            retained.tell(isRetained(message.topic))
+            retained.tell(wordsOfRetained(message.topic))
             return nil
         }
         do {
@@ -119,10 +119,10 @@ struct Commands {
     }
 
     /// What a person is told of a command that the broker retains.
-    private func isRetained(_ topic: String) -> String {
+    private func wordsOfRetained(_ topic: String) -> String {
         let broker = settings.current.broker
         // A prefix may have an apostrophe, which ends what a shell takes as it is.
-        let word = "'\(topic.split(separator: "'", omittingEmptySubsequences: false).joined(separator: #"'\''"#))'"
+        let word = "'\(topic.replacing("'", with: #"'\''"#))'"
         return "command: \(topic): the broker retains a command, which is ignored: it may be of an earlier time. "
             + "Remove it with `mosquitto_pub -V 5 -h \(broker.host) -p \(broker.port) -r -n -t \(word)`, with the "
             + "login and the certificates that the broker requires, and publish commands without the retain flag."
