@@ -61,8 +61,30 @@ import Testing
         _ = machine.subscribe(.handle(handle), indications: false, pass: nil, story.consumer, &output)
     }
 
+    /// Subscribes, and hands over what waits for the consumer.
+    private static func subscribeAndHandOver(_ machine: inout LinkMachine, _ handle: UInt16, _ story: Story) {
+        machine.carryOut { machine, output in
+            _ = machine.subscribe(.handle(handle), indications: false, pass: nil, story.consumer, &output)
+        }
+    }
+
     private static func value(_ octet: UInt8) -> [CharacteristicValue] {
         [CharacteristicValue(bytes: [octet], time: ReceptionTime(sinceEpoch: .zero, source: .simulation))]
+    }
+
+    /// A machine of a link that was taken over from an earlier program, with these services.
+    private static func takenOver(_ database: GATTDatabase) -> LinkMachine {
+        var machine = LinkMachine(maximumMTU: 517, servedClient: ServerClient(), remembered: nil, isResumed: true)
+        var output = LinkMachine.Output()
+        machine.begin(now: .zero, &output)
+        machine.add(database, of: [.heartRate])
+        return machine
+    }
+
+    /// What it sends next.
+    private static func sent(_ machine: inout LinkMachine) -> [UInt8]? {
+        var output = LinkMachine.Output()
+        return machine.send(&output)
     }
 
     /// Receives values of a handle, with a loss behind the first and the second one.
@@ -114,9 +136,7 @@ import Testing
             machine.carryOut { _ = $0.ended(DisconnectReason(.supervisionTimeout), &$1) }
             #expect(story.all == ["1", "?", "2", "?", "3", "end"])
         } else {
-            machine.carryOut { machine, output in
-                _ = machine.subscribe(.handle(3), indications: false, pass: nil, story.consumer, &output)
-            }
+            Self.subscribeAndHandOver(&machine, 3, story)
             #expect(story.all == ["1", "?", "2", "?", "3"])
         }
     }
@@ -129,9 +149,7 @@ import Testing
         machine.begin(now: .zero, kept: [kept], &output)
         machine.add(Self.database, of: [.heartRate])
         machine.carryOut { $0.dropped(2, &$1) }
-        machine.carryOut { machine, output in
-            _ = machine.subscribe(.handle(3), indications: false, pass: nil, story.consumer, &output)
-        }
+        Self.subscribeAndHandOver(&machine, 3, story)
         machine.carryOut { $0.received(Self.value(1), of: 3, &$1) }
         #expect(story.all == ["?", "1"])
     }
@@ -141,17 +159,12 @@ import Testing
     @Test(arguments: [[0x0B, 1, 0], [0x0B, 0, 0], [0x01, 0x0A, 4, 0, 0x02]] as [[UInt8]])
     func `on a link that is taken over the peer is asked whether its values go on`(answer: [UInt8]) {
         let story = Story()
-        var machine = LinkMachine(maximumMTU: 517, servedClient: ServerClient(), remembered: nil, isResumed: true)
-        var output = LinkMachine.Output()
-        machine.begin(now: .zero, &output)
-        machine.add(GATTDatabase(services: [.heartRate(at: 1)]), of: [.heartRate])
-        machine.carryOut { machine, output in
-            _ = machine.subscribe(.handle(3), indications: false, pass: nil, story.consumer, &output)
-        }
-        let question = machine.send(&output)
+        var machine = Self.takenOver(GATTDatabase(services: [.heartRate(at: 1)]))
+        Self.subscribeAndHandOver(&machine, 3, story)
+        let question = Self.sent(&machine)
         #expect(question == [0x0A, 4, 0])
         machine.carryOut { $0.receive(answer, &$1) }
-        let write = machine.send(&output)
+        let write = Self.sent(&machine)
         #expect(write == [0x12, 4, 0, 1, 0])
         machine.carryOut { $0.receive([0x13], &$1) }
         machine.carryOut { $0.received(Self.value(1), of: 3, &$1) }
@@ -160,14 +173,9 @@ import Testing
 
     @Test func `on a link that is taken over, one that sends without being asked may send already`() {
         let story = Story()
-        var machine = LinkMachine(maximumMTU: 517, servedClient: ServerClient(), remembered: nil, isResumed: true)
-        var output = LinkMachine.Output()
-        machine.begin(now: .zero, &output)
         // Its characteristics have no configuration.
-        machine.add(Self.database, of: [.heartRate])
-        machine.carryOut { machine, output in
-            _ = machine.subscribe(.handle(3), indications: false, pass: nil, story.consumer, &output)
-        }
+        var machine = Self.takenOver(Self.database)
+        Self.subscribeAndHandOver(&machine, 3, story)
         machine.carryOut { $0.received(Self.value(1), of: 3, &$1) }
         #expect(story.all == ["?", "1"])
     }
@@ -175,17 +183,10 @@ import Testing
     @Test(arguments: [[0x0B, 1, 0], [0x0B, 0, 0]] as [[UInt8]])
     func `on a link that is taken over, all who subscribe at once are told that values go on`(answer: [UInt8]) {
         let stories = [Story(), Story()]
-        var machine = LinkMachine(maximumMTU: 517, servedClient: ServerClient(), remembered: nil, isResumed: true)
-        var output = LinkMachine.Output()
-        machine.begin(now: .zero, &output)
-        machine.add(GATTDatabase(services: [.heartRate(at: 1)]), of: [.heartRate])
-        for story in stories {
-            machine.carryOut { machine, output in
-                _ = machine.subscribe(.handle(3), indications: false, pass: nil, story.consumer, &output)
-            }
-        }
+        var machine = Self.takenOver(GATTDatabase(services: [.heartRate(at: 1)]))
+        for story in stories { Self.subscribeAndHandOver(&machine, 3, story) }
         for _ in stories {
-            let question = machine.send(&output)
+            let question = Self.sent(&machine)
             #expect(question == [0x0A, 4, 0])
             machine.carryOut { $0.receive(answer, &$1) }
         }
@@ -195,14 +196,9 @@ import Testing
 
     @Test func `a link that is lost while the peer is asked ends the subscription once`() {
         let story = Story()
-        var machine = LinkMachine(maximumMTU: 517, servedClient: ServerClient(), remembered: nil, isResumed: true)
-        var output = LinkMachine.Output()
-        machine.begin(now: .zero, &output)
-        machine.add(GATTDatabase(services: [.heartRate(at: 1)]), of: [.heartRate])
-        machine.carryOut { machine, output in
-            _ = machine.subscribe(.handle(3), indications: false, pass: nil, story.consumer, &output)
-        }
-        _ = machine.send(&output)
+        var machine = Self.takenOver(GATTDatabase(services: [.heartRate(at: 1)]))
+        Self.subscribeAndHandOver(&machine, 3, story)
+        _ = Self.sent(&machine)
         machine.carryOut { _ = $0.ended(DisconnectReason(.supervisionTimeout), &$1) }
         #expect(story.all == ["end"] && machine.subscriptions.isEmpty && machine.operations.isEmpty)
     }

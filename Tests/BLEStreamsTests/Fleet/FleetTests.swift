@@ -5,52 +5,25 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct FleetTests {
     private static let number = BluetoothUUID(0xA003)
 
-    /// A fleet of sensors on one air, each sending its number every second.
-    private struct Site: Sendable {
-        let time: VirtualTime
-        let air: SimulatedAir
-        let near: SimulatedAdapter
-        let sensors: [SimulatedAdapter]
-        let central: Central
+    /// Runs the closure with as many sensors, each of which sends its number every second.
+    private static func run(
+        _ count: Int,
+        seed: UInt64 = 1,
+        _ body: @escaping @Sendable (FleetSite) async throws -> Void
+    ) async throws {
+        try await FleetSite.run(count, seed: seed, live: live, body)
+    }
 
-        static func run(
-            _ count: Int,
-            seed: UInt64 = 1,
-            _ body: @escaping @Sendable (Site) async throws -> Void
-        ) async throws {
-            try await VirtualTime.run(seed: seed) { time in
-                let air = SimulatedAir(time)
-                let near = air.adapter()
-                let sensors = (0..<count).map { _ in air.adapter() }
-                let site = Site(
-                    time: time,
-                    air: air,
-                    near: near,
-                    sensors: sensors,
-                    central: try await Central.open(.radio(near))
-                )
-                try await withThrowingTaskGroup(of: Void.self) { group in
-                    for (index, adapter) in sensors.enumerated() {
-                        group.addTask { try await live(on: adapter, UInt32(index), time) }
-                    }
-                    try await body(site)
-                    group.cancelAll()
-                }
-                #expect(near.activity.isIdle)
-            }
+    private static func live(on adapter: SimulatedAdapter, _ index: UInt32, _ time: VirtualTime) async throws {
+        let sensor = LocalPeripheral(name: "Sensor \(index)") {
+            LocalService(BluetoothUUID(0xA000)) { LocalCharacteristic(number, [.notify]) }
         }
-
-        private static func live(on adapter: SimulatedAdapter, _ index: UInt32, _ time: VirtualTime) async throws {
-            let sensor = LocalPeripheral(name: "Sensor \(index)") {
-                LocalService(BluetoothUUID(0xA000)) { LocalCharacteristic(number, [.notify]) }
-            }
-            try await sensor.run(on: .radio(adapter)) { server in
-                var count: UInt32 = 0
-                while true {
-                    try await server.notify((index << 16 | count).octets, of: number)
-                    count += 1
-                    try await time.sleep(for: .seconds(1))
-                }
+        try await sensor.run(on: .radio(adapter)) { server in
+            var count: UInt32 = 0
+            while true {
+                try await server.notify((index << 16 | count).octets, of: number)
+                count += 1
+                try await time.sleep(for: .seconds(1))
             }
         }
     }
@@ -61,7 +34,7 @@ import Testing
 
     @Test("ends and removes a session that was added when the fleet's task had been cancelled already")
     func cancelledBefore() async throws {
-        try await Site.run(1) { site in
+        try await Self.run(1) { site in
             let removed = Recorder<Session>()
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.cancelAll()
@@ -84,7 +57,7 @@ import Testing
 
     @Test func `the values of fifty peripherals with faults come as one stream, each in its order`() async throws {
         for seed in 1...2 as ClosedRange<UInt64> {
-            try await Site.run(50, seed: seed) { site in
+            try await Self.run(50, seed: seed) { site in
                 site.air.faults.add(.loseLinks(every: .seconds(120)))
                 site.air.faults.add(.refuseConnections(40))
                 site.air.faults.add(.missAdvertisements(0.3))
@@ -110,7 +83,7 @@ import Testing
     }
 
     @Test func `forty that are away keep one that is near waiting no longer than their turns take`() async throws {
-        try await Site.run(1) { site in
+        try await Self.run(1) { site in
             try await site.central.withFleet { fleet in
                 for number in 0..<40 {
                     fleet.add(
@@ -127,7 +100,7 @@ import Testing
     }
 
     @Test func `scanning and connecting share the radio`() async throws {
-        try await Site.run(11) { site in
+        try await Self.run(11) { site in
             try await site.central.withFleet { fleet in
                 var nobody = Session.Plan(finding: .name("Nobody"))
                 nobody.limits.search = nil
@@ -141,7 +114,7 @@ import Testing
     }
 
     @Test func `sessions are added and removed while it runs, and leave in order`() async throws {
-        try await Site.run(3) { site in
+        try await Self.run(3) { site in
             site.air.traceCapacity = 1000
             try await site.central.withFleet { fleet in
                 async let values = fleet.values.take(until: { UInt32(octets: $0.value) >> 16 == 2 }).collect()
@@ -165,7 +138,7 @@ import Testing
     }
 
     @Test func `a session that fails ends nothing but itself, and goes on when it is reset`() async throws {
-        try await Site.run(2) { site in
+        try await Self.run(2) { site in
             site.air.faults.add(.dropLink(after: 3, .notifications), on: site.sensors[0])
             try await site.central.withFleet { fleet in
                 var fragile = Self.plan(site.sensors[0])
@@ -187,7 +160,7 @@ import Testing
     }
 
     @Test func `a stream of a fleet ends with it`() async throws {
-        try await Site.run(1) { site in
+        try await Self.run(1) { site in
             try await withThrowingTaskGroup(of: Int.self) { group in
                 try await site.central.withFleet { fleet in
                     let session = fleet.add(Self.plan(site.sensors[0]))
@@ -204,7 +177,7 @@ import Testing
     /// Whether the session or the fleet ends first differs by the seed.
     @Test(arguments: 1...40 as ClosedRange<UInt64>)
     func `the queue of a session ends with its fleet, also if that is cancelled`(seed: UInt64) async throws {
-        try await Site.run(1, seed: seed) { site in
+        try await Self.run(1, seed: seed) { site in
             let added = Recorder<Session>()
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask {
@@ -229,7 +202,7 @@ import Testing
     /// Whether the fleet or the program is told first differs by the seed.
     @Test(arguments: 1...8 as ClosedRange<UInt64>)
     func `a session added while its fleet is being cancelled ends, and can be removed`(seed: UInt64) async throws {
-        try await Site.run(1, seed: seed) { site in
+        try await Self.run(1, seed: seed) { site in
             let added = Recorder<Session>()
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask {

@@ -4,58 +4,25 @@ import Testing
 
 /// Fleets with more sessions than the controller has connection slots, each of which keeps its link.
 @Suite(.timeLimit(.minutes(10))) struct SlotFairnessTests {
-    private struct Site: Sendable {
-        let time: VirtualTime
-        let air: SimulatedAir
-        let near: SimulatedAdapter
-        let sensors: [SimulatedAdapter]
-        let central: Central
-
-        static func run(
-            _ count: Int,
-            slots: Int,
-            seed: UInt64 = 1,
-            _ body: @escaping @Sendable (Site) async throws -> Void
-        ) async throws {
-            try await VirtualTime.run(seed: seed) { time in
-                let air = SimulatedAir(time)
-                let near = air.adapter(settings: AdapterSettings(maximumPeripherals: slots))
-                let sensors = (0..<count).map { _ in
-                    air.adapter(settings: AdapterSettings(advertisingInterval: .seconds(1)))
-                }
-                let central = try await Central.open(.radio(near))
-                let site = Site(time: time, air: air, near: near, sensors: sensors, central: central)
-                try await withThrowingTaskGroup(of: Void.self) { group in
-                    for sensor in sensors { group.addTask { try await Bench.description.run(on: sensor) } }
-                    try await body(site)
-                    group.cancelAll()
-                }
-                #expect(near.activity.isIdle)
-            }
-        }
-
-        /// Adds a session for each sensor, a moment after the one before.
-        func follow(in fleet: Fleet) async throws -> [Session] {
-            var sessions: [Session] = []
-            for sensor in sensors {
-                sessions.append(fleet.add(Session.Plan(sensor.address)))
-                try await time.sleep(for: .seconds(5))
-            }
-            return sessions
-        }
-
-        func drop(_ sensor: Int) { air.faults.add(.dropLink(after: .zero as Duration), on: sensors[sensor]) }
-
-        /// Who has a link after a while.
-        func linked(_ sessions: [Session], after duration: Duration) async throws -> [Int] {
-            try await time.sleep(for: duration)
-            return sessions.indices.filter { sessions[$0].state.isReady }
-        }
+    /// Runs the closure with as many sensors, and a controller with as many slots.
+    private static func run(
+        _ count: Int,
+        slots: Int,
+        seed: UInt64 = 1,
+        _ body: @escaping @Sendable (FleetSite) async throws -> Void
+    ) async throws {
+        try await FleetSite.run(
+            count,
+            settings: (AdapterSettings(maximumPeripherals: slots), AdapterSettings(advertisingInterval: .seconds(1))),
+            seed: seed,
+            live: { sensor, _, _ in try await Bench.description.run(on: sensor) },
+            body
+        )
     }
 
     @Test(arguments: 1...5 as ClosedRange<UInt64>)
     func `who has waited longest gets the slot of a lost link, not who has lost it`(_ seed: UInt64) async throws {
-        try await Site.run(4, slots: 1, seed: seed) { site in
+        try await Self.run(4, slots: 1, seed: seed) { site in
             try await site.central.withFleet { fleet in
                 let sessions = try await site.follow(in: fleet)
                 // The pauses of those that wait are long by now.
@@ -69,7 +36,7 @@ import Testing
     }
 
     @Test func `a slot is not left empty for the pause of who waits`() async throws {
-        try await Site.run(3, slots: 1) { site in
+        try await Self.run(3, slots: 1) { site in
             try await site.central.withFleet { fleet in
                 let sessions = try await site.follow(in: fleet)
                 _ = try await site.linked(sessions, after: .seconds(600))
@@ -81,8 +48,25 @@ import Testing
         }
     }
 
+    @Test func `one that its program disconnects gives up its place, and costs the next one no time`() async throws {
+        try await Self.run(4, slots: 1) { site in
+            try await site.central.withFleet { fleet in
+                let sessions = try await site.follow(in: fleet)
+                _ = try await site.linked(sessions, after: .seconds(600))
+                await sessions[1].disconnect()
+                site.drop(0)
+                #expect(try await site.linked(sessions, after: .seconds(5)) == [2])
+                // It is the last one now.
+                try sessions[1].connect()
+                _ = try await site.linked(sessions, after: .seconds(120))
+                site.drop(2)
+                #expect(try await site.linked(sessions, after: .seconds(5)) == [3])
+            }
+        }
+    }
+
     @Test func `one that is out of range when its turn comes delays the next one for seconds`() async throws {
-        try await Site.run(3, slots: 1) { site in
+        try await Self.run(3, slots: 1) { site in
             try await site.central.withFleet { fleet in
                 let sessions = try await site.follow(in: fleet)
                 _ = try await site.linked(sessions, after: .seconds(600))
@@ -101,7 +85,7 @@ import Testing
     }
 
     @Test func `one that was out of range for a while has its place when it is back`() async throws {
-        try await Site.run(4, slots: 1) { site in
+        try await Self.run(4, slots: 1) { site in
             try await site.central.withFleet { fleet in
                 let sessions = try await site.follow(in: fleet)
                 _ = try await site.linked(sessions, after: .seconds(600))
@@ -119,7 +103,7 @@ import Testing
     }
 
     @Test func `links that are never established are not made without a pause, also in a turn`() async throws {
-        try await Site.run(3, slots: 1) { site in
+        try await Self.run(3, slots: 1) { site in
             try await site.central.withFleet { fleet in
                 let sessions = try await site.follow(in: fleet)
                 _ = try await site.linked(sessions, after: .seconds(600))
@@ -138,7 +122,7 @@ import Testing
     }
 
     @Test func `a link that is never established doesn't cost the turn`() async throws {
-        try await Site.run(3, slots: 1) { site in
+        try await Self.run(3, slots: 1) { site in
             try await site.central.withFleet { fleet in
                 let sessions = try await site.follow(in: fleet)
                 _ = try await site.linked(sessions, after: .seconds(600))
@@ -152,7 +136,7 @@ import Testing
     @Test func `an exchange of a moment gets a free slot or is told at once, and costs nobody the place`()
         async throws
     {
-        try await Site.run(4, slots: 1) { site in
+        try await Self.run(4, slots: 1) { site in
             try await site.central.withFleet { fleet in
                 let plans = site.sensors.prefix(3).map { Session.Plan($0.address) }
                 var sessions: [Session] = []
@@ -181,7 +165,7 @@ import Testing
     /// Of twelve sessions, three have a link at a time, for three minutes on average: each waits for nine minutes.
     @Test(arguments: 1...2 as ClosedRange<UInt64>)
     func `nobody waits for much longer than all the others together have a link`(_ seed: UInt64) async throws {
-        try await Site.run(12, slots: 3, seed: seed) { site in
+        try await Self.run(12, slots: 3, seed: seed) { site in
             site.air.faults.add(.loseLinks(every: .seconds(180)))
             try await site.central.withFleet { fleet in
                 let end = site.time.after(.seconds(4 * 3600))
@@ -201,5 +185,25 @@ import Testing
                 #expect(longest < .seconds(2400))
             }
         }
+    }
+}
+
+extension FleetSite {
+    /// Adds a session for each sensor, a moment after the one before.
+    fileprivate func follow(in fleet: Fleet) async throws -> [Session] {
+        var sessions: [Session] = []
+        for sensor in sensors {
+            sessions.append(fleet.add(Session.Plan(sensor.address)))
+            try await time.sleep(for: .seconds(5))
+        }
+        return sessions
+    }
+
+    fileprivate func drop(_ sensor: Int) { air.faults.add(.dropLink(after: .zero as Duration), on: sensors[sensor]) }
+
+    /// Who has a link after a while.
+    fileprivate func linked(_ sessions: [Session], after duration: Duration) async throws -> [Int] {
+        try await time.sleep(for: duration)
+        return sessions.indices.filter { sessions[$0].state.isReady }
     }
 }

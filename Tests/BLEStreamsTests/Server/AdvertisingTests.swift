@@ -26,7 +26,7 @@ import Testing
     ]
 
     /// What is heard next of the one who advertises.
-    private func heard(by central: Central) async throws -> Discovery {
+    private static func heard(by central: Central) async throws -> Discovery {
         for try await discovery in central.scan(duplicates: true) { return discovery }
         throw BLEError(.ended, operation: "scan", cause: "nothing was heard")
     }
@@ -52,7 +52,7 @@ import Testing
             )
             let (radio, central) = (air.adapter(), try await Central.open(.radio(air.adapter())))
             try await peripheral.run(on: radio) { _ in
-                let advertisement = try await heard(by: central).advertisement
+                let advertisement = try await Self.heard(by: central).advertisement
                 #expect(advertisement.flags == [.generalDiscoverable, .classicNotSupported])
                 #expect(advertisement.lists(.environmentalSensing) && advertisement.txPower == -4)
                 #expect(advertisement.appearance == 0x0300 && advertisement.localName == "Thermometer in the cellar")
@@ -72,7 +72,7 @@ import Testing
                 try await central.peripheral(radio.address).withLink { link in
                     for octet in UInt8(1)...3 {
                         try await server.advertise(Self.data(octet))
-                        let advertisement = try await heard(by: other).advertisement
+                        let advertisement = try await Self.heard(by: other).advertisement
                         #expect(advertisement.serviceData(for: .environmentalSensing).map(Array.init) == [octet])
                         #expect(advertisement.flags != nil && advertisement.localName == nil)
                     }
@@ -92,7 +92,7 @@ import Testing
                 let long = AdvertiseRequest([.localName(String(repeating: "n", count: 60))])
                 let error = await #expect(throws: BLEError.self) { try await server.advertise(long) }
                 #expect(error?.code == .overflow && error?.cause.contains("flags 3, local name") == true)
-                let advertisement = try await heard(by: central).advertisement
+                let advertisement = try await Self.heard(by: central).advertisement
                 #expect(advertisement.serviceData(for: .environmentalSensing).map(Array.init) == [1])
             }
         }
@@ -104,32 +104,59 @@ import Testing
             let (radio, central) = (air.adapter(), try await Central.open(.radio(air.adapter())))
             let beacon = IBeacon(uuid: BluetoothUUID(0x180A), major: 1, minor: 2)
             try await LocalPeripheral.beacon(beacon.fields).run(on: radio) { server in
-                let discovery = try await heard(by: central)
+                let discovery = try await Self.heard(by: central)
                 #expect(IBeacon(discovery.advertisement) == beacon && !discovery.isConnectable)
                 let error = await #expect(throws: BLEError.self) { try await server.advertise(Self.data(1)) }
                 #expect(error?.code == .invalidArgument)
                 try await server.advertise(Self.data(1, isConnectable: false))
-                #expect(IBeacon(try await heard(by: central).advertisement) == nil)
+                #expect(IBeacon(try await Self.heard(by: central).advertisement) == nil)
             }
             #expect(radio.activity.isIdle)
         }
     }
 
-    @Test func `declared while it is interrupted, it holds from when it is served again`() async throws {
-        try await VirtualTime.run { time in
-            let air = SimulatedAir(time)
-            let (radio, central) = (air.adapter(), try await Central.open(.radio(air.adapter())))
-            var peripheral = Self.thermometer()
-            peripheral.resuming = .exponential(jitter: 0)
-            try await peripheral.run(on: radio) { server in
-                radio.powerOff()
-                _ = try await server.states.first { if case .interrupted = $0 { true } else { false } }
-                try await server.advertise(Self.data(7))
-                radio.powerOn()
-                _ = try await server.states.first { if case .serving = $0 { true } else { false } }
-                let advertisement = try await heard(by: central).advertisement
-                #expect(advertisement.serviceData(for: .environmentalSensing).map(Array.init) == [7])
+    /// A thermometer that is served, and is again after each interruption.
+    private struct Resumed {
+        let server: PeripheralServer
+        let radio: SimulatedAdapter
+        let central: Central
+        let warnings: Recorder<BLEError>
+
+        static func run(_ body: @escaping @Sendable (Resumed) async throws -> Void) async throws {
+            try await VirtualTime.run { time in
+                let air = SimulatedAir(time)
+                let (radio, central) = (air.adapter(), try await Central.open(.radio(air.adapter())))
+                var peripheral = thermometer()
+                peripheral.resuming = .exponential(jitter: 0)
+                let warnings = Recorder<BLEError>()
+                try await peripheral.run(on: radio, warning: { warnings.add($0) }) { server in
+                    try await body(Resumed(server: server, radio: radio, central: central, warnings: warnings))
+                }
             }
+        }
+
+        /// Declares these in one interruption, and waits until it is served again.
+        func declareInterrupted(_ requests: AdvertiseRequest...) async throws {
+            radio.powerOff()
+            _ = try await server.states.first { if case .interrupted = $0 { true } else { false } }
+            for request in requests { try await server.advertise(request) }
+            radio.powerOn()
+            _ = try await server.states.first { if case .serving = $0 { true } else { false } }
+        }
+
+        /// The value of ``AdvertisingTests/data(_:isConnectable:)`` that is on air.
+        func onAir() async throws -> [UInt8]? {
+            try await heard(by: central).advertisement.serviceData(for: .environmentalSensing).map(Array.init)
+        }
+
+        /// Why declarations were refused, in order.
+        var refusals: [BLEError.Code] { warnings.all.map(\.code).filter { $0 != .adapterPoweredOff } }
+    }
+
+    @Test func `declared while it is interrupted, it holds from when it is served again`() async throws {
+        try await Resumed.run { resumed in
+            try await resumed.declareInterrupted(Self.data(7))
+            #expect(try await resumed.onAir() == [7])
         }
     }
 
@@ -137,78 +164,36 @@ import Testing
     func `declared while it is interrupted, and refused then, it leaves the air to the one before`(
         isInvalid: Bool
     ) async throws {
-        try await VirtualTime.run { time in
-            let air = SimulatedAir(time)
-            let (radio, central) = (air.adapter(), try await Central.open(.radio(air.adapter())))
-            var peripheral = Self.thermometer()
-            peripheral.resuming = .exponential(jitter: 0)
-            let warnings = Recorder<BLEError>()
-            try await peripheral.run(on: radio, warning: { warnings.add($0) }) { server in
-                try await server.advertise(Self.data(7))
-                radio.powerOff()
-                _ = try await server.states.first { if case .interrupted = $0 { true } else { false } }
-                try await server.advertise(
-                    AdvertiseRequest(
-                        isInvalid
-                            ? [.localName("one"), .localName("other")]
-                            : [.localName(String(repeating: "n", count: 60))]
-                    )
-                )
-                radio.powerOn()
-                _ = try await server.states.first { if case .serving = $0 { true } else { false } }
-                let advertisement = try await heard(by: central).advertisement
-                #expect(advertisement.serviceData(for: .environmentalSensing).map(Array.init) == [7])
-            }
-            #expect(warnings.all.contains { $0.code == (isInvalid ? .invalidArgument : .overflow) })
+        try await Resumed.run { resumed in
+            try await resumed.server.advertise(Self.data(7))
+            try await resumed.declareInterrupted(Self.refused[isInvalid ? 1 : 0])
+            #expect(try await resumed.onAir() == [7])
+            #expect(resumed.refusals == [isInvalid ? .invalidArgument : .overflow])
         }
     }
 
     @Test func `refused ones leave the air to the last good one, also to one declared in the same interruption`()
         async throws
     {
-        try await VirtualTime.run { time in
-            let air = SimulatedAir(time)
-            let (radio, central) = (air.adapter(), try await Central.open(.radio(air.adapter())))
-            var peripheral = Self.thermometer()
-            peripheral.resuming = .exponential(jitter: 0)
-            let warnings = Recorder<BLEError>()
-            try await peripheral.run(on: radio, warning: { warnings.add($0) }) { server in
-                try await server.advertise(Self.data(7))
-                // In the second one nothing good is declared: the one from the first one is what was on air last.
-                for declared in [[Self.data(8), Self.data(9)] + Self.refused, Self.refused] {
-                    radio.powerOff()
-                    _ = try await server.states.first { if case .interrupted = $0 { true } else { false } }
-                    for request in declared { try await server.advertise(request) }
-                    radio.powerOn()
-                    _ = try await server.states.first { if case .serving = $0 { true } else { false } }
-                    let advertisement = try await heard(by: central).advertisement
-                    #expect(advertisement.serviceData(for: .environmentalSensing).map(Array.init) == [9])
-                }
-            }
-            let codes = warnings.all.map(\.code).filter { $0 != .adapterPoweredOff }
-            #expect(codes.prefix(2) == [.invalidArgument, .overflow])
+        try await Resumed.run { resumed in
+            try await resumed.server.advertise(Self.data(7))
+            try await resumed.declareInterrupted(Self.data(8), Self.data(9), Self.refused[0], Self.refused[1])
+            #expect(try await resumed.onAir() == [9])
+            #expect(resumed.refusals == [.invalidArgument, .overflow])
+            // Nothing good is declared in this one: what was on air last is the one from the first.
+            try await resumed.declareInterrupted(Self.refused[0], Self.refused[1])
+            #expect(try await resumed.onAir() == [9])
         }
     }
 
     @Test func `one that is refused for another reason than the one before is told, too`() async throws {
-        try await VirtualTime.run { time in
-            let radio = SimulatedAir(time).adapter()
-            var peripheral = Self.thermometer()
-            peripheral.resuming = .exponential(jitter: 0)
-            let warnings = Recorder<BLEError>()
-            try await peripheral.run(on: radio, warning: { warnings.add($0) }) { server in
-                for request in Self.refused {
-                    try await server.advertise(Self.data(7))
-                    radio.powerOff()
-                    _ = try await server.states.first { if case .interrupted = $0 { true } else { false } }
-                    try await server.advertise(request)
-                    radio.powerOn()
-                    _ = try await server.states.first { if case .serving = $0 { true } else { false } }
-                }
-                try await time.sleep(for: .seconds(1))
+        try await Resumed.run { resumed in
+            for request in Self.refused {
+                try await resumed.server.advertise(Self.data(7))
+                try await resumed.declareInterrupted(request)
             }
-            let codes = warnings.all.map(\.code).filter { $0 != .adapterPoweredOff }
-            #expect(codes == [.overflow, .invalidArgument])
+            #expect(try await resumed.onAir() == [7])
+            #expect(resumed.refusals == [.overflow, .invalidArgument])
         }
     }
 
