@@ -1,5 +1,16 @@
 import BLEStreams
 
+extension BLEError {
+    /// What went wrong and what to do, for whoever runs the proxy: that goes on, its clients connect again by
+    /// themselves, and how long they wait is not set here.
+    var proxyText: String {
+        var error = self
+        error.remedy = remedy.replacing(LibraryPhrase.connectAgain.text + ".", with: "")
+            .replacing(LibraryPhrase.moreTime.text, with: ".")
+        return error.messageText
+    }
+}
+
 /// Errors as the numbers that clients know: those of the specification, and those of an ESP32's Bluetooth stack.
 extension BLEError {
     /// Why there is no connection.

@@ -73,7 +73,7 @@ struct ProxyLink: Sendable {
             try await former?.progress.told.off.first()
             end = try await live()
         } catch let error as BLEError {
-            log.say(error.messageText)
+            log.say(error.proxyText)
             end = error.connectionNumber
         } catch {
             finish(whenFree)
@@ -267,7 +267,7 @@ struct ProxyLink: Sendable {
             try await link.pair()
             try await outbox.send(.paired(address, error: 0))
         } catch let error as BLEError where error.code != .disconnected {
-            log.say(error.messageText)
+            log.say(error.proxyText)
             try await outbox.send(.paired(address, error: error.attributeNumber))
         }
     }

@@ -210,4 +210,26 @@ import Testing
         // Under a sanitizer, no memory is used again, and this says nothing.
         #expect(notes.hasRepetition || !others.hasRepetition)
     }
+
+    @Test func `what it says of a link has no remedy that only another command could carry out`() async throws {
+        try await ProxyBench.run { bench in
+            bench.air.faults.add(.dropLink(insteadOf: .readRequests))
+            let lost = try await #require(throws: BLEError.self) {
+                try await bench.host.central.peripheral(ProxyBench.device).withLink { link in
+                    _ = try await link.read(.handle(bench.handle))
+                }
+            }
+            #expect(lost.messageText == "\(lost.proxyText) Run the command again.")
+        }
+        let late = BLEError(
+            .timedOut,
+            operation: "connect",
+            object: "to C4:F2:17:1A:1D:BB",
+            cause: "the link was not ready",
+            remedy: "Restart it, or allow more time."
+        )
+        #expect(late.messageText.hasSuffix("Restart it, or allow more time with --timeout."))
+        #expect(late.proxyText.hasSuffix("Restart it."))
+        #expect(!Proxy.options.contains { $0.name == "timeout" })
+    }
 }
