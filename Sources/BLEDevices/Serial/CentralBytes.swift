@@ -14,6 +14,9 @@ extension LocalService {
     ///             try await line.write(command.octets + Array(": OK\r\n".utf8))
     ///         } catch let error as BLEError where error.code == .disconnected || error.code == .notSupported {
     ///             // It has left, or listens no more: the lines of the others go on.
+    ///         } catch let error as BLEError where error.code == .overflow {
+    ///             // It has agreed on a smaller MTU meanwhile, which may have cut what it gets.
+    ///             command.central.disconnect()
     ///         }
     ///     }
     /// }

@@ -179,4 +179,54 @@ import Testing
         }
         #expect(outcomes.all == [.notSupported, nil])
     }
+
+    /// Answers each line, as the documentation of `LocalService.serialLine()` shows it.
+    @Sendable private static func answer(_ server: PeripheralServer, _ bench: Bench) async throws {
+        let commands = server.messages(to: SerialService.nordicUART.outgoing, endingWith: .delimiter("\r\n"))
+        for try await command in commands {
+            let line = server.bytes(of: .nordicUART, with: command.central)
+            do {
+                try await line.write(command.octets + Array(": OK\r\n".utf8))
+            } catch let error as BLEError where error.code == .disconnected || error.code == .notSupported {
+                // It has left, or listens no more: the lines of the others go on.
+            } catch let error as BLEError where error.code == .overflow {
+                // It has agreed on a smaller MTU meanwhile, which may have cut what it gets.
+                command.central.disconnect()
+            }
+        }
+    }
+
+    @Test func `a central that agrees on a smaller MTU amid an answer does not end the lines of the others`()
+        async throws
+    {
+        // Little is on its way at a time.
+        let settings = AdapterSettings(sendBufferSize: 600)
+        try await Bench.run(description: Self.description, settings: settings, serve: Self.answer) { bench in
+            let line = try await bench.peripheral.withLink { link in
+                let found = try await link.discover()
+                return (
+                    incoming: try #require(found.characteristic(SerialService.nordicUART.incoming)).valueHandle + 1,
+                    outgoing: try #require(found.characteristic(SerialService.nordicUART.outgoing)).valueHandle
+                )
+            }
+            try await RawCentral.connected(from: bench.centralAdapter, to: bench.peripheralAdapter.address) { central in
+                #expect(await central.ask([0x02, 0x32, 0])?.first == 0x03)
+                #expect(await central.ask([0x12, UInt8(line.incoming), 0, 1, 0]) == [0x13])
+                let write: [UInt8] = [0x52, UInt8(line.outgoing), 0]
+                for _ in 0..<100 { central.send(write + [UInt8](repeating: 0x61, count: 47)) }
+                central.send(write + Array("\r\n".utf8))
+                #expect(await central.next()?.first == 0x1B)
+                central.send([0x02, 0x17, 0])
+                try await bench.time.sleep(for: .seconds(20))
+                #expect(central.end != nil)
+            }
+            try await bench.peripheral.withLink { link in
+                let line = link.bytes(of: .nordicUART)
+                async let answer = line.chunks.assembled(until: .delimiter("\r\n")).timeout(.seconds(60)).first()
+                try await bench.time.sleep(for: .seconds(5))
+                try await line.write("AT\r\n".utf8)
+                #expect(try await answer == Array("AT: OK".utf8))
+            }
+        }
+    }
 }
