@@ -72,7 +72,8 @@ public struct LinkBytes: AsyncSequence, Sendable {
         while !rest.isEmpty {
             // The MTU may grow meanwhile.
             let piece = rest.prefix(link.maximumWriteLength(for: .withoutResponse))
-            try await link.write(piece, to: found, kind, timeout: timeout)
+            // The services may change while it waits for its turn: it goes where the characteristic is then.
+            try await link.write(piece, to: .uuid(serial.outgoing, in: serial.service), kind, timeout: timeout)
             rest = rest.dropFirst(piece.count)
         }
     }

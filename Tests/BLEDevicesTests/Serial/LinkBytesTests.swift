@@ -90,4 +90,36 @@ import Testing
             }
         }
     }
+
+    @Test func `what waits for its turn while the services change is written where the line is then`() async throws {
+        let written = Recorder<[UInt8]>()
+        try await Bench.run(description: Self.device(.write)) { server, bench in
+            try await withThrowingDiscardingTaskGroup { group in
+                group.addTask {
+                    for try await write in server.writes(to: Self.line.outgoing) {
+                        write.accept()
+                        written.add(write.value)
+                    }
+                }
+                try await bench.time.sleep(for: .seconds(10))
+                let more = LocalCharacteristic(BluetoothUUID(0xB001), [.read], value: .stored([1]))
+                let line = Self.device(.write).services[0].characteristics
+                try server.replaceServices([LocalService(Self.line.service, characteristics: [more] + line)])
+            }
+        } _: { bench in
+            try await bench.peripheral.withLink { link in
+                _ = try await link.discover()
+                try await bench.time.sleep(for: .seconds(9))
+                // The write behind it waits until the services have changed.
+                bench.air.faults.add(.delay(.readResponses, by: .seconds(2)).times(1))
+                async let name = link.read(BluetoothUUID(0x2A00))
+                try await bench.time.sleep(for: .milliseconds(100))
+                try await link.bytes(of: Self.line).write("AT\r\n".utf8)
+                #expect(bench.time.now > .seconds(11))
+                _ = try await name
+                try await bench.time.sleep(for: .seconds(1))
+            }
+        }
+        #expect(written.all == [Array("AT\r\n".utf8)])
+    }
 }
