@@ -101,7 +101,9 @@ extension PeripheralServer {
     }
 
     private func writes(_ name: CharacteristicSelector?) -> BLEStream<PeripheralServer.WriteRequest> {
-        watch(name, "writes", tellsLosses: true) { if case .write(let request) = $0 { request } else { nil } }
+        watch(name, StreamSubject.writes, tellsLosses: true) {
+            if case .write(let request) = $0 { request } else { nil }
+        }
     }
 
     private func watch<Element: Sendable>(
@@ -123,7 +125,7 @@ extension PeripheralServer {
         by central: ConnectedCentral
     ) -> BLEStream<PeripheralServer.WriteRequest> {
         let name = key.reference.selector
-        let subject = StreamSubject(operation: "writes", object: "to \(name) by \(central)")
+        let subject = StreamSubject(operation: StreamSubject.writes, object: "to \(name) by \(central)")
         let timeline = radio.timeline
         let stream = BLEStream<Waiting<PeripheralServer.WriteRequest>>(subject, timeline: timeline, buffer: .unbounded)
         { mailbox in

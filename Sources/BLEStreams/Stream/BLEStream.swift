@@ -151,4 +151,7 @@ struct StreamSubject: Sendable {
 
     /// The operation of a scan.
     static let scan = "scan"
+
+    /// The operation of what centrals write.
+    static let writes = "writes"
 }

@@ -195,7 +195,8 @@ extension BLEError {
                 operation: subject.operation,
                 object: subject.object,
                 cause: "\(gap.dropped) chunks were dropped",
-                remedy: "Consume values faster, or choose a larger buffer."
+                remedy: subject.operation == StreamSubject.writes
+                    ? remedyOfDroppedWrites : "Consume values faster, or choose a larger buffer."
             )
         }
         return BLEError(
@@ -208,6 +209,11 @@ extension BLEError {
                 + "and don't block in an EventHandler, which delays the thread that reads the adapter's links."
         )
     }
+
+    private static let remedyOfDroppedWrites =
+        "Take chunks faster, or let the central write with response: without, one is ignored, too, if it is too long, "
+        + "signed, or written before the central knows that the services were replaced, and the kernel may have no "
+        + "room for it."
 
     fileprivate static func messageTooLong(_ subject: StreamSubject, _ maximum: Int, _ received: [UInt8]) -> BLEError {
         var error = BLEError(

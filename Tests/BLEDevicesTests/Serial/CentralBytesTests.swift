@@ -180,6 +180,32 @@ import Testing
         #expect(outcomes.all == [.notSupported, nil])
     }
 
+    @Test func `a chunk that is ignored is an error that says how to get such chunks`() async throws {
+        let line = SerialService.nordicUART
+        let errors = Recorder<BLEError>()
+        let short = LocalPeripheral(name: "Modem") {
+            LocalService(line.service) {
+                LocalCharacteristic(line.outgoing, [.writeWithoutResponse], value: .dynamic, maximumLength: 20)
+                LocalCharacteristic(line.incoming, [.notify])
+            }
+        }
+        try await Bench.run(description: short) { server, _ in
+            for try await case .connected(let central) in server.centralEvents {
+                let error = await bleError { _ = try await server.bytes(of: line, with: central).incoming.collect() }
+                if let error { errors.add(error) }
+            }
+        } _: { bench in
+            try await bench.peripheral.withLink { link in
+                try await link.bytes(of: line).write([UInt8](repeating: 7, count: 30))
+                try await bench.time.sleep(for: .seconds(1))
+            }
+        }
+        let error = try #require(errors.all.first)
+        #expect(errors.all.count == 1 && error.code == .overflow)
+        // There is no buffer to choose.
+        #expect(error.remedy.contains("write with response") && !error.remedy.contains("buffer"))
+    }
+
     /// Answers each line, as the documentation of `LocalService.serialLine()` shows it.
     @Sendable private static func answer(_ server: PeripheralServer, _ bench: Bench) async throws {
         let commands = server.messages(to: SerialService.nordicUART.outgoing, endingWith: .delimiter("\r\n"))
