@@ -194,7 +194,7 @@ extension BLEError {
                 .overflow,
                 operation: subject.operation,
                 object: subject.object,
-                cause: "\(gap.dropped) chunks were dropped",
+                cause: "\(gap.dropped) \(gap.dropped == 1 ? "chunk was" : "chunks were") dropped",
                 remedy: subject.operation == StreamSubject.writes
                     ? remedyOfDroppedWrites : "Consume values faster, or choose a larger buffer."
             )

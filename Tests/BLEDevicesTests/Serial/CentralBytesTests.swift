@@ -201,7 +201,7 @@ import Testing
             }
         }
         let error = try #require(errors.all.first)
-        #expect(errors.all.count == 1 && error.code == .overflow)
+        #expect(errors.all.count == 1 && error.code == .overflow && error.cause == "1 chunk was dropped")
         // There is no buffer to choose.
         #expect(error.remedy.contains("write with response") && !error.remedy.contains("buffer"))
     }
