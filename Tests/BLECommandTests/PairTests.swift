@@ -45,6 +45,21 @@ import Testing
         }
     }
 
+    @Test func `a device that is paired already is said to be, and not to have taken another passkey`() async throws {
+        try await withFolder { folder in
+            let common = ["pair", Demo.update, "--simulation", folder.path]
+            let first = try await CommandRun(common + ["--passkey", "123456", "--json"], simulated: false).end()
+            #expect(first.status == 0, "\(first.complaint)")
+            #expect(try object(first.output.first)["wasPaired"] as? Bool == true)
+            // The bond encrypts the link, and nobody compares this one.
+            let other = common + ["--passkey", "654321"]
+            let again = try await CommandRun(other, simulated: false).end()
+            #expect(again.status == 0 && again.output == ["\(Demo.update)  random  already paired, encrypted"])
+            let said = try object(try await CommandRun(other + ["--json"], simulated: false).end().output.first)
+            #expect(said["wasPaired"] as? Bool == false && said["authenticated"] as? Bool == true)
+        }
+    }
+
     @Test func `what a value requires beyond its pairing is told in options of the command`() async throws {
         let lock = LocalPeripheral(name: "Lock") {
             LocalService(.demo(1)) {

@@ -19,9 +19,12 @@ struct Pair: Command {
     static let notes = """
         At a terminal it asks for a passkey, or whether both devices show the same number. Elsewhere it asks nothing;
         for a device that shows a passkey, pass --passkey. A device with changing private addresses reveals its identity
-        when it pairs. The bond is stored under that identity, which is printed: use it as ADDRESS from then on. With
-        --json an error contains the reason as pairingFailure: wrongPasskey, refusedByPeripheral, bondNotKept and so on.
-        bondNotKept: the devices have paired, but the bond could not be written to its file.
+        when it pairs. The bond is stored under that identity, which is printed: use it as ADDRESS from then on.
+
+        A device that is already paired is not paired again, and no passkey is needed: wasPaired is then false. To pair
+        anew, remove the bond on both sides, on this one with `ble unpair`. With --json an error contains the reason as
+        pairingFailure: wrongPasskey, refusedByPeripheral, bondNotKept and so on. bondNotKept: the devices have paired,
+        but the bond could not be written to its file.
         """
 
     /// The peripheral to pair with.
@@ -68,15 +71,17 @@ struct Pair: Command {
             } catch let error as BLEError {
                 throw error.withoutLevel
             }
-            try show(outcome.peripheral, outcome.security, outcome, in: environment)
+            try show(outcome.peripheral, outcome.security, outcome.wasPaired, outcome.value, in: environment)
         } else {
             let deadline = Deadline(in: limit ?? .seconds(60))
             let name = try await name(environment, deadline)
-            let (peripheral, security) = try await environment.withLink(to: name, deadline) { link in
+            let (peripheral, security, wasPaired) = try await environment.withLink(to: name, deadline) { link in
+                // A bond has encrypted it already: nothing is paired, and nobody is asked for a passkey.
+                let wasPaired = !link.security.isEncrypted
                 try await link.pair(answers: answers(in: environment), timeout: deadline.remaining)
-                return (link.peripheral, link.security)
+                return (link.peripheral, link.security, wasPaired)
             }
-            try show(peripheral, security, in: environment)
+            try show(peripheral, security, wasPaired, in: environment)
         }
     }
 
@@ -132,15 +137,16 @@ struct Pair: Command {
     private func show(
         _ peripheral: Peripheral,
         _ security: LinkSecurity,
-        _ outcome: PairingFlow.Outcome? = nil,
+        _ wasPaired: Bool,
+        _ value: CharacteristicValue? = nil,
         in environment: CommandEnvironment
     ) throws {
         let address = peripheral.address
         let bond = peripheral.bond
         let identity = bond.map(\.peer).flatMap { $0 == address ? nil : $0 }
-        // Pairing wasn't needed: there was a bond, or the characteristic requires none.
-        let wasNeeded = outcome?.wasPaired ?? true
-        let how = wasNeeded ? "paired" : bond == nil ? "not paired" : "already paired"
+        // If pairing wasn't needed, there was a bond, or another program's keys, or the characteristic requires none.
+        let isPaired = bond != nil || security.isEncrypted
+        let how = wasPaired ? "paired" : isPaired ? "already paired" : "not paired"
         var text = "\(address)  \(address.kind)  \(how), \(security.isEncrypted ? "encrypted" : "not encrypted")"
         if let identity { text += "; the bond is stored as \(identity.descriptionWithKind)" }
         try environment.output.print(
@@ -151,10 +157,10 @@ struct Pair: Command {
                 ("bonded", .bool(bond != nil)),
                 ("encrypted", .bool(security.isEncrypted)),
                 ("authenticated", .bool(security.isAuthenticated)),
-                ("wasPaired", outcome.map { .bool($0.wasPaired) }),
-                ("hex", outcome.map { .hex($0.value) })
+                ("wasPaired", .bool(wasPaired)),
+                ("hex", value.map { .hex($0) })
             ),
-            outcome.map { "\(text)\n\($0.value.bytes.readableText)" } ?? text
+            value.map { "\(text)\n\($0.bytes.readableText)" } ?? text
         )
         guard security.isEncrypted, bond == nil else { return }
         environment.log.say(

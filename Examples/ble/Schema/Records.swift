@@ -175,8 +175,7 @@ extension Pair {
             "a device that is paired",
             Field.peer + [
                 .maybe("identity", .string), .always("bonded", .bool), .always("encrypted", .bool),
-                .always("authenticated", .bool),
-                .maybe("wasPaired", .bool), .maybe("hex", .hex),
+                .always("authenticated", .bool), .always("wasPaired", .bool), .maybe("hex", .hex),
             ]
         )
     ]
