@@ -60,6 +60,22 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        ["read", Demo.values, "2A99", "--secure", "encrypted"],
+        ["write", Demo.values, Demo.readOnly, "00", "--secure", "authenticated"],
+        ["notify", Demo.values, "2A99", "--secure", "encrypted"],
+        ["notify", Demo.values, Demo.counting, "--secure", "encrypted", "--count", "1"],
+        ["notify", Demo.values, Demo.counting, "--secure", "encrypted", "--count", "1", "--reconnect"],
+        ["verify", Demo.values, "--secure", "encrypted"],
+        ["update", Demo.values, #filePath, "--secure", "encrypted"],
+    ])
+    func `a bond that a command makes is told of, even if the command fails then`(words: [String]) async throws {
+        let run = try await CommandRun(words + ["--just-works"]).end()
+        let told = run.errors.filter { $0.contains("removes the bond") }
+        let words = "ble: paired with \(Demo.values); `ble unpair \(Demo.values)` removes the bond"
+        #expect(told == [words], "\(run.complaint)")
+    }
+
     @Test func `what a value requires beyond its pairing is told in options of the command`() async throws {
         let lock = LocalPeripheral(name: "Lock") {
             LocalService(.demo(1)) {

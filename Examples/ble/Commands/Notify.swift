@@ -49,13 +49,16 @@ struct Notify: Command {
 
     func run(in environment: CommandEnvironment) async throws {
         var peripherals: [Peripheral] = []
+        var former: [(peripheral: Peripheral, bond: Bond?, name: PeripheralName)] = []
         for name in self.peripherals {
             let peripheral = try environment.peripheral(name)
             // One that is named twice sends its values once.
             guard !peripherals.contains(where: { $0.address.rawValue == peripheral.address.rawValue }) else { continue }
             peripheral.allowPairing(environment.answers(security, about: name.text))
             peripherals.append(peripheral)
+            former.append((peripheral, peripheral.bond, name))
         }
+        defer { for former in former { environment.tellOfBond(with: former.peripheral, former.bond, former.name) } }
         let links = LinkHistory()
         do {
             if reconnects {

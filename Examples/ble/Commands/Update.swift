@@ -96,9 +96,8 @@ struct Update: Command {
         return try await environment.talkingAbout(peripheral) {
             try await peripheral.withQueue { queue in
                 let flows = secured(queue.connecting(timeout: limit ?? .seconds(30)))
-                let output = try await flows.run(flow, replacing: .activeFlow, deadline: limit) { progress.show($0) }
-                if let bond = peripheral.bond, bond != former { environment.tell(of: bond, with: name) }
-                return output
+                defer { environment.tellOfBond(with: peripheral, former, name) }
+                return try await flows.run(flow, replacing: .activeFlow, deadline: limit) { progress.show($0) }
             }
         }
     }

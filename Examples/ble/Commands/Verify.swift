@@ -102,6 +102,8 @@ struct Verify: Command {
             counts.findings = first.count
             for finding in first { try environment.output.print(finding.json, "\(finding)") }
             guard let level = security.level, first.last?.endsAll != true else { return }
+            let former = device.bond
+            defer { environment.tellOfBond(with: device, former, peripheral) }
             device.allowPairing(environment.answers(security, about: peripheral.text))
             try await link.secure(to: level, timeout: patience(of: .seconds(60)))
             let others = try await findings(on: link).filter { !first.contains($0) }

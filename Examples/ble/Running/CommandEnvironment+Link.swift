@@ -28,13 +28,12 @@ extension CommandEnvironment {
                         if count > 0 { log.detail("ignored \(count) unexpected PDUs of the peripheral") }
                     }
                     let former = security == nil ? nil : link.peripheral.bond
+                    // Also if the command fails: the bond stays.
+                    defer { if security != nil { tellOfBond(with: link.peripheral, former, name) } }
                     if let level = security?.level {
                         try await link.secure(to: level, timeout: deadline?.remaining ?? .seconds(60))
                     }
-                    let output = try await body(link)
-                    // Not if the bond that encrypts the link is an old one, or if the shell has removed it again.
-                    if security != nil, let bond = link.peripheral.bond, bond != former { tell(of: bond, with: name) }
-                    return output
+                    return try await body(link)
                 }
             }
         } catch let error as BLEError {

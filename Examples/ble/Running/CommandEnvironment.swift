@@ -45,8 +45,12 @@ struct CommandEnvironment: Sendable {
         let toldBond = Mutex<Bond?>(nil)
     }
 
-    /// Says that the command has paired: once, where a line of a shell and then the shell itself notice it.
-    func tell(of bond: Bond, with name: PeripheralName) {
+    /// Says that the command has paired: once, where a line of a shell and then the shell itself notice it. Not if the
+    /// bond is an old one, or if a shell has removed it again.
+    ///
+    /// - Parameter former: the bond before the command.
+    func tellOfBond(with peripheral: Peripheral, _ former: Bond?, _ name: PeripheralName) {
+        guard let bond = peripheral.bond, bond != former else { return }
         let isNews = peripherals.toldBond.withLock { told -> Bool in
             defer { told = bond }
             return told != bond
