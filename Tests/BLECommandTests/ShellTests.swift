@@ -66,6 +66,11 @@ import Testing
         #expect(run.complaint.contains("with `info`.") && !run.complaint.contains("ble info"), "\(run.complaint)")
     }
 
+    @Test func `an option that helps is told as it is written here`() async throws {
+        let run = try await CommandRun(["shell", Demo.trouble], input: "notify \(Demo.fickle)\n").end()
+        #expect(run.complaint.contains("`notify --reconnect` connects again by itself."), "\(run.complaint)")
+    }
+
     @Test func `a bond that was made and removed again is not offered for removal`() async throws {
         let both = try await shell("pair", "unpair")
         #expect(both.status == 0 && !both.complaint.contains("removes the bond"), "\(both.complaint)")

@@ -157,13 +157,15 @@ struct Shell: Command {
         command.parameters.dropFirst().map { " \($0)" }.joined()
     }
 
-    /// A message with commands as they are written here: `info` for `ble info C4:F2:17:1A:1D:BB`.
+    /// A message with commands as they are written here: `info` for `ble info C4:F2:17:1A:1D:BB`, and
+    /// `notify --reconnect` for `ble notify --reconnect`.
     ///
     /// The message has the address as the library writes it, and not as it was typed: in lower case, or with its kind.
     private func inShell(_ message: String) -> String {
         guard let address = BluetoothAddress.candidates(for: peripheral.text).first else { return message }
         return Self.commands.reduce(message) { message, command in
             message.replacing("`ble \(command.name) \(address)`", with: "`\(command.name)`")
+                .replacing("`ble \(command.name) --", with: "`\(command.name) --")
         }
     }
 
