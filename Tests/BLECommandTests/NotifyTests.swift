@@ -41,6 +41,18 @@ import Testing
         #expect(run.status == 1 && run.complaint.contains("0 of 1"))
     }
 
+    @Test func `too few are told of with the device, and with what to do about its values or its link`() async throws {
+        let limits = ["--timeout", "1", "--count"]
+        let silent = try await CommandRun(["notify", Demo.trouble, Demo.mute] + limits + ["1"]).end()
+        let values = "notify \(Demo.mute) of \(Demo.trouble): timed out: 0 of 1 arrived within 1.00 s. Check that"
+        #expect(silent.status == 1 && silent.complaint.contains(values), "\(silent.complaint)")
+        // Its link is up, and power-cycling the adapter would only end it.
+        let steady = try await CommandRun(["link", Demo.heartRate] + limits + ["2"]).end()
+        let changes = "link with \(Demo.heartRate): timed out: 1 of 2 arrived within 1.00 s. A link changes when"
+        #expect(steady.status == 1 && steady.output.count == 1)
+        #expect(steady.complaint.contains(changes) && !steady.complaint.contains("cycle"), "\(steady.complaint)")
+    }
+
     @Test func `a device that can't be reached is a failure`() async throws {
         let run = try await CommandRun.run("notify", Demo.absent, Demo.measurement, "--timeout", "0.5")
         #expect(run.status == 1 && run.complaint.contains("connect to \(Demo.absent): timed out"))

@@ -34,7 +34,13 @@ struct LinkCommand: Command {
 
     init(_ arguments: Arguments) throws(UsageError) {
         peripheral = try PeripheralName(arguments.parameters(Self.parameters)[0])
-        limits = try StreamLimits(Self.name, arguments)
+        limits = try StreamLimits(
+            Self.name,
+            arguments,
+            about: "with \(peripheral.text)",
+            remedy: "A link changes when one of its sides asks for it. Ask with another --parameters, or allow more "
+                + "time with --timeout."
+        )
         let bounds = try arguments.connectionLimits("limits")
         var wishes = try arguments.linkParameters("parameters")
         if wishes.isEmpty { wishes = [.balanced] }

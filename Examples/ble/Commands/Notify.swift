@@ -42,7 +42,8 @@ struct Notify: Command {
         for other in ["json", "raw", "text"] where plots && arguments.has(other) {
             throw UsageError("--plot and --\(other) exclude each other")
         }
-        limits = try StreamLimits(Self.name, arguments)
+        let devices = names.map(\.text).joined(separator: ", ")
+        limits = try StreamLimits(Self.name, arguments, about: "\(characteristic) of \(devices)")
         reconnects = arguments.has("reconnect")
         security = try SecurityOptions(arguments)
     }

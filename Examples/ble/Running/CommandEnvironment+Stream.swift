@@ -6,6 +6,12 @@ struct StreamLimits: Sendable {
     /// The operation of the stream: `scan`, `notify`.
     let operation: String
 
+    /// What it concerns, such as `2A37 of C4:F2:17:1A:1D:BB`.
+    private let object: String
+
+    /// What to do if too few values arrive in time.
+    private let remedy: String
+
     /// The number of values after which it ends; `nil`: no limit.
     let count: Int?
 
@@ -16,8 +22,20 @@ struct StreamLimits: Sendable {
     private var end: Deadline?
 
     /// Reads `--count` and `--timeout`.
-    init(_ operation: String, _ arguments: Arguments) throws(UsageError) {
-        self.operation = operation
+    ///
+    /// - Parameters:
+    ///   - object: what the stream concerns.
+    ///   - remedy: what to do if too few values arrive in time.
+    init(
+        _ operation: String,
+        _ arguments: Arguments,
+        about object: String = "",
+        remedy: String = """
+        Check that the device is in range and sends, or allow more time with --timeout. If a scan finds no device \
+        at all, switch the adapter off and on with `ble adapter cycle`.
+        """
+    ) throws(UsageError) {
+        (self.operation, self.object, self.remedy) = (operation, object, remedy)
         count = try arguments.count("count")
         time = try arguments.seconds("timeout")
     }
@@ -123,7 +141,15 @@ extension StreamLimits {
     /// Throws if the time was over before there were enough values.
     func check(_ received: Int) throws {
         guard let count, let time, received < count else { return }
-        throw BLEError.tooFew(received, of: count, operation, time)
+        var error = BLEError(
+            .timedOut,
+            operation: operation,
+            object: object,
+            cause: "\(received) of \(count) arrived within \(time.secondsText)",
+            remedy: remedy
+        )
+        error.elapsed = time
+        throw error
     }
 }
 
@@ -135,26 +161,5 @@ extension BLEStream<Void> {
             let timer = timeline.schedule(after: duration) { feed.send(()) }
             return { timer.cancel() }
         }
-    }
-}
-
-extension BLEError {
-    fileprivate static func tooFew(
-        _ received: Int,
-        of count: Int,
-        _ operation: String,
-        _ limit: Duration
-    ) -> BLEError {
-        var error = BLEError(
-            .timedOut,
-            operation: operation,
-            cause: "\(received) of \(count) arrived within \(limit.secondsText)",
-            remedy: """
-                Check that the device is in range and sends, or allow more time with --timeout. If a scan finds no \
-                device at all, switch the adapter off and on with `ble adapter cycle`.
-                """
-        )
-        error.elapsed = limit
-        return error
     }
 }
