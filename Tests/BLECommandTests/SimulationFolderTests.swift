@@ -78,6 +78,20 @@ import Testing
         }
     }
 
+    @Test func `a command that ends later does not take back what another one has written meanwhile`() async throws {
+        try await withFolder { folder in
+            let notify = ["notify", Demo.heartRate, Demo.measurement, "--simulation", folder.path]
+            let long = try CommandRun(notify, simulated: false)
+            #expect(await long.line() != nil)
+            #expect(try await run("write", Demo.values, Demo.short, "c0ffee", in: folder).status == 0)
+            long.signal(SIGINT)
+            #expect(try await long.end().status == 130)
+            #expect(try await run("write", Demo.values, Demo.long, "00", in: folder).status == 0)
+            #expect(try await run("read", Demo.values, Demo.short, "--raw", in: folder).output == ["c0ffee"])
+            #expect(try await run("read", Demo.values, Demo.long, "--raw", in: folder).output == ["00"])
+        }
+    }
+
     @Test func `a file that is damaged, and a folder that can't be made, are named`() async throws {
         try await withFolder { folder in
             let file = folder.appending(path: "values")

@@ -12,6 +12,8 @@ final class DemoValues: DemoDevice {
 
     /// Its file: a line for each value, with its number and its octets in hexadecimal.
     private let file: String?
+    /// The values when the device began.
+    private let first: [UInt16: [UInt8]]
     /// The values when the device ended.
     private let last = Mutex<[UInt16: [UInt8]]>([:])
 
@@ -30,6 +32,7 @@ final class DemoValues: DemoDevice {
     init(file: String? = nil, written: [UInt16: [UInt8]] = [:]) {
         self.file = file
         let values = Self.values.merging(written) { $1 }
+        first = values
         func stored(_ number: UInt16) -> [UInt8] { values[number] ?? [] }
         peripheral = LocalPeripheral(name: "Demo values") {
             LocalService(.demo(0x10)) {
@@ -67,9 +70,12 @@ final class DemoValues: DemoDevice {
         }
     }
 
+    /// Saves the values that were written. The others may have been written by another command meanwhile, which has
+    /// saved them.
     func save() throws {
-        let values = last.withLock { $0 }
-        guard let file, !values.isEmpty else { return }
+        let written = last.withLock { $0 }.filter { first[$0.key] != $0.value }
+        guard let file, !written.isEmpty else { return }
+        let values = try Self.read(file).merging(written) { $1 }
         let lines = values.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value.hexText)\n" }
         try MessageFile(file).commit(Array(lines.joined().utf8))
     }
