@@ -86,14 +86,14 @@ struct ProxyChannel {
             guard indicator == 0 else {
                 // An empty message without a type tells clients that no key is used here.
                 result.reply += [0, 0, 0]
-                throw ProxyViolation("it uses a key, and this proxy has none")
+                throw indicator == 1 ? ProxyViolation("it uses a key, and this proxy has none") : .foreign(indicator)
             }
             return try takePlainFrame(&result)
         }
         guard indicator == 1 else {
             // This tells clients that they need a key.
             result.reply += Self.frame([1] + Array("Bad indicator byte".utf8))
-            throw ProxyViolation("it uses no key, and this proxy needs one")
+            throw indicator == 0 ? ProxyViolation("it uses no key, and this proxy needs one") : .foreign(indicator)
         }
         guard waiting.count >= 3 else { return false }
         let length = Int(waiting[1]) << 8 | Int(waiting[2])
@@ -150,6 +150,13 @@ struct ProxyChannel {
 
     private static func frame(_ content: [UInt8]) -> [UInt8] {
         [1, UInt8(content.count >> 8 & 0xFF), UInt8(content.count & 0xFF)] + content
+    }
+}
+
+extension ProxyViolation {
+    /// What has connected is no client at all, but for example a browser: a key would not help it.
+    fileprivate static func foreign(_ indicator: UInt8) -> ProxyViolation {
+        ProxyViolation("it does not speak the protocol of ESPHome, where no message begins with \([indicator].hexText)")
     }
 }
 

@@ -53,6 +53,15 @@ import Testing
         #expect(withKey.violation != nil && withKey.reply.first == 0)
     }
 
+    @Test func `what speaks another protocol is not said to have a key, or to need one`() throws {
+        var (plain, encrypted) = (ProxyChannel(identity, nil), try encrypted())
+        for received in [plain.receive(Array("GET /".utf8)), encrypted.receive(Array("GET /".utf8))] {
+            let cause = try #require(received.violation?.cause)
+            #expect(!cause.contains("key") && cause.contains("ESPHome"), "\(cause)")
+            #expect(cause.hasSuffix("begins with 47"), "\(cause)")
+        }
+    }
+
     @Test func `a client with another key is told that its key is wrong`() throws {
         var channel = try encrypted()
         let greeting = channel.receive(octets("010000"))
