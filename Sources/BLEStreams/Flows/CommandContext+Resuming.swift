@@ -76,12 +76,12 @@ extension CommandContext {
     /// Runs the closure, and runs it again on a new link when the link is lost.
     ///
     /// The closure itself finds out from the device where to continue. Only the loss of the command's own link makes it
-    /// run again, also if that was closed because the device left a request unanswered for 30 s; other errors are
-    /// thrown at once, and so is the loss of another device's link. The policy counts lost links
-    /// in a row without an ``achieved()`` between them, so a command that makes progress may lose any number of links.
-    /// Each time, failures to connect are counted anew: see ``reconnect(_:adapterWithin:)``. By contrast,
-    /// ``Command/retry(_:when:)`` tries again after any error that is not final, counts all of them, and runs the
-    /// command from its beginning.
+    /// run again, also if that was closed because the device left a request unanswered for 30 s, or if its adapter was
+    /// lost during a pairing; other errors are thrown at once, and so is the loss of another device's link. The policy
+    /// counts lost links in a row without an ``achieved()`` between them, so a command that makes progress may lose any
+    /// number of links. Each time, failures to connect are counted anew: see ``reconnect(_:adapterWithin:)``. By
+    /// contrast, ``Command/retry(_:when:)`` tries again after any error that is not final, counts all of them, and runs
+    /// the command from its beginning.
     ///
     /// - Parameters:
     ///   - policy: how often to run it again, and after what pause.
@@ -102,7 +102,7 @@ extension CommandContext {
                 try await reconnect(policy, adapterWithin: limit)
                 link = work.handle
                 return try await body()
-            } catch var error as BLEError where error.tellsEnd(of: link) {
+            } catch var error as BLEError where error.tellsEnd(of: link) || tellsLoss(error, of: link) {
                 guard hasNextLink else {
                     error.remedy =
                         "Run the command in `session.queue`, or in `peripheral.withQueue` with "
@@ -121,6 +121,13 @@ extension CommandContext {
                 try await pause(for: delay, on: timeline)
             }
         }
+    }
+
+    /// Whether an error about the adapter tells of the end of the closure's link, which another one may follow: a
+    /// pairing that a request waits for ends with such an error, and may do so before the link.
+    private func tellsLoss(_ error: BLEError, of link: Link?) -> Bool {
+        guard hasNextLink, error.isAboutAdapter, let link else { return false }
+        return link.isEnding || peripheral.core.radio.adapterInfo.state != .poweredOn
     }
 
     /// Reports that the command has come further than ever before, so that ``resuming(_:adapterWithin:_:)`` counts lost

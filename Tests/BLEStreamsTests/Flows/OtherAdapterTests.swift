@@ -67,6 +67,69 @@ import Testing
         }
     }
 
+    /// Reads the protected value in a flow that resumes. The adapter is switched off while the first pairing asks for
+    /// the passkey, and on again behind all attempts of the policy.
+    private static func readWithoutAdapter(
+        _ bench: Bench,
+        _ run: @escaping @Sendable (CommandBlock<Void>) async throws -> Void
+    ) async throws {
+        let (questions, attempts) = (Recorder<Duration>(), Recorder<Duration>())
+        let answers = PairingAnswers(passkey: {
+            questions.add(bench.time.now)
+            if questions.all.count == 1 { bench.centralAdapter.powerOff() }
+            return SecurityOnDemandTests.passkey
+        })
+        bench.peripheral.allowPairing(answers)
+        let flow = CommandBlock<Void>("flow") { context in
+            try await context.resuming(.constant(.seconds(1), attempts: 2)) {
+                attempts.add(bench.time.now)
+                let value = try await context.read(SecurityOnDemandTests.secret)
+                #expect(value.bytes == [42])
+            }
+        }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await run(flow) }
+            try await bench.time.sleep(for: .seconds(300))
+            bench.centralAdapter.powerOn()
+            try await group.waitForAll()
+        }
+        #expect(questions.all.count == 2 && attempts.all.count == 2)
+    }
+
+    @Test(arguments: [false, true])
+    func `its own adapter that is lost while a request has the devices paired is waited for, too`(
+        isSession: Bool
+    ) async throws {
+        let manner = PairingManner.showsPasskey(SecurityOnDemandTests.passkey)
+        try await SecurityOnDemandTests.withVault(manner: manner) { bench in
+            try await Self.readWithoutAdapter(bench) { flow in
+                if isSession {
+                    try await bench.central.withSession(Session.Plan(bench.peripheral)) { try await $0.queue.run(flow) }
+                } else {
+                    try await bench.peripheral.withQueue { try await $0.run(flow) }
+                }
+            }
+        }
+    }
+
+    @Test func `the error of another adapter ends a flow at once that resumes, while its own link is up`() async throws
+    {
+        try await Bench.run { bench in
+            let attempts = Recorder<Duration>()
+            try await bench.peripheral.withQueue { queue in
+                let flow = CommandBlock<Void>("flow") { context in
+                    try await context.resuming(.constant(.seconds(1), attempts: 2)) {
+                        attempts.add(bench.time.now)
+                        throw Self.failure
+                    }
+                }
+                let error = await bleError { try await queue.run(flow) }
+                #expect(error?.code == .adapterPoweredOff && error?.cause == "the test says so")
+            }
+            #expect(attempts.all.count == 1)
+        }
+    }
+
     @Test func `a flow goes on in a session that fails for want of another adapter, and is reset`() async throws {
         try await Bench.run { bench in
             var plan = Session.Plan(bench.peripheral)
