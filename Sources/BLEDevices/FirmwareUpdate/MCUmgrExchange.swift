@@ -121,6 +121,8 @@ final class MCUmgrExchange {
         let answer = try await answer(patience: patience) { $0.sequence == sequence && $0.command == command }
         if var failure = MCUmgrFailure(answer.body) {
             failure.isOfReading = answer.operation == .readResponse
+            // Parts of an image don't come this way.
+            failure.mayLackSlot = false
             throw failure
         }
         return answer.body

@@ -83,7 +83,7 @@ extension MCUmgrUpdate {
         _ context: CommandContext
     ) throws -> Bool {
         var failure = MCUmgrFailure(answer.body)
-        failure?.isOfLaterPart = upload.farthest > 0
+        failure?.mayLackSlot = upload.farthest == 0
         if let failure, !failure.isPassing { throw failure }
         do throws(MCUmgrUpload.Fault) {
             _ =

@@ -10,8 +10,8 @@ package struct MCUmgrFailure: Error, Hashable, Sendable {
     package var reason: String?
     /// Whether it answers a request that only asks.
     package var isOfReading = false
-    /// Whether it answers a part of an image behind the first one: the device has found a slot for it.
-    package var isOfLaterPart = false
+    /// Whether it may answer the first part of an image, for which the device looks for a slot.
+    package var mayLackSlot = true
 
     package init(group: Int? = nil, code: Int, reason: String? = nil) {
         self.group = group
@@ -52,7 +52,7 @@ package struct MCUmgrFailure: Error, Hashable, Sendable {
     /// memory. Some devices say the same of a first part if no slot is free.
     ///
     /// Source: Zephyr, `smp_process_request_packet`.
-    package var lacksBuffers: Bool { group == nil && code == 2 && isOfLaterPart && slotInUse == nil }
+    package var lacksBuffers: Bool { group == nil && code == 2 && !mayLackSlot && slotInUse == nil }
 
     /// Whether the device has found a request shorter than its header says.
     package var isCut: Bool { group == nil && code == 9 }

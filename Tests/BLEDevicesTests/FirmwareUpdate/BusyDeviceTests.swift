@@ -108,13 +108,21 @@ import Testing
         #expect(outcome.error?.remedy.contains("reset the device") == true)
     }
 
-    @Test func `a request other than an upload is asked again too`() async throws {
+    /// Beside a client on another transport, all buffers of a device may hold requests: it has none for an answer then.
+    @Test(arguments: [busy, outOfMemory], [MCUmgrMessage.Operation.readResponse, .writeResponse])
+    func `a request other than an upload is asked again too`(
+        answer: CBORValue,
+        operation: MCUmgrMessage.Operation
+    ) async throws {
         let device = UpdateDevice()
         let outcome = try await update(device) { bench in
-            // The first list of images is a refusal.
+            // The first list of images is a refusal, or the answer when the image is marked.
+            let isRefused = PDUFilter.where {
+                $0.count > 11 && $0[0] == 0x1B && $0[3] & 7 == operation.rawValue && $0[7...8] == [0, 1] && $0[10] == 0
+            }
             bench.air.faults.add(
-                .replace(.where { $0.count > 11 && $0[0] == 0x1B && $0[7...8] == [0, 1] && $0[10] == 0 }) { pdu in
-                    let body = Self.busy.encoded
+                .replace(isRefused) { pdu in
+                    let body = answer.encoded
                     return Array(pdu[..<5]) + [0, UInt8(body.count)] + pdu[7..<11] + body
                 }.times(1)
             )
