@@ -1,3 +1,4 @@
+import BLEStreams
 import Foundation
 import Testing
 
@@ -66,6 +67,17 @@ import Testing
             }
             #expect(phases.first == "prepare" && phases.last == "done")
         }
+    }
+
+    @Test(arguments: [["prepare"], ["prepare", "test", "reset", "restart"], ["prepare", "upload"]])
+    func `an update tells octets and a rate only if it has sent something`(phases: [String]) throws {
+        let nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC)
+        defer { close(nowhere) }
+        let progress = UpdateProgress(Output(isJSON: true, to: nowhere), Log(isVerbose: false))
+        for phase in phases { progress.show(CommandProgress(phase: phase)) }
+        let summary = progress.summary(of: 5000)
+        #expect(summary.contains("5000 octets") == phases.contains("upload"), "\(summary)")
+        #expect(summary.contains("kB/s") != summary.contains("nothing was sent"), "\(summary)")
     }
 
     @Test func `a trial can be ended, which no upload goes with`() async throws {

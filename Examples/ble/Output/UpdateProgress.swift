@@ -11,6 +11,8 @@ final class UpdateProgress: Sendable {
         var phase = ""
         var percent = -1
         var isInLine = false
+        /// Whether something of the image was sent: the device may have had all of it.
+        var hasSent = false
         /// Why no more lines are written: the update continues all the same.
         var failure: (any Error)?
     }
@@ -32,6 +34,7 @@ final class UpdateProgress: Sendable {
     /// Shows progress if it differs from what was shown last.
     func show(_ progress: CommandProgress) {
         state.withLock { state in
+            if progress.phase == "upload" { state.hasSent = true }
             let percent = progress.fraction.map { Int($0 * 100) } ?? -1
             let isNew = progress.phase != state.phase || percent != state.percent
             // On a terminal, the line changes more often than the percentage: the rate and the time left do.
@@ -52,20 +55,24 @@ final class UpdateProgress: Sendable {
         }
     }
 
-    /// The update is done, and has sent so many octets; `nil`: none.
+    /// The update is done, with an image of so many octets; `nil`: it was about none.
     ///
     /// - Throws: why a line could not be written, even an earlier one: ``OutputClosed`` if nobody reads any more.
     func complete(_ size: Int?) throws {
         endLine()
-        if let size {
-            let elapsed = start.duration(to: .now)
-            log.say("\(size) octets, \(elapsed.secondsText), \((Double(size) / max(elapsed.seconds, 0.001)).rateText)")
-        }
+        if let size { log.say(summary(of: size)) }
         guard writesLines else { return }
         if let failure = state.withLock({ $0.failure }) { throw failure }
         let time = JSON.string(RealTimeline().wallTime.isoText)
         let end = JSON.object(("phase", .string("done")), ("total", size.map { .number($0) }), ("time", time))
         try output.write(Array("\(end)\n".utf8))
+    }
+
+    /// `256000 octets, 6.2 s, 41.2 kB/s`; without a rate if the device had the image of that size already.
+    func summary(of size: Int) -> String {
+        let elapsed = start.duration(to: .now)
+        guard state.withLock({ $0.hasSent }) else { return "nothing was sent: the device had the image already" }
+        return "\(size) octets, \(elapsed.secondsText), \((Double(size) / max(elapsed.seconds, 0.001)).rateText)"
     }
 
     /// The update has failed.
