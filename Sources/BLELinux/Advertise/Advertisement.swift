@@ -15,8 +15,10 @@ final class Advertisement: Sendable {
         var power: RadioActivity?
         /// Why it can't, while the kernel owes the answer by which it has an instance: that is removed with the answer.
         var unusable: AdapterInfo.State?
-        /// The adapter that has the instance, until the kernel reports that it was removed.
+        /// The adapter that has the instance.
         var index: ManagementIndex?
+        /// Whether the kernel has reported that it was removed, and has answered no command since.
+        var isGone = false
         /// The callers that wait for a change to be on air.
         var changes: [@Sendable (Result<Void, BLEError>) -> Void] = []
         var isOver = false
@@ -116,7 +118,7 @@ final class Advertisement: Sendable {
         case .newSettings(let settings) where !settings.contains(.powered):
             finish(adapter.whyUnusable(for: "advertise", object: adapter.name, told: .poweredOff))
         case .indexRemoved, .extendedIndexRemoved:
-            state.withLock { $0.index = nil }
+            state.withLock { $0.isGone = true }
             finish(adapter.whyUnusable(for: "advertise", object: adapter.name, told: .absent))
         case .deviceConnected(let connected) where !adapter.hasMade(connected):
             // A link of Bluetooth Classic doesn't affect an advertisement.
@@ -261,11 +263,17 @@ extension Advertisement {
 
     /// Sends a command for the adapter on which the advertising began: the parts of an addition belong to one adapter,
     /// also if a query between them has not found it.
+    ///
+    /// A command that is carried out after the report of a removal was carried out by an adapter that is there again:
+    /// what it has put there is still to be removed.
     private func submit<Command: ManagementCommand>(
         _ command: Command,
         answer: @escaping @Sendable (Result<Command.Response, ManagementFailure>) -> Void
     ) {
-        management?.submit(command, index: state.withLock { $0.index }, answer: answer)
+        management?.submit(command, index: state.withLock { $0.index }) { [self] outcome in
+            if case .success = outcome { state.withLock { $0.isGone = false } }
+            answer(outcome)
+        }
     }
 
     private func added(_ failure: ManagementFailure?) {
@@ -279,7 +287,7 @@ extension Advertisement {
     private func remove(_ instance: UInt8) {
         // A query that fails at this moment is no reason to leave the instance where it is. An adapter that is there
         // again may have another program's under this number.
-        guard let index = state.withLock({ $0.index }) else { return }
+        guard let index = state.withLock({ $0.isGone ? nil : $0.index }) else { return }
         management?.undo(ManagementRemoveAdvertising(instance: instance), index: index) { [self] in
             if let facts = adapter.facts { note.leave(KernelThing(.advertisement, UInt16(instance), of: facts)) }
         }

@@ -289,6 +289,9 @@ extension ManagementSocket {
                 state.timers[id] = timeline.schedule(afterAwake: delay) { [weak self] in self?.timerFired(id) }
             }
         }
+        if let reply = output.unexpectedReply, state.client.endedWithRemoval(reply), let undoing = reply.undoing {
+            perform(state.client.submit(undoing, index: reply.index).output, &state, &actions)
+        }
         for transmission in output.send {
             if (try? socket.send(transmission.datagram)) == nil {
                 perform(state.client.sendFailed(transmission.id), &state, &actions)

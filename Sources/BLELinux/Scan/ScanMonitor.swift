@@ -9,7 +9,7 @@ final class ScanMonitor: Sendable {
         var timer: RadioActivity?
         /// The adapter that has the monitor, or will have it.
         var index: ManagementIndex?
-        /// Whether the kernel has reported that it was removed.
+        /// Whether the kernel has reported that it was removed, and has added no monitor since.
         var isGone = false
     }
 
@@ -81,9 +81,12 @@ final class ScanMonitor: Sendable {
         state.withLock { ($0.index, $0.isGone) = (index, false) }
         hold(expected)
         // The answer is awaited even after the scan was cancelled: a monitor that it reports is removed.
-        management.submit(ManagementAddPatternsMonitor([Self.pattern])) { [self] answer in
+        management.submit(ManagementAddPatternsMonitor([Self.pattern]), index: index) { [self] answer in
             switch answer {
-            case .success(let added): hold(added.handle)
+            case .success(let added):
+                // An adapter whose removal was reported before this answer is there again, and has the monitor.
+                state.withLock { $0.isGone = false }
+                hold(added.handle)
             // Unless the kernel has refused it, it may have it.
             case .failure(let failure) where failure.status == nil:
                 leave(expected)

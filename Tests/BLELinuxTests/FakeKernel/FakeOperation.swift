@@ -265,6 +265,12 @@ extension FakeState {
         switchOff(number, by: nil)
         adapters[number] = nil
         tell(number, 0x05, [])
+        // Who holds it holds nothing any more. Source: kernel, `net/bluetooth/hci_sock.c`, `hci_sock_dev_event`.
+        for descriptor in Array(objects.keys) {
+            guard case .raw(let held)? = objects[descriptor]?.hci?.channel, held == number else { continue }
+            objects[descriptor]?.hci?.channel = nil
+            objects[descriptor]?.error = EPIPE
+        }
     }
 }
 

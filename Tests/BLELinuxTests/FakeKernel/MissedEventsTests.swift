@@ -313,15 +313,10 @@ import Testing
 }
 
 extension FakeState {
-    /// Unplugs an adapter, and plugs it in again: it has the same number, but who held it holds nothing any more.
+    /// Unplugs an adapter, and plugs it in again, with the same number.
     fileprivate mutating func plugInAgain(_ number: UInt16) {
         guard let address = adapters[number]?.address else { return }
-        switchOff(number, by: nil)
-        tell(number, 0x05, [])
-        for descriptor in Array(objects.keys) {
-            guard case .raw(let held)? = objects[descriptor]?.hci?.channel, held == number else { continue }
-            objects[descriptor]?.hci?.channel = nil
-        }
+        unplug(number)
         adapters[number] = FakeAdapter(number: number, address: address)
         tell(number, 0x04, [])
     }

@@ -14,16 +14,7 @@ import Testing
     /// The number that it gets.
     private var next: UInt16 { kernel.central + 1000 }
 
-    /// Unplugs the adapter, and plugs it in under another number, where another program's monitor is at once.
-    private func replug() {
-        kernel.with { [number = kernel.central, next] state in
-            guard let address = state.adapters[number]?.address else { return }
-            state.unplug(number)
-            state.adapters[next] = FakeAdapter(number: next, address: address)
-            state.adapters[next]?.monitors = [1]
-            state.tell(next, 0x04, [])
-        }
-    }
+    private func replug() { kernel.replug(as: next) }
 
     private func failures(_ events: FakeRun.Collector<ScanEvent>) -> [BLEError] {
         events.all.compactMap { if case .failed(let error) = $0 { error } else { nil } }
@@ -84,5 +75,76 @@ import Testing
         #expect(failure?.cause.contains("is there again") == true && failure?.remedy.isEmpty == false)
         scan.cancel()
         withExtendedLifetime(radio) {}
+    }
+
+    // MARK: - What begins at that moment
+
+    /// Something that a program begins.
+    enum Work: CaseIterable {
+        case scan, passiveScan, advertisement, advertisementWithInterval
+
+        fileprivate func begin(on radio: LinuxRadio) -> RadioActivity {
+            switch self {
+            case .scan: radio.scan(ScanRequest()) { _ in }
+            case .passiveScan: radio.scan(ScanRequest(isActive: false)) { _ in }
+            case .advertisement: radio.advertise(AdvertiseRequest([.localName("n")])) { _ in }
+            case .advertisementWithInterval:
+                radio.advertise(
+                    AdvertiseRequest([.localName("n")], interval: .milliseconds(100) ... .milliseconds(150))
+                ) { _ in }
+            }
+        }
+    }
+
+    /// Begins it, replugs the adapter after so many system calls, and ends it.
+    ///
+    /// - Parameter calls: `nil`: the adapter is not replugged.
+    /// - Returns: how many calls there were before it was ended.
+    private static func run(_ work: Work, replugging calls: Int?, isSameNumber: Bool) async throws -> Int {
+        let run = FakeRun(kernel: FakeKernel())
+        let kernel = run.kernel
+        let next = isSameNumber ? kernel.central : kernel.central + 1000
+        let radio = try run.radio()
+        await kernel.idle()
+        let before = kernel.with { $0.calls.values.reduce(0, +) }
+        if let calls { kernel.with { $0.moments.append((calls, { kernel.replug(as: next) })) } }
+        let activity = work.begin(on: radio)
+        _ = await kernel.run(run.timeline, within: .seconds(60)) { false }
+        let after = kernel.with { $0.calls.values.reduce(0, +) }
+        activity.cancel()
+        _ = await kernel.run(run.timeline, within: .seconds(60)) { false }
+        let (instances, monitors) = kernel.with { state in
+            let adapter = state.adapters[calls == nil ? kernel.central : next]
+            return (adapter?.instances.keys.sorted(), adapter?.monitors)
+        }
+        #expect(instances == [], "replugged \(calls ?? 0) calls on")
+        // The first one is another program's.
+        #expect(monitors?.isSubset(of: [1]) == true, "replugged \(calls ?? 0) calls on")
+        withExtendedLifetime(radio) {}
+        return after - before
+    }
+
+    @Test(arguments: Work.allCases, [true, false])
+    func `what begins at that moment leaves nothing on the adapter when it has ended`(
+        _ work: Work,
+        _ isSameNumber: Bool
+    ) async throws {
+        let count = try await Self.run(work, replugging: nil, isSameNumber: isSameNumber)
+        for calls in 1...count {
+            _ = try await Self.run(work, replugging: calls, isSameNumber: isSameNumber)
+        }
+    }
+}
+
+extension FakeKernel {
+    /// Unplugs the adapter, and plugs it in under a number, where another program's monitor is at once.
+    fileprivate func replug(as next: UInt16) {
+        with { [number = central] state in
+            guard let address = state.adapters[number]?.address else { return }
+            state.unplug(number)
+            state.adapters[next] = FakeAdapter(number: next, address: address)
+            state.adapters[next]?.monitors = [1]
+            state.tell(next, 0x04, [])
+        }
     }
 }

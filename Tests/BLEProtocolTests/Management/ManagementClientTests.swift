@@ -277,6 +277,25 @@ import Testing
         #expect(client.received(complete(.readInformation, hci1)).completed.map(\.id) == [other])
     }
 
+    @Test func `a command that ended with its controller and is answered since that was there again is told, once`() {
+        var client = Client()
+        _ = client.submit(ManagementSetPowered(true), index: hci0)
+        _ = client.received(event(0x0005, hci0, []))
+        let late = client.received(complete(.setPowered, hci0)).unexpectedReply
+        #expect(late.map { client.endedWithRemoval($0) } == true)
+        #expect(late.map { client.endedWithRemoval($0) } == false)
+    }
+
+    @Test func `what another command of that kind may have been answered isn't taken for it`() {
+        var client = Client()
+        _ = client.submit(ManagementSetPowered(true), index: hci0)
+        _ = client.received(event(0x0005, hci0, []))
+        let (next, _) = client.submit(ManagementSetPowered(true), index: hci0)
+        #expect(client.received(complete(.setPowered, hci0)).completed.map(\.id) == [next])
+        let late = client.received(complete(.setPowered, hci0)).unexpectedReply
+        #expect(late.map { client.endedWithRemoval($0) } == false)
+    }
+
     @Test func `a command that the socket refused ends and lets the next one go`() {
         var client = Client()
         let (first, _) = client.submit(ManagementSetPowered(true), index: hci0)

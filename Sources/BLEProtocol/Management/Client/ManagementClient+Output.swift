@@ -14,7 +14,7 @@ extension ManagementClient {
         package var event: IndexedEvent?
         /// Timers to start and stop.
         package var timers: [Timer] = []
-        /// An answer that belongs to no command: for diagnosis only.
+        /// An answer that belongs to no command, see ``ManagementClient/endedWithRemoval(_:)``.
         package var unexpectedReply: ManagementReply?
         /// The fault of the datagram; it has no other effect.
         package var malformed: ManagementDecodingError?

@@ -18,6 +18,8 @@
 package struct ManagementClient: ~Copyable, Sendable {
     private var lanes: [ManagementIndex: Lane] = [:]
     private var sent: [Sent] = []
+    /// The commands that have ended with the removal of their controller.
+    private var orphans: [Orphan] = []
     private var nextID: UInt64 = 1
     private var isClosed = false
 
@@ -165,6 +167,15 @@ package struct ManagementClient: ~Copyable, Sendable {
         return output
     }
 
+    /// Whether an answer that belongs to no command is that of one which has ended with the removal of its controller;
+    /// once for each: the controller was there again, under the same number, and has carried it out, or refused it.
+    package mutating func endedWithRemoval(_ reply: ManagementReply) -> Bool {
+        let orphan = Orphan(opcode: reply.opcode, index: reply.index)
+        guard let place = orphans.firstIndex(of: orphan) else { return false }
+        orphans.remove(at: place)
+        return true
+    }
+
     // MARK: -
 
     private mutating func answered(_ reply: ManagementReply, _ output: inout Output) {
@@ -218,10 +229,13 @@ package struct ManagementClient: ~Copyable, Sendable {
         }
     }
 
-    /// The kernel answers nothing for a removed controller.
+    /// The kernel answers nothing for a removed controller. What it was sent before this is read, but when the
+    /// controller was there again, it answers.
     private mutating func controllerRemoved(_ index: ManagementIndex, _ output: inout Output) {
         let orphans = sent.filter { $0.index == index }
         sent.removeAll { $0.index == index }
+        self.orphans.removeAll { $0.index == index }
+        self.orphans += orphans.map { Orphan(opcode: $0.opcode, index: index) }
         for orphan in orphans where orphan.state != .expired {
             output.timers.append(.cancel(orphan.id))
             if orphan.state == .awaited {
@@ -252,6 +266,8 @@ package struct ManagementClient: ~Copyable, Sendable {
     }
 
     private mutating func send(_ request: Request, _ output: inout Output) {
+        // An answer is this one's from now on.
+        orphans.removeAll { $0 == Orphan(opcode: request.opcode, index: request.index) }
         sent.append(Sent(id: request.id, opcode: request.opcode, index: request.index, device: request.device))
         output.send.append(Transmission(id: request.id, datagram: request.datagram))
         output.timers.append(.start(request.id, request.timeout))
@@ -273,6 +289,12 @@ extension ManagementClient {
         let timeout: Duration
         let device: ManagementAddress?
         let datagram: [UInt8]
+    }
+
+    /// A command whose answer nobody expects.
+    private struct Orphan: Equatable {
+        let opcode: ManagementOpcode
+        let index: ManagementIndex
     }
 
     /// A command that has been sent and not answered.
