@@ -62,12 +62,17 @@ final class Advertisement: Sendable {
         state.withLock { $0.index = ManagementIndex(rawValue: facts.number) }
         let observation = management.observe(
             { [weak self] events in
+                // One before the removal may end the advertising already.
+                if events.contains(where: \.event.isRemoval) { self?.state.withLock { $0.isGone = true } }
                 for event in events { self?.received(event.event) }
             },
             lost: { [weak self] _ in self?.missedEvents(since: removals) }
         )
-        // The kernel doesn't send a program the events of its own commands for the adapter's power.
-        let power = watch.observe { [weak self] in self?.adapterIs($0.state) }
+        // The kernel doesn't send a program the events of its own commands for the adapter's power. That it was removed
+        // is among the events, all of which are looked at first.
+        let power = watch.observe { [weak self, loop] info in
+            loop.enqueue { [weak self] in self?.adapterIs(info.state) }
+        }
         state.withLock { state in
             if state.isOver { return }
             state.observation = observation
@@ -118,7 +123,6 @@ final class Advertisement: Sendable {
         case .newSettings(let settings) where !settings.contains(.powered):
             finish(adapter.whyUnusable(for: "advertise", object: adapter.name, told: .poweredOff))
         case .indexRemoved, .extendedIndexRemoved:
-            state.withLock { $0.isGone = true }
             finish(adapter.whyUnusable(for: "advertise", object: adapter.name, told: .absent))
         case .deviceConnected(let connected) where !adapter.hasMade(connected):
             // A link of Bluetooth Classic doesn't affect an advertisement.
@@ -325,6 +329,16 @@ extension Advertisement {
         guard failure.mayBeForLink else { return nil }
         let peers = adapter.peers
         return peers.isEmpty ? nil : .advertisementBesideLink(to: peers, adapter.name)
+    }
+}
+
+extension ManagementEvent {
+    /// Whether the adapter was removed.
+    fileprivate var isRemoval: Bool {
+        switch self {
+        case .indexRemoved, .extendedIndexRemoved: true
+        default: false
+        }
     }
 }
 

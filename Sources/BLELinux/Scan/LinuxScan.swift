@@ -109,8 +109,13 @@ final class LinuxScan: Sendable {
     /// Linux tells a raw socket that its adapter was removed, but not that it was switched off: the controller has
     /// forgotten the scan then, even if the adapter is on again. Source: kernel, `net/bluetooth/hci_sock.c`,
     /// `hci_sock_dev_event`.
+    ///
+    /// The kernel's other events that were read with this are looked at first: an adapter that was removed may have
+    /// another program's monitor by now, which a scan that ends would take for its own.
     private func watchAdapter() {
-        let watch = radio.watch.observe { [weak self] in self?.adapterIs($0.state) }
+        let watch = radio.watch.observe { [weak self, loop = radio.loop] info in
+            loop.enqueue { [weak self] in self?.adapterIs(info.state) }
+        }
         let isSuperfluous = state.withLock { state in
             guard !state.isOver, state.watch == nil else { return true }
             state.watch = watch

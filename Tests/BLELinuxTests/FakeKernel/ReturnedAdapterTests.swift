@@ -134,17 +134,40 @@ import Testing
             _ = try await Self.run(work, replugging: calls, isSameNumber: isSameNumber)
         }
     }
+
+    @Test(arguments: Work.allCases)
+    func `what has run until then removes nothing of another program's, though the number is the same`(
+        _ work: Work
+    ) async throws {
+        let radio = try run.radio()
+        let activity = work.begin(on: radio)
+        await kernel.idle()
+        kernel.replug(as: kernel.central, advertising: 5)
+        await kernel.idle()
+        activity.cancel()
+        await kernel.idle()
+        let (instances, monitors) = kernel.with { [number = kernel.central] state in
+            (state.adapters[number]?.instances.keys.sorted(), state.adapters[number]?.monitors)
+        }
+        #expect(instances == [5] && monitors == [1])
+        withExtendedLifetime(radio) {}
+    }
 }
 
 extension FakeKernel {
     /// Unplugs the adapter, and plugs it in under a number, where another program's monitor is at once.
-    fileprivate func replug(as next: UInt16) {
+    ///
+    /// - Parameter instance: an advertisement that the other program has there, too.
+    fileprivate func replug(as next: UInt16, advertising instance: UInt8? = nil) {
         with { [number = central] state in
             guard let address = state.adapters[number]?.address else { return }
             state.unplug(number)
             state.adapters[next] = FakeAdapter(number: next, address: address)
             state.adapters[next]?.monitors = [1]
             state.tell(next, 0x04, [])
+            guard let instance else { return }
+            state.adapters[next]?.instances[instance] = .init(flags: 0, data: [])
+            state.tell(next, 0x23, [instance])
         }
     }
 }
