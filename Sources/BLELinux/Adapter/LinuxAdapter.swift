@@ -296,13 +296,6 @@ final class LinuxAdapter: Sendable {
         return taken.flatMap { $0.number == facts.number ? nil : $0 }
     }
 
-    /// Why the kernel doesn't know the adapter's number, or has no adapter for a link: it is absent, or it is on, but
-    /// for another program alone.
-    func whyUnknown(for operation: String, object: String) -> BLEError {
-        if facts?.isUp == true { return .adapterTaken(name, operation: operation, object: object) }
-        return whyUnusable(for: operation, object: object)
-    }
-
     /// Why the adapter can't be used.
     ///
     /// - Parameter told: the state that the kernel has reported, if it has: an adapter that was switched off may be

@@ -158,7 +158,7 @@ extension FakeKernel {
     /// Unplugs the adapter, and plugs it in under a number, where another program's monitor is at once.
     ///
     /// - Parameter instance: an advertisement that the other program has there, too.
-    fileprivate func replug(as next: UInt16, advertising instance: UInt8? = nil) {
+    func replug(as next: UInt16, advertising instance: UInt8? = nil) {
         with { [number = central] state in
             guard let address = state.adapters[number]?.address else { return }
             state.unplug(number)
