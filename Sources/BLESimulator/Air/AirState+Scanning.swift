@@ -7,14 +7,15 @@ struct ScanRecord: Sendable {
     let adapter: AdapterID
     let request: ScanRequest
 
-    /// When each device was last reported; used only if duplicates are not wanted.
-    var reported: [BluetoothAddress: Duration] = [:]
+    /// When its discovery began, and which devices that has reported; used only if duplicates are not wanted.
+    var beginning: Duration
+    var reported: Set<BluetoothAddress> = []
 }
 
 extension AirState {
-    /// How long a reported device is not reported again if duplicates are not wanted. On Linux the controller's filter
-    /// is cleared when the kernel's discovery ends, after 10.24 s.
-    static let duplicateWindow = Duration.milliseconds(10_240)
+    /// How long a discovery lasts, each of which reports a device once if duplicates are not wanted. On Linux, the
+    /// library ends the kernel's after 3 s, and begins the next one at once.
+    static let discoveryRound = Duration.seconds(3)
 
     mutating func startScan(
         _ request: ScanRequest,
@@ -30,7 +31,7 @@ extension AirState {
             fail(id, .scanIsUnderWay(on: adapters[adapter].name))
         } else {
             if adapters[adapter].ailment?.isCuredByScan == true { adapters[adapter].ailment = nil }
-            scans.append(ScanRecord(activity: id, adapter: adapter, request: request))
+            scans.append(ScanRecord(activity: id, adapter: adapter, request: request, beginning: now))
             outbox.append(.scan(id, .started))
             for other in adapters.indices where other != adapter { wakeAdvertisements(of: other) }
         }
@@ -69,8 +70,9 @@ extension AirState {
 
     mutating func isNews(_ address: BluetoothAddress, toScan index: Int) -> Bool {
         guard !scans[index].request.reportsDuplicates else { return true }
-        if let last = scans[index].reported[address], now - last < Self.duplicateWindow { return false }
-        scans[index].reported[address] = now
-        return true
+        if now - scans[index].beginning >= Self.discoveryRound {
+            (scans[index].beginning, scans[index].reported) = (now, [])
+        }
+        return scans[index].reported.insert(address).inserted
     }
 }

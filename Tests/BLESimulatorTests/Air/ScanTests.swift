@@ -87,15 +87,20 @@ private func advertise(_ adapter: SimulatedAdapter, isConnectable: Bool = true) 
         }
     }
 
-    @Test func `without duplicates a device is reported once in each window`() async throws {
+    @Test func `without duplicates a device is reported once in each round of discovery`() async throws {
         try await VirtualTime.run { time in
             let air = SimulatedAir(time)
             let scan = Scan(air.adapter(), ScanRequest(reportsDuplicates: false))
             let advertisements = [advertise(air.adapter()), advertise(air.adapter())]
-            try await time.sleep(for: .seconds(10))
-            #expect(scan.reports.values.count == 2)
-            try await time.sleep(for: .seconds(10))
-            #expect(scan.reports.values.count == 4)
+            try await time.sleep(for: .seconds(60))
+            let devices = Dictionary(grouping: scan.reports.values, by: \.report.address)
+            #expect(devices.count == 2)
+            for reports in devices.values {
+                let gaps = zip(reports.dropFirst(), reports).map { $0.time - $1.time }
+                #expect(gaps.count >= 18)
+                // The first advertisement in a round comes up to 110 ms behind its beginning.
+                #expect(gaps.allSatisfy { $0 >= .milliseconds(2890) && $0 <= .milliseconds(3220) })
+            }
             for advertisement in advertisements { advertisement.cancel() }
             scan.activity.cancel()
         }

@@ -78,4 +78,21 @@ import Testing
             #expect(bench.central.leftovers.isEmpty, "\(bench.central.leftovers)")
         }
     }
+
+    @Test func `a scan finds within seconds whom another one has found already, and who was too far then`() async throws
+    {
+        try await Bench.run { bench in
+            let air = bench.air
+            let (central, peripheral) = (bench.centralAdapter, bench.peripheralAdapter)
+            async let all = bench.central.scan().take(until: bench.quiet(after: .seconds(20))).collect()
+            try await bench.time.sleep(for: .seconds(1))
+            let found = try await bench.central.scan(for: .name("Bench")).timeout(.seconds(5)).first()
+            #expect(found.address == peripheral.address)
+            async let near = bench.central.scan(for: .rssi(atLeast: -50)).timeout(.seconds(10)).first()
+            try await bench.time.sleep(for: .seconds(4))
+            air.setSignal(.dBm(-45), between: central, and: peripheral)
+            #expect(try await near.rssi == -45)
+            #expect(try await all.count == 1)
+        }
+    }
 }
