@@ -131,6 +131,18 @@ import Testing
         #expect(table.lines(columns: 120, rows: 40, at: .seconds(60))[1].contains("59 s ago"))
     }
 
+    @Test func `where several are as weak as the last one that has room, none of them takes a stronger one's place`() {
+        var table = ScanTable()
+        let levels = [Int](repeating: -80, count: 30) + [Int](repeating: -40, count: 5)
+        for (number, rssi) in levels.enumerated() {
+            table.add(.init(address: "\(number)", rssi: rssi, name: nil, details: ""), at: .zero)
+        }
+        let lines = table.lines(columns: 80, rows: 10, at: .seconds(1))
+        // In the order of first reception: two that are weak, then those that are near.
+        #expect(lines[1...7].map { $0.prefix { $0 != " " } } == ["0", "1", "30", "31", "32", "33", "34"])
+        #expect(lines[8].contains("35 devices, 28 weaker not shown"))
+    }
+
     @Test func `bars and sparklines follow the strength`() {
         #expect(ScanTable.bar(-40, 8) == "████████" && ScanTable.bar(-127, 8) == "▏" && ScanTable.bar(nil, 8) == "")
         #expect(ScanTable.bar(-70, 8) == "████")

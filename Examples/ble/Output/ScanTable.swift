@@ -67,11 +67,7 @@ struct ScanTable {
     func lines(columns: Int, rows: Int, at now: Duration, isOver: Bool = false) -> [String] {
         let layout = Layout(columns: max(0, columns - 1))
         let room = max(1, rows - 3)
-        var shown = order.compactMap { devices[$0] }
-        if shown.count > room {
-            let floor = shown.map(\.loudness).sorted(by: >)[room - 1]
-            shown = Array(shown.filter { $0.loudness >= floor }.prefix(room))
-        }
+        let shown = strongest(room)
         var lines = [layout.line("ADDRESS", "dBm", "signal", "trend", "name", "advertises")]
         for device in shown {
             let sighting = device.sighting
@@ -94,6 +90,14 @@ struct ScanTable {
         let parts = [total] + hidden + ["\(advertisements) heard"] + (isOver ? [] : ["Ctrl-C ends"])
         lines.append(parts.joined(separator: ", ").fitted(to: layout.columns))
         return lines
+    }
+
+    /// At most so many devices, in the order of first reception: those received strongest, of equal ones the first.
+    private func strongest(_ count: Int) -> [Device] {
+        let all = order.compactMap { devices[$0] }
+        guard all.count > count else { return all }
+        let places = all.indices.sorted { (-all[$0].loudness, $0) < (-all[$1].loudness, $1) }
+        return places.prefix(count).sorted().map { all[$0] }
     }
 
     /// A bar for a signal strength from -100 to -40 dBm, in eighths of a column.
