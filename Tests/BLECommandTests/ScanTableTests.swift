@@ -143,6 +143,20 @@ import Testing
         #expect(lines[8].contains("35 devices, 28 weaker not shown"))
     }
 
+    @Test func `those that have gone give way to those that are there, however near they were`() {
+        var table = ScanTable()
+        for number in 0..<30 {
+            table.add(.init(address: "\(number)", rssi: -40, name: nil, details: ""), at: .seconds(number))
+        }
+        for number in 30..<35 {
+            table.add(.init(address: "\(number)", rssi: -90, name: nil, details: ""), at: .seconds(3600))
+        }
+        let lines = table.lines(columns: 80, rows: 10, at: .seconds(3601))
+        // Of those that have gone, the last ones stay.
+        #expect(lines[1...7].map { $0.prefix { $0 != " " } } == ["28", "29", "30", "31", "32", "33", "34"])
+        #expect(lines[8].contains("35 devices, 28 weaker not shown"))
+    }
+
     @Test func `bars and sparklines follow the strength`() {
         #expect(ScanTable.bar(-40, 8) == "████████" && ScanTable.bar(-127, 8) == "▏" && ScanTable.bar(nil, 8) == "")
         #expect(ScanTable.bar(-70, 8) == "████")

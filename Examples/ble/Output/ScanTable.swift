@@ -10,8 +10,13 @@ struct ScanTable {
         var history: [Int] = []
         var heard: Duration
 
-        /// Its signal strength, for sorting; a device without one comes last.
-        var loudness: Int { sighting.rssi ?? -1000 }
+        /// Whether its signal strength counts; an old one doesn't.
+        func isHeard(at now: Duration) -> Bool { now - heard < .seconds(10) }
+
+        /// For sorting: its signal strength; a device without one comes later, then those that were heard last.
+        func rank(at now: Duration) -> (strength: Int, heard: Duration) {
+            isHeard(at: now) ? (sighting.rssi ?? -1000, .zero) : (.min, heard)
+        }
     }
 
     /// The contents of one advertisement.
@@ -67,17 +72,16 @@ struct ScanTable {
     func lines(columns: Int, rows: Int, at now: Duration, isOver: Bool = false) -> [String] {
         let layout = Layout(columns: max(0, columns - 1))
         let room = max(1, rows - 3)
-        let shown = strongest(room)
+        let shown = strongest(room, at: now)
         var lines = [layout.line("ADDRESS", "dBm", "signal", "trend", "name", "advertises")]
         for device in shown {
             let sighting = device.sighting
-            let age = (now - device.heard).seconds
             lines.append(
                 layout.line(
                     sighting.address,
                     sighting.rssi.map { "\($0)" } ?? "",
-                    // An old signal strength doesn't count.
-                    age < 10 ? Self.bar(sighting.rssi, layout.signal) : "\(Int(age)) s ago",
+                    device.isHeard(at: now)
+                        ? Self.bar(sighting.rssi, layout.signal) : "\(Int((now - device.heard).seconds)) s ago",
                     Self.sparkline(device.history, layout.history),
                     sighting.name ?? "",
                     sighting.details
@@ -93,10 +97,11 @@ struct ScanTable {
     }
 
     /// At most so many devices, in the order of first reception: those received strongest, of equal ones the first.
-    private func strongest(_ count: Int) -> [Device] {
+    private func strongest(_ count: Int, at now: Duration) -> [Device] {
         let all = order.compactMap { devices[$0] }
         guard all.count > count else { return all }
-        let places = all.indices.sorted { (-all[$0].loudness, $0) < (-all[$1].loudness, $1) }
+        let ranks = all.map { $0.rank(at: now) }
+        let places = all.indices.sorted { ranks[$0] == ranks[$1] ? $0 < $1 : ranks[$0] > ranks[$1] }
         return places.prefix(count).sorted().map { all[$0] }
     }
 
