@@ -157,6 +157,16 @@ import Testing
         #expect(lines[8].contains("35 devices, 28 weaker not shown"))
     }
 
+    @Test(arguments: [
+        (10, "10 s ago"), (99, "99 s ago"), (100, "1 m ago"), (5999, "99 m ago"), (6000, "1 h ago"),
+        (359_999, "99 h ago"), (360_000, "4 d ago"), (8_640_000, "14 w ago"),
+    ])
+    func `how long a device has been silent has room where its bar was`(_ seconds: Int, _ expected: String) {
+        var table = ScanTable()
+        table.add(.init(address: "A", rssi: -50, name: "Name", details: "x"), at: .zero)
+        #expect(table.lines(columns: 80, rows: 24, at: .seconds(seconds))[1].contains(expected))
+    }
+
     @Test func `bars and sparklines follow the strength`() {
         #expect(ScanTable.bar(-40, 8) == "████████" && ScanTable.bar(-127, 8) == "▏" && ScanTable.bar(nil, 8) == "")
         #expect(ScanTable.bar(-70, 8) == "████")

@@ -81,7 +81,7 @@ struct ScanTable {
                     sighting.address,
                     sighting.rssi.map { "\($0)" } ?? "",
                     device.isHeard(at: now)
-                        ? Self.bar(sighting.rssi, layout.signal) : "\(Int((now - device.heard).seconds)) s ago",
+                        ? Self.bar(sighting.rssi, layout.signal) : Self.age(now - device.heard),
                     Self.sparkline(device.history, layout.history),
                     sighting.name ?? "",
                     sighting.details
@@ -111,6 +111,14 @@ struct ScanTable {
         let eighths = min(max(rssi + 100, 1), 60) * width * 8 / 60
         let parts = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"]
         return String(repeating: "█", count: eighths / 8) + parts[eighths % 8]
+    }
+
+    /// How long ago something was, in no more columns than a bar has: `59 s ago`, `3 h ago`.
+    private static func age(_ time: Duration) -> String {
+        let seconds = Int(time.seconds)
+        let units = [(1, "s"), (60, "m"), (3600, "h"), (86_400, "d")]
+        let (length, name) = units.first { seconds / $0.0 < 100 } ?? (604_800, "w")
+        return "\(seconds / length) \(name) ago"
     }
 
     /// A sparkline: each signal strength as a block of one of eight heights.
