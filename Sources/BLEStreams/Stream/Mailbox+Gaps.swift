@@ -1,3 +1,5 @@
+import Synchronization
+
 // What a consumer has missed.
 extension Mailbox {
     /// Adds a gap after all that is in the buffer. Gaps at one place are merged, so there are no more gaps than
@@ -18,9 +20,23 @@ extension Mailbox {
     }
 
     /// Takes the gap before the first element; `nil` if the consumer has been told of it by another subscription.
-    func takeGap(of state: inout State) -> StreamGap? {
+    ///
+    /// - Parameter values: receives the element, if it could be displaced: otherwise a consumer that is slow with each
+    ///   gap would be told of gaps alone. It takes no newer one's room.
+    func takeGap(of state: inout State, _ values: inout Backlog<Element>) -> StreamGap? {
         guard let gap = state.gap.take() else { return nil }
         state.told = GapPlace(number: state.first, count: state.gapsAdded)
+        guard let news = news(of: gap) else { return nil }
+        if !keepsWhatItHas, let element = state.buffer.popFirst() {
+            state.first += 1
+            values.append(element)
+            inHand.store(values.count, ordering: .relaxed)
+        }
+        return news
+    }
+
+    /// What of a gap the consumer has not been told by another subscription; `nil` if that is nothing.
+    private func news(of gap: StreamGap) -> StreamGap? {
         guard !gap.breaks.isEmpty else { return gap }
         let id = ObjectIdentifier(self)
         var isNew = false

@@ -19,6 +19,7 @@ extension Mailbox {
     func leave(_ values: inout Backlog<Element>, _ unused: UnusedElements<Element>?) {
         state.withLock { state in
             state.isLeaving = true
+            if !values.isEmpty || unused?.isEmpty == false { putGapBack(in: &state) }
             if let unused, !unused.isEmpty { putBack(unused, before: &values, in: &state) }
             guard !values.isEmpty else { return }
             state.first -= values.count
@@ -28,19 +29,21 @@ extension Mailbox {
         }
     }
 
+    /// A gap before the buffer is one behind what comes in front of it again.
+    private func putGapBack(in state: inout State) {
+        guard let gap = state.gap.take() else { return }
+        let later = state.laterGaps.elements
+        state.laterGaps = Ring()
+        state.laterGaps.append((state.first, gap))
+        state.laterGaps.append(contentsOf: later)
+    }
+
     private func putBack(
         _ unused: UnusedElements<Element>,
         before values: inout Backlog<Element>,
         in state: inout State
     ) {
         state.hasCut = unused.isCut
-        // A gap before the buffer is one behind these.
-        if let gap = state.gap.take() {
-            let later = state.laterGaps.elements
-            state.laterGaps = Ring()
-            state.laterGaps.append((state.first - values.count, gap))
-            state.laterGaps.append(contentsOf: later)
-        }
         if unused.dropped > 0 { state.gap = StreamGap(dropped: unused.dropped) }
         var elements = Backlog<Element>()
         for element in unused.elements { elements.append(element) }

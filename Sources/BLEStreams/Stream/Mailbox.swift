@@ -47,7 +47,8 @@ final class Mailbox<Element: Sendable>: Sendable {
 
     private let policy: BufferPolicy
     /// Those of the policy, which each value asks for.
-    private let (capacity, keepsWhatItHas): (Int, Bool)
+    private let capacity: Int
+    let keepsWhatItHas: Bool
     private let waker: Waker
     private let subject: StreamSubject
     private let tally: Tally?
@@ -150,7 +151,7 @@ final class Mailbox<Element: Sendable>: Sendable {
 
     private func place(_ element: Element, into state: inout State, _ displaced: inout [Element]) {
         state.received += 1
-        let inHand = inHand.load(ordering: .relaxed)
+        let inHand = keepsWhatItHas ? inHand.load(ordering: .relaxed) : 0
         if state.end == nil, hasRoom(for: 1, inHand, in: state) {
             state.buffer.append(element)
             state.highWaterMark = max(state.highWaterMark, state.buffer.count + inHand)
@@ -307,7 +308,7 @@ final class Mailbox<Element: Sendable>: Sendable {
     private func take(_ values: inout Backlog<Element>) throws -> Polled<Element> {
         try state.withLock { state in
             if !state.laterGaps.isEmpty { mergeGapsAtFront(of: &state) }
-            if state.gap != nil, let gap = takeGap(of: &state) { return .gap(gap) }
+            if state.gap != nil, let gap = takeGap(of: &state, &values) { return .gap(gap) }
             if keepsWhatItHas, state.laterGaps.isEmpty, !state.buffer.isEmpty {
                 swap(&state.buffer, &values)
                 state.first += values.count

@@ -1,3 +1,5 @@
+import BLERadio
+import BLESimulator
 import BLEStreams
 import Testing
 
@@ -11,6 +13,31 @@ import Testing
             return {}
         }.withGaps()
         #expect(try await items.collect().map(text) == ["3 dropped", "4", "5"])
+    }
+
+    @Test(arguments: 1...3) func `a consumer that is slow with each gap gets the values behind them`(
+        _ room: Int
+    ) async throws {
+        try await VirtualTime.run { time in
+            let stream = BLEStream<Int>(buffer: .newest(room), timeline: time) { feed in
+                let timers = (1...100).map { number in
+                    time.schedule(after: .milliseconds(100 * number)) { feed.send(number) }
+                }
+                return { for timer in timers { timer.cancel() } }
+            }
+            var (values, dropped): ([Int], Int) = ([], 0)
+            for try await item in stream.withGaps().prefix(9) {
+                switch item {
+                case .value(let value): values.append(value)
+                case .gap(let gap): dropped += gap.dropped
+                }
+                // More come meanwhile than have room.
+                try await time.sleep(for: .seconds(1))
+            }
+            #expect(values.count >= 4 && values.count + dropped == values.last, "\(values), \(dropped) dropped")
+            let counters = stream.counters
+            #expect(counters.delivered == values.count && counters.received == counters.delivered + counters.dropped)
+        }
     }
 
     @Test func `values dropped by a buffer that keeps the oldest are missed behind the last that is there`()

@@ -51,6 +51,8 @@ extension ReferenceStream {
         private let policy: BufferPolicy
         private let counts: Counts
         private var items: [Item] = []
+        /// The element behind the gap that was taken last, which nothing displaces.
+        private var held: Item?
         private var end: Answer?
 
         init(_ policy: BufferPolicy, _ counts: Counts) { (self.policy, self.counts) = (policy, counts) }
@@ -74,7 +76,8 @@ extension ReferenceStream {
             }
             items.append(.element(element))
             if count > room { dropOne() }
-            counts.counters.highWaterMark = max(counts.counters.highWaterMark, count)
+            let waiting = min(count + (held == nil ? 0 : 1), room)
+            counts.counters.highWaterMark = max(counts.counters.highWaterMark, waiting)
         }
 
         private func dropOne() {
@@ -120,17 +123,18 @@ extension ReferenceStream {
         func finish(_ answer: Answer) { end = end ?? answer }
 
         func next() -> Answer {
-            guard items.isEmpty else {
-                let item = items.removeFirst()
-                if case .element = item { counts.counters.delivered += 1 }
-                return .item(item)
+            guard let item = held.take() ?? (items.isEmpty ? nil : items.removeFirst()) else { return end ?? .nothing }
+            switch (item, policy, items.first) {
+            case (.element, _, _): counts.counters.delivered += 1
+            case (.gap, .newest, .element?): held = items.removeFirst()
+            case (.gap, _, _): break
             }
-            return end ?? .nothing
+            return .item(item)
         }
 
         func close() {
-            counts.counters.dropped += count
-            (items, end) = ([], end ?? .end)
+            counts.counters.dropped += count + (held == nil ? 0 : 1)
+            (items, held, end) = ([], nil, end ?? .end)
         }
     }
 }
