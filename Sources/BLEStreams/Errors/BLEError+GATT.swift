@@ -133,6 +133,17 @@ extension BLEError {
         )
     }
 
+    /// Why values may be missing in a stream that goes on as it was.
+    static func valuesWithheld(_ object: String) -> BLEError {
+        BLEError(
+            .servicesChanged,
+            operation: "notifications",
+            object: object,
+            cause: "the peripheral's services changed, and it may have sent no values until this side learned of that",
+            remedy: "Read the value if the latest one matters. Have a message that was under way sent again."
+        )
+    }
+
     static func cannotSend(_ characteristic: Characteristic, of peripheral: BluetoothAddress) -> BLEError {
         BLEError(
             .notSupported,

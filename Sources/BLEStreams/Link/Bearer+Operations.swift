@@ -128,6 +128,7 @@ extension Bearer {
         case .armed(let consumer): consumer.armed()
         case .lost(let consumer, let count): consumer.lost(count)
         case .mayLack(let consumer): consumer.mayLack()
+        case .withheld(let consumer): consumer.withheld()
         case .values(let consumer, let values): consumer.deliver(values)
         case .held(let consumer, let id): handOver(id, to: consumer)
         case .ended(let consumer, let failure): consumer.finish(failure.map { error($0, for: consumer) })
@@ -140,6 +141,7 @@ extension Bearer {
             if !held.values.isEmpty { consumer.deliver(held.values) }
             if held.lost > 0 { consumer.lost(held.lost) }
             if held.mayLackMore { consumer.mayLack() }
+            if held.isWithheld { consumer.withheld() }
         }
     }
 

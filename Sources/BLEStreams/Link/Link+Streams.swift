@@ -26,6 +26,7 @@ extension Link {
                 deliver: { mailbox.send(burst: $0) },
                 lost: { mailbox.lost($0) },
                 mayLack: { mailbox.pass(.ofUnknownLoss) },
+                withheld: { mailbox.pass(.ofWithheldValues(of: subject.object)) },
                 finish: { mailbox.finish(throwing: $0) },
                 moved: { mailbox.interrupted(by: BLEError.subscriptionMoved(subject.object), for: .zero) },
                 answers: whoAnswers
@@ -48,6 +49,7 @@ extension Link {
                 deliver: { values in if reading.isDone { mailbox.send(burst: values) } },
                 lost: { count in if reading.isDone { mailbox.lost(count) } },
                 mayLack: { if reading.isDone { mailbox.pass(.ofUnknownLoss) } },
+                withheld: { if reading.isDone { mailbox.pass(.ofWithheldValues(of: object)) } },
                 finish: { mailbox.finish(throwing: $0) },
                 registered: { _ in
                     reading.begin {

@@ -8,7 +8,7 @@ extension Link {
     ///   - limit: how long to wait for that, and the error on expiry.
     ///   - deliver: receives each value, in order, on the radio's context.
     ///   - missed: called where values were dropped before they arrived here, or may be missing: also where the
-    ///     subscription was made anew, since the services have changed.
+    ///     services have changed, whether or not the subscription was made anew.
     ///   - ended: called once when the values of a confirmed subscription end because of the link or the peer; without
     ///     an error if this side closed.
     /// - Returns: a closure that unsubscribes.
@@ -34,6 +34,7 @@ extension Link {
                 deliver: { for value in $0 { deliver(value) } },
                 lost: { _ in missed() },
                 mayLack: missed,
+                withheld: missed,
                 finish: { error in
                     finish(.failure(error ?? closed))
                     if confirmation.hasEnded { ended(error) }

@@ -10,8 +10,9 @@ extension BLEStream {
     /// The elements, and the gaps between them where values are missing.
     ///
     /// A gap is where ``retry(_:when:)`` started again, where a buffer that keeps the newest or the oldest values
-    /// dropped some, where the kernel reports that it dropped some, and where a subscription was made anew because the
-    /// peripheral's services changed. All operators pass gaps on, in order; without this operator a consumer never sees
+    /// dropped some, where the kernel reports that it dropped some, where a subscription was made anew because the
+    /// peripheral's services changed, and where the peripheral shows that it may have withheld values since this side
+    /// did not know of such a change. All operators pass gaps on, in order; without this operator a consumer never sees
     /// them. Values that the kernel dropped are no gap where nobody can tell whose they were: see
     /// ``Link/droppedPDUs``.
     ///

@@ -58,7 +58,7 @@ final class SessionChannel {
     var isConfirmed = false
     /// Whether values of the present link have come, which they may before the subscription is confirmed, as where
     /// others are subscribed to the same.
-    private var isFlowing = false
+    private(set) var isFlowing = false
 
     private var consumers = Observers<Consumer>()
     /// Those whose streams a failure of the session has ended, until they leave.
@@ -237,18 +237,19 @@ final class SessionChannel {
         return woken
     }
 
-    /// PDUs of the link were dropped that may have been values: whoever has a message of those before and behind must
-    /// learn of it there.
+    /// PDUs of the link were dropped that may have been values, or the peer may have withheld some: whoever has a
+    /// message of those before and behind must learn of it there.
     ///
     /// - Returns: whom to wake, without a lock.
-    func mayLack() -> Few<Wake> {
-        if consumers.isEmpty { addToGap(.ofUnknownLoss) }
+    func mayLack(_ missing: StreamGap = .ofUnknownLoss) -> Few<Wake> {
+        if consumers.isEmpty { addToGap(missing) }
         var woken: Few<Wake> = []
-        for entry in consumers.all where entry.consumer.interrupted(.ofUnknownLoss) {
-            woken.append(entry.consumer.wake)
-        }
+        for entry in consumers.all where entry.consumer.interrupted(missing) { woken.append(entry.consumer.wake) }
         return woken
     }
+
+    /// Those that follow a value by reading it, while they read it.
+    var readers: [SessionConsumer] { isOn ? consumers.all.map(\.consumer).filter { $0.switchedOn != nil } : [] }
 
     /// Values of the present link may be missing before the next one, though it goes on. If there is none before the
     /// subscription ends, only that is told.

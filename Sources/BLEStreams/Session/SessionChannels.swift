@@ -193,6 +193,19 @@ final class SessionChannels: Sendable {
         for wake in woken { wake() }
     }
 
+    /// The services have changed, and the peer may have withheld values of the subscription, which goes on. Who follows
+    /// a value by reading it reads it again behind that.
+    func withheld(_ subscription: Session.Subscription, _ gap: StreamGap) {
+        let told = state.withLock { state -> (woken: Few<SessionChannel.Wake>, readers: [SessionConsumer])? in
+            // Without values of this link, its beginning is the gap.
+            guard let channel = state.channels[subscription], channel.isOn || channel.isFlowing else { return nil }
+            return (channel.mayLack(gap), channel.readers)
+        }
+        guard let told else { return }
+        for wake in told.woken { wake() }
+        for reader in told.readers { reader.switchedOn?() }
+    }
+
     /// The services have changed, and the subscription has been made anew elsewhere.
     func moved(_ subscription: Session.Subscription, because reason: BLEError) {
         let told = state.withLock { state -> (woken: Few<SessionChannel.Wake>, readers: [SessionConsumer])? in

@@ -301,6 +301,7 @@ extension SessionDriver {
                 deliver: { channels.deliver($0, of: subscription) },
                 lost: { channels.lost($0, of: subscription) },
                 mayLack: { channels.mayLack(subscription) },
+                withheld: { channels.withheld(subscription, .ofWithheldValues(of: object)) },
                 finish: { error in
                     finish(.failure(error ?? unwanted))
                     // May happen long after the subscription. The end of the link is told elsewhere.

@@ -13,9 +13,11 @@ public struct StreamGap: Sendable {
     public var dropped: Int
 
     /// Whether PDUs of the link are missing here and nobody knows whose they were: values of this stream, those of
-    /// another subscription, or an answer. The kernel has dropped them, or an earlier program had the link. A consumer
-    /// of values is told nothing of that; a message may have a hole.
+    /// another subscription, or an answer. The kernel has dropped them, an earlier program had the link, or the peer
+    /// has withheld them. A consumer of values is told of that only if there is a reason; a message may have a hole.
     var mayLackValues = false
+    /// Whether the peer may have withheld them, since it had not told of a change of its services yet.
+    var mayBeWithheld = false
 
     /// The breaks of links that it is, each of which other subscriptions report too; none if it has another reason. The
     /// latest ones, of many: a link may be lost every second for as long as a consumer takes nothing.
@@ -39,6 +41,7 @@ public struct StreamGap: Sendable {
             dropped: dropped + next.dropped
         )
         sum.mayLackValues = mayLackValues || next.mayLackValues
+        sum.mayBeWithheld = mayBeWithheld || next.mayBeWithheld
         guard isWithoutOtherReason, next.isWithoutOtherReason else { return sum }
         let others = next.breaks.filter { other in !breaks.contains { $0 === other } }
         // The time of a break that both report counts once.
@@ -57,6 +60,14 @@ public struct StreamGap: Sendable {
         return gap
     }
 
+    /// A place where the peer may have withheld values.
+    static func ofWithheldValues(of object: String) -> StreamGap {
+        var gap = ofUnknownLoss
+        gap.mayBeWithheld = true
+        gap.reason = BLEError.valuesWithheld(object)
+        return gap
+    }
+
     /// Whether a message that goes on behind it may have a hole.
     @usableFromInline var mayTearMessages: Bool { dropped > 0 || mayLackValues }
 
@@ -67,7 +78,7 @@ public struct StreamGap: Sendable {
     var withoutBreaks: StreamGap? {
         guard mayTearMessages else { return nil }
         var rest = StreamGap(dropped: dropped)
-        rest.mayLackValues = mayLackValues
+        (rest.mayLackValues, rest.mayBeWithheld) = (mayLackValues, mayBeWithheld)
         return rest
     }
 

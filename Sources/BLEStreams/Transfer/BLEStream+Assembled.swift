@@ -22,7 +22,8 @@ extension BLEStream where Element: Collection, Element.Element == UInt8 {
     /// - End: with the upstream, between two messages.
     /// - Throw: ``BLEError/Code/overflow`` past the maximum, if chunks were dropped, or if the kernel has dropped PDUs
     ///   that may have been chunks (see ``Link/droppedPDUs``), also before this program took over the link of an
-    ///   earlier one to which the peripheral was still sending: no message has a hole. ``BLEError/Code/ended`` if the
+    ///   earlier one to which the peripheral was still sending, or if the peripheral may have withheld chunks since its
+    ///   services had changed: no message has a hole. ``BLEError/Code/ended`` if the
     ///   upstream ends in the middle of a message; an error of the upstream passes. Complete messages are delivered
     ///   first, and ``BLEError/received`` has the received part of the next one, including its prefix; so has
     ///   ``BLEError/receivedParts``, with the name of the stream.
@@ -197,6 +198,16 @@ extension BLEError {
                 cause: "\(gap.dropped) \(gap.dropped == 1 ? "chunk was" : "chunks were") dropped",
                 remedy: subject.operation == StreamSubject.writes
                     ? remedyOfDroppedWrites : "Consume values faster, or choose a larger buffer."
+            )
+        }
+        if gap.mayBeWithheld {
+            return BLEError(
+                .overflow,
+                operation: subject.operation,
+                object: subject.object,
+                cause: "chunks may be missing: the peripheral's services changed, and it may have sent no values until "
+                    + "this side learned of that",
+                remedy: "Have the message sent again."
             )
         }
         return BLEError(

@@ -139,6 +139,8 @@ import Testing
         machine.receive([0x1B, 3, 0, 7], &output)
         #expect(output.deliveries.isEmpty)
         machine.take(Self.known([1]), &output)
+        let before = machine.takeHeld(1)
+        #expect(before?.values.isEmpty == true && before?.isWithheld == true)
         let held = machine.takeHeld(1)
         #expect(held?.values.map { Array($0) } == [[7]])
     }

@@ -6,7 +6,8 @@ import Testing
 
 /// What is missing among values that wait for their consumer is told in its place among them.
 @Suite struct HeldLossTests {
-    /// What a consumer is told, in order: a value's octet, how many were lost, `?` where some may be.
+    /// What a consumer is told, in order: a value's octet, how many were lost, `?` where some may be, `withheld` where
+    /// the peer may have withheld some.
     private final class Story: Sendable {
         private let entries = Mutex<[String]>([])
 
@@ -19,6 +20,7 @@ import Testing
                 deliver: { values in for value in values { self.add("\(value[0])") } },
                 lost: { self.add("\($0) lost") },
                 mayLack: { self.add("?") },
+                withheld: { self.add("withheld") },
                 finish: { _ in self.add("end") }
             )
         }
@@ -113,6 +115,31 @@ import Testing
         machine.carryOut { $0.take(Self.unchanged, &$1) }
         #expect(left.all == ["1", "?", "2", "?", "3"])
         #expect(right.all == ["?", "?"])
+    }
+
+    /// What one that has learned of no change asks for is answered with Database Out Of Sync, also if nobody awaits
+    /// that any more.
+    @Test(arguments: [false, true])
+    func `what the peer may have withheld until it answers that it is out of sync is told in its place`(
+        isCancelled: Bool
+    ) {
+        let stories = [Story(), Story()]
+        var machine = Self.machine([(3, stories[0])])
+        machine.carryOut { $0.received(Self.value(1), of: 3, &$1) }
+        machine.carryOut { $0.received(Self.value(9), of: 5, &$1) }
+        machine.carryOut { machine, output in
+            let read = machine.begin(.handles(ReadValue(handle: 9)), &output)
+            _ = machine.send(&output)
+            if isCancelled { machine.cancel(read, &output) }
+            machine.receive([0x01, 0x0A, 9, 0, 0x12], &output)
+        }
+        for octet in 2...3 as ClosedRange<UInt8> { machine.carryOut { $0.received(Self.value(octet), of: 3, &$1) } }
+        machine.carryOut { $0.received(Self.value(10), of: 5, &$1) }
+        machine.carryOut { $0.take(Self.unchanged, &$1) }
+        machine.add(Self.database, of: [.heartRate])
+        Self.subscribeAndHandOver(&machine, 5, stories[1])
+        #expect(stories[0].all == ["1", "withheld", "2", "3"])
+        #expect(stories[1].all == ["9", "withheld", "10"])
     }
 
     @Test func `values in doubt that are lost are counted with what is missing among them`() {

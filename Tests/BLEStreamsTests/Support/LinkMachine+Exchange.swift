@@ -27,6 +27,7 @@ extension LinkMachine {
             switch notice {
             case .lost(let consumer, let count): consumer.lost(count)
             case .mayLack(let consumer): consumer.mayLack()
+            case .withheld(let consumer): consumer.withheld()
             case .values(let consumer, let values): consumer.deliver(values)
             case .held(let consumer, let id): handOver(id, to: consumer)
             case .ended(let consumer, _): consumer.finish(nil)
@@ -40,6 +41,7 @@ extension LinkMachine {
             if !held.values.isEmpty { consumer.deliver(held.values) }
             if held.lost > 0 { consumer.lost(held.lost) }
             if held.mayLackMore { consumer.mayLack() }
+            if held.isWithheld { consumer.withheld() }
         }
     }
 }

@@ -237,7 +237,7 @@ private struct LinkRun {
                 try require(consumers[name]?.isOver == false, "a consumer ended twice, or after it had left")
                 consumers[name]?.isOver = true
             case .values(let consumer, _): try deliver([consumer])
-            case .begun, .lost, .mayLack, .armed, .registered, .moved: break
+            case .begun, .lost, .mayLack, .armed, .registered, .moved, .withheld: break
             }
         }
         for wait in rest.waits {

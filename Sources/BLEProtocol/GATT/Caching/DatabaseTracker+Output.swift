@@ -34,6 +34,8 @@ extension DatabaseTracker {
         /// Whoever waits for the database has waited long enough: the peer says that its services change before they
         /// are known, again and again. The search goes on.
         package var isRestless = false
+        /// The peer's services have changed, and it may have withheld values until this client learned of that.
+        package var mayHaveWithheld = false
         package var memory: Memory?
 
         package init() {}

@@ -20,6 +20,8 @@ extension DatabaseTracker {
             trust(remembered, &output)
         } else {
             if read == nil, remembered?.hash != nil { isUnsteady = true }
+            // Since when is unknown: this link may have got values since.
+            if read != nil, remembered?.hash != nil { output.mayHaveWithheld = mayWithhold }
             discover(read, &output)
         }
     }
@@ -117,6 +119,7 @@ extension DatabaseTracker {
         let isSame = read == hash
         if case .settling(let found) = state {
             guard isSame || rounds >= Self.patience else {
+                output.mayHaveWithheld = mayWithhold
                 rounds += 1
                 return discover(read, &output)
             }
@@ -126,6 +129,7 @@ extension DatabaseTracker {
             }
             becomeKnown(found, &output)
         } else if state == .known, !isSame {
+            output.mayHaveWithheld = mayWithhold
             doubt = .changed(0x0001...0xFFFF)
             output.stale = 0x0001...0xFFFF
             rounds += 1
@@ -141,7 +145,9 @@ extension DatabaseTracker {
         case (.changed(let affected)?, let before?) where !changes.isHarmless || before != found:
             output.known = Known(database: found, news: .changed(before: before, affected: affected))
         case (.changed?, .some): output.known = Known(database: found, news: .unchanged)
-        case (.outOfSync?, .some): output.known = Known(database: found, news: .unchanged)
+        case (.outOfSync?, .some):
+            unfounded += 1
+            output.known = Known(database: found, news: .unchanged)
         default: output.known = Known(database: found, news: .first)
         }
         let isWorthKeeping = hash != nil || !isUnsteady && (found.isStatic || tellsLater)
@@ -155,12 +161,22 @@ extension DatabaseTracker {
         hasMemory = isWorthKeeping
         isMemoryUnproved = isWorthKeeping && hash == nil
         remembered = nil
+        mayWithhold = found.hasRobustCaching
+        if let database, found != database { unfounded = 0 }
         if case .changed? = doubt, let database { changes.looked(hasChanged: found != database) }
         doubt = nil
         database = found
         state = .known
         rounds = 0
         if changes.count > 0 { calm = search(.wait(ServiceChangeBackoff.calm), &output) }
+    }
+
+    /// The peer has answered Database Out Of Sync, which only one with robust caching does. One that has told of the
+    /// change by Service Changed has sent that at once, and goes on behind the confirmation. One that is out of sync
+    /// again and again, though nothing has changed, withholds nothing.
+    func outOfSync(_ output: inout Output) {
+        if case .changed? = doubt, changes.count > 0 { return }
+        output.mayHaveWithheld = unfounded < ServiceChangeBackoff.patience
     }
 
     /// The peer has told of a change, or it was found. Nothing tells the next link, which would believe what is

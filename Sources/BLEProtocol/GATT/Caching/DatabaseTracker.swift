@@ -86,6 +86,11 @@ package struct DatabaseTracker: Sendable {
     var mayChange: Bool
     /// Whether nothing may be remembered: the database keeps changing, or has lost its hash.
     var isUnsteady = false
+    /// Whether the peer sends no values from a change of its services until this client knows of that, as robust
+    /// caching demands.
+    var mayWithhold: Bool
+    /// How many of the peer's last answers Database Out Of Sync were unfounded: nothing had changed.
+    var unfounded = 0
 
     /// - Parameters:
     ///   - remembered: the database that the peer had on its last link.
@@ -96,6 +101,7 @@ package struct DatabaseTracker: Sendable {
         hasMemory = remembered != nil
         isMemoryUnproved = remembered.map { $0.hash == nil } ?? false
         mayChange = remembered?.mayChange ?? false
+        mayWithhold = remembered?.database.hasRobustCaching ?? false
     }
 
     /// The database, while it may be used.
@@ -213,6 +219,7 @@ extension DatabaseTracker {
         }
         switch result {
         case .failure(.attribute(.databaseOutOfSync, _)) where rounds < Self.patience:
+            outOfSync(&output)
             doubtUnknown(&output)
             check(&output)
         case .failure(let failure):
@@ -297,6 +304,7 @@ extension DatabaseTracker {
     /// The peer has answered Database Out Of Sync.
     package mutating func outOfSync() -> Output {
         var output = Output()
+        outOfSync(&output)
         switch state {
         case .unknown:
             doubtUnknown(&output)
@@ -310,6 +318,15 @@ extension DatabaseTracker {
         return output
     }
 
+    /// The peer has answered Database Out Of Sync to what nobody awaits any more, or whose result doesn't matter. A
+    /// search that is under way finds what is different.
+    package mutating func outOfSyncUnawaited() -> Output {
+        if state == .known { return outOfSync() }
+        var output = Output()
+        outOfSync(&output)
+        return output
+    }
+
     /// Puts all handles in doubt before the database is known: chosen services, or a forgotten database, may be in use.
     /// Later, whatever began the search has done so.
     private func doubtUnknown(_ output: inout Output) {
@@ -320,9 +337,9 @@ extension DatabaseTracker {
     package mutating func forget() -> Output {
         var output = Output()
         withdraw(&output)
-        let number = lastNumber
+        let (number, withholds, unfounded) = (lastNumber, mayWithhold, unfounded)
         self = DatabaseTracker(tellsLater: tellsLater)
-        lastNumber = number
+        (lastNumber, mayWithhold, self.unfounded) = (number, withholds, unfounded)
         output.memory = .forget
         return output
     }

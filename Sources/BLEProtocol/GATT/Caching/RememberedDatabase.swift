@@ -27,6 +27,10 @@ extension GATTDatabase {
         services.contains { $0.characteristics.contains { $0.uuid == BluetoothUUID.Characteristics.databaseHash } }
     }
 
+    /// Whether the peer sends nothing to a client that has asked for robust caching, as this one does, while that
+    /// doesn't know of a change. Source: Core Specification, Vol 3, Part G, 2.5.2.1.
+    var hasRobustCaching: Bool { hasHash && clientFeatures != nil }
+
     /// Client Supported Features (2B29).
     package var clientFeatures: Characteristic? {
         characteristic(BluetoothUUID.Characteristics.clientSupportedFeatures, in: .genericAttribute)

@@ -77,6 +77,13 @@ struct EarlyValues {
         }
     }
 
+    /// The peer may have withheld values behind those that have come.
+    mutating func withheld() {
+        for (handle, values) in self.values {
+            lose(LinkMachine.Loss(position: values.count, isWithheld: true), of: handle)
+        }
+    }
+
     /// There is no room for a value.
     private mutating func drop(of handle: UInt16) {
         guard isOpen, !closed.contains(handle) else { return }

@@ -89,7 +89,13 @@ extension LinkMachine {
             // The tracker has lost what it knew: the services were forgotten, or could not be discovered.
             if let lastKnown, lastKnown != known.database { output.add { $0.changed = known.database } }
         case .unchanged:
-            for id in subscriptions.keys.sorted() { settleDoubt(id, isSame: true, &output) }
+            for (id, entry) in subscriptions.sorted(by: { $0.key < $1.key }) {
+                settleDoubt(id, isSame: true, &output)
+                guard let found = entry.characteristic, entry.held?.losses.contains(where: \.isWithheld) == true else {
+                    continue
+                }
+                output.tell(.registered(entry.consumer, found))
+            }
         case .changed(let before, let affected):
             // Those of replaced characteristics too: some peers tell fewer handles than have changed.
             let moving = subscriptions.filter { $0.value.isWithin(affected) || $0.value.isReplaced(in: known.database) }

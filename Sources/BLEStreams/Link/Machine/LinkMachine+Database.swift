@@ -69,6 +69,7 @@ extension LinkMachine {
             shut(stale)
             take(client.invalidate(stale), &output)
         }
+        if step.mayHaveWithheld { withheld(&output) }
         for number in step.withdrawn { withdraw(search: number, &output) }
         for request in step.requests { make(request, &output) }
         if let known = step.known {

@@ -234,9 +234,13 @@ extension LinkMachine {
         case .success(let value): return finish(id, .success(value), &output)
         case .failure(let reason): failure = reason
         }
-        guard operations[index].kind == .attributes else { return finish(id, .failure(.procedure(failure)), &output) }
+        guard operations[index].kind == .attributes else {
+            if failure.isOutOfSync, operations[index].kind != .subscription { outOfSync(&output) }
+            return finish(id, .failure(.procedure(failure)), &output)
+        }
         if let refused = failure.refused { return self.refused(id, failure, refused, &output) }
         guard failure == .databaseChanged || failure.isOutOfSync, !operations[index].hasRepeated else {
+            if failure.isOutOfSync { outOfSync(&output) }
             return finish(id, .failure(.procedure(failure, wasRaised: operations[index].hasRaised)), &output)
         }
         operations[index].hasRepeated = true

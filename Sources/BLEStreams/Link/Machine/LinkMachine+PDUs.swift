@@ -178,7 +178,13 @@ extension LinkMachine {
         giveUp(step.close, &output)
         if step.finished.isEmpty { return }
         step.finished.drain { finished in
-            guard let index = purposes.firstIndex(where: { $0.id.number == finished.id.number }) else { return }
+            guard let index = purposes.firstIndex(where: { $0.id.number == finished.id.number }) else {
+                // The peer tells that only once, whoever has asked.
+                if case .failure(let failure) = finished.result, failure.isOutOfSync {
+                    take(tracker.outOfSyncUnawaited(), &output)
+                }
+                return
+            }
             ended(purposes.take(at: index).purpose, finished.result, &output)
         }
     }

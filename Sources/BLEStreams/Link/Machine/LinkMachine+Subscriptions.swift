@@ -88,6 +88,7 @@ extension LinkMachine {
         let write = table.add(id, valueHandle: handle, descriptorHandle: descriptor, configuration)
         let mustWait = table.isBeingSwitchedOff(id, valueHandle: handle)
         subscriptions[id]?.awaitsSwitchOff = mustWait
+        if wasSent { subscriptions[id]?.wasSent = true }
         if !mustWait { addRoute(id, handle, wasSent: wasSent, &output) }
         carryOut(write, place, &output)
         if write == nil { tellArmed(handle, &output) }
@@ -177,10 +178,9 @@ extension LinkMachine {
         case .failure(.databaseChanged):
             if table.postponed(write) { return rest(configuration.place, &output) }
         case .failure(let failure) where failure.isOutOfSync:
-            if table.postponed(write) {
-                outOfSync(&output)
-                return rest(configuration.place, &output)
-            }
+            let waits = table.postponed(write)
+            outOfSync(&output)
+            if waits { return rest(configuration.place, &output) }
         case .failure(let failure):
             if let error = failure.refused { return refused(configuration, failure, error, &output) }
         case .success: break

@@ -66,6 +66,21 @@ extension LinkMachine {
         }
     }
 
+    /// The peer's services have changed, and it may have sent nothing until this side has learned of that: whoever it
+    /// was sending values is told. What is held in doubt is told once it is known to go on.
+    mutating func withheld(_ output: inout Output) {
+        early.withheld()
+        for (id, entry) in subscriptions.sorted(by: { $0.key < $1.key }) {
+            guard let characteristic = entry.characteristic, entry.knowsThatArmed || entry.wasSent else { continue }
+            if let held = entry.held {
+                subscriptions[id]?.held?.losses.add(Loss(position: held.values.count, isWithheld: true))
+            } else {
+                output.tell(.withheld(entry.consumer))
+                output.tell(.registered(entry.consumer, characteristic))
+            }
+        }
+    }
+
     /// Routes the values of a handle to a subscriber from now on, after the early ones.
     ///
     /// - Parameter wasSent: whether the peer may have sent values of it before.
@@ -112,14 +127,13 @@ extension LinkMachine {
             isFirst = false
             if part.lost > 0 { output.tell(.lost(entry.consumer, part.lost)) }
             if part.mayLackMore { output.tell(.mayLack(entry.consumer)) }
+            if part.isWithheld { output.tell(.withheld(entry.consumer)) }
         }
     }
 
-    /// The values withheld for a subscriber up to the first place where some are missing, how many, and whether more
-    /// may be; `nil` if there are none, so that values are delivered directly.
-    mutating func takeHeld(
-        _ id: Subscription.ID
-    ) -> (values: [CharacteristicValue], lost: Int, mayLackMore: Bool)? {
+    /// The values withheld for a subscriber up to the first place where some are missing; `nil` if there are none, so
+    /// that values are delivered directly.
+    mutating func takeHeld(_ id: Subscription.ID) -> HeldPart? {
         guard let entry = subscriptions[id], let held = entry.held else { return nil }
         guard !held.isInDoubt else {
             subscriptions[id]?.held?.isBeingTaken = false

@@ -19,6 +19,8 @@ extension LinkMachine {
         var knowsThatArmed = false
         /// Whether it gets nothing yet: it has begun while the peer is told to stop sending to those before it.
         var awaitsSwitchOff = false
+        /// Whether the peer may have sent its values before they were asked for on this link.
+        var wasSent = false
         /// Values that can't be delivered now; `nil`: values go directly to the consumer.
         var held: HeldValues?
 
@@ -47,7 +49,8 @@ extension LinkMachine {
             if kept.count < new.count { losses.add(Loss(position: values.count, dropped: new.count - kept.count)) }
         }
 
-        /// The values are not the consumer's: they are lost.
+        /// The values are not the consumer's: they are lost. That the peer may have withheld some is told with the move
+        /// or the end of the subscription.
         mutating func giveUp() {
             let all = Loss(
                 position: 0,
@@ -60,18 +63,31 @@ extension LinkMachine {
 
         /// Takes the values up to the first place where some are missing, and what is missing there; `nil` if there is
         /// nothing.
-        mutating func take() -> (values: [CharacteristicValue], lost: Int, mayLackMore: Bool)? {
+        mutating func take() -> HeldPart? {
             guard let loss = losses.first else {
                 guard !values.isEmpty else { return nil }
                 defer { values = [] }
-                return (values, 0, false)
+                return HeldPart(values: values)
             }
             losses.removeFirst()
             for index in losses.indices { losses[index].position -= loss.position }
             let taken = Array(values.prefix(loss.position))
             values.removeFirst(loss.position)
-            return (taken, loss.dropped, loss.mayLackMore)
+            return HeldPart(
+                values: taken,
+                lost: loss.dropped,
+                mayLackMore: loss.mayLackMore,
+                isWithheld: loss.isWithheld
+            )
         }
+    }
+
+    /// Values up to a place where some are missing, or may be, and what is missing there.
+    struct HeldPart {
+        var values: [CharacteristicValue]
+        var lost = 0
+        var mayLackMore = false
+        var isWithheld = false
     }
 
     /// A place among values that wait, where some are missing.
@@ -82,6 +98,8 @@ extension LinkMachine {
         var dropped = 0
         /// Whether more may be: PDUs of the link were dropped of which nobody knows whose they were.
         var mayLackMore = false
+        /// Whether the peer may have withheld some.
+        var isWithheld = false
     }
 
     /// Where the values of one handle go.
@@ -105,5 +123,6 @@ extension [LinkMachine.Loss] {
         guard let last, last.position == loss.position else { return append(loss) }
         self[count - 1].dropped += loss.dropped
         self[count - 1].mayLackMore = last.mayLackMore || loss.mayLackMore
+        self[count - 1].isWithheld = last.isWithheld || loss.isWithheld
     }
 }

@@ -10,12 +10,16 @@ final class ValueConsumer: Sendable {
     let lost: @Sendable (Int) -> Void
     /// Called where PDUs of the link were dropped and nobody knows whose they were: a message may have a hole here.
     let mayLack: @Sendable () -> Void
+    /// Called where the peer may have withheld values, since this side did not know that its services had changed: the
+    /// subscription goes on as it was.
+    let withheld: @Sendable () -> Void
     /// Ends the consumer's stream; without an error when this side closed the link.
     let finish: @Sendable (BLEError?) -> Void
     /// Called at most once, when the link is free for the subscription: until then, it waits for others.
     let begun: @Sendable () -> Void
     /// Called when the subscription is queued, with the characteristic: what begins now follows it on air. Called again
-    /// when the services have changed and the subscription is made anew, and when it is repeated on a more secure link.
+    /// when the services have changed and the subscription is made anew, when the peer may have withheld values, and
+    /// when it is repeated on a more secure link.
     let registered: @Sendable (Characteristic) -> Void
     /// Called when the services have changed and the peer has ended the subscription with the former characteristic:
     /// values may be missing here, and the next one is of the characteristic that has taken its place.
@@ -30,6 +34,7 @@ final class ValueConsumer: Sendable {
         deliver: @escaping @Sendable ([CharacteristicValue]) -> Void,
         lost: @escaping @Sendable (Int) -> Void = { _ in },
         mayLack: @escaping @Sendable () -> Void = {},
+        withheld: @escaping @Sendable () -> Void = {},
         finish: @escaping @Sendable (BLEError?) -> Void,
         begun: @escaping @Sendable () -> Void = {},
         registered: @escaping @Sendable (Characteristic) -> Void = { _ in },
@@ -41,6 +46,7 @@ final class ValueConsumer: Sendable {
         self.deliver = deliver
         self.lost = lost
         self.mayLack = mayLack
+        self.withheld = withheld
         self.finish = finish
         self.begun = begun
         self.registered = registered

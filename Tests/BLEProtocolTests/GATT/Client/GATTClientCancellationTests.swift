@@ -31,6 +31,16 @@ import Testing
         bearer.expectFinished(.success(second, [2] as [UInt8]))
     }
 
+    @Test func `a cancelled request that is answered with Database Out Of Sync tells that`() {
+        var bearer = Bearer()
+        let read = bearer.begin(ReadValue(handle: 3))
+        bearer.expectSends("0a0300")
+        bearer.cancel(read)
+        bearer.expectFinished(.failure(read, .cancelled))
+        bearer.receive("010a030012")
+        bearer.expectFinished(.failure(read, .attribute(.databaseOutOfSync, handle: 3)))
+    }
+
     @Test func `a cancelled request that stays unanswered for 30 seconds closes the bearer`() {
         var bearer = Bearer()
         let first = bearer.begin(ReadValue(handle: 1))

@@ -113,7 +113,7 @@ struct MachineWorld {
             case .values(let consumer, let values): deliver(values, to: consumer)
             case .ended(let consumer, let failure): stories[ObjectIdentifier(consumer)]?.ends.append(failure)
             case .mayLack(let consumer): stories[ObjectIdentifier(consumer)]?.mayLack = true
-            case .begun, .armed, .registered, .moved: break
+            case .begun, .armed, .registered, .moved, .withheld: break
             }
         }
         for wait in rest.waits {
