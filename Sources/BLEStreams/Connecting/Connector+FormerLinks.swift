@@ -8,6 +8,18 @@ import Synchronization
 /// threads may connect in between. So an entry stays until the board has been told that its link is down, and the next
 /// link to the peripheral waits for that.
 extension Connector {
+    /// A link is down: remaining users find it gone.
+    func ended(_ peripheral: Peripheral) {
+        let gone = state.withLock { state -> Entry? in
+            guard let number = number(of: peripheral.address, state), let entry = state.entries[number],
+                entry.machine.isLinked, entry.link?.bearer.end != nil
+            else { return nil }
+            return state.retire(number)
+        }
+        // Released outside the lock: this may deallocate what it holds.
+        withExtendedLifetime(gone) {}
+    }
+
     /// Calls the closure once all former links to a peripheral are down, and said to be.
     ///
     /// - Parameter number: the entry that waits; its own link is one of an earlier attempt.

@@ -109,9 +109,17 @@ extension Connector {
             case .failed:
                 guard var error = errand.failure else { continue }
                 error.elapsed = timeline.now - asker.begin
+                if isBehindLine(asker, after: error) { error.remedy += " " + BLEError.howToGetAwaitedSlot }
                 asker.answer(.failure(error))
             }
         }
+    }
+
+    /// Whether a caller that doesn't line up has no slot, and a session gets the next one: to close a link is no help.
+    private func isBehindLine(_ asker: Asker, after error: BLEError) -> Bool {
+        guard !asker.isSession, error.saysThatSlotsAreTaken(hasLinks: hasLinks) else { return false }
+        let core = asker.peripheral.core
+        return core.slots.isAwaited(on: core.slotAdapters(for: asker.peripheral.address))
     }
 
     /// Reports the outcomes to the handlers of events before the callers get them; each link once.

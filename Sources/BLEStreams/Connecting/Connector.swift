@@ -21,8 +21,8 @@ final class Connector: Sendable {
         var timeout: Duration = .seconds(30)
         /// The limit that an error names, of which the timeout is what is left; `nil`: the timeout.
         var limit: Duration?
-        /// Whether to retry, within the time limit, if the connection failed to be established; if not, the caller has
-        /// its own rules for that.
+        /// Whether to retry, within the time limit, if the connection failed to be established; if not, the caller is a
+        /// session, which has its own rules for that.
         var persists = true
         /// Whether to wait for an adapter that can't be used.
         var patience = ConnectMachine.Patience.none
@@ -43,6 +43,8 @@ final class Connector: Sendable {
         let parameters: ConnectionParameters?
         /// What its own pairing answers can do; `nil`: it has none, and those of the peripheral, or the central, count.
         let capability: PairingCapability?
+        /// Whether it waits in line for a connection slot if there is none.
+        let isSession: Bool
         let answer: Answer
     }
 
@@ -133,6 +135,7 @@ final class Connector: Sendable {
             begin: timeline.now,
             parameters: wish.parameters,
             capability: wish.pairing?.capability,
+            isSession: !wish.persists,
             answer: answer
         )
         let waiter = self.waiter(for: wish, since: asker.begin)
@@ -226,18 +229,6 @@ final class Connector: Sendable {
     }
 
     // MARK: - Releasing
-
-    /// A link is down: remaining users find it gone.
-    func ended(_ peripheral: Peripheral) {
-        let gone = state.withLock { state -> Entry? in
-            guard let number = number(of: peripheral.address, state), let entry = state.entries[number],
-                entry.machine.isLinked, entry.link?.bearer.end != nil
-            else { return nil }
-            return state.retire(number)
-        }
-        // Released outside the lock: this may deallocate what it holds.
-        withExtendedLifetime(gone) {}
-    }
 
     /// Removes a user of a link; returns whether it was the last one, so that the link must be dropped.
     ///

@@ -55,6 +55,11 @@ final class SlotLine: Sendable {
     /// Whether there is a slot for the session, as far as is known: it is to try now.
     func hasTurn(_ id: ID) -> Bool { state.withLock { $0.order.hasTurn(id) } }
 
+    /// Whether a session gets the next slot of one of these adapters.
+    func isAwaited(on adapters: Set<SlotOrder.AdapterID>) -> Bool {
+        state.withLock { $0.order.isAwaited(on: adapters) }
+    }
+
     func refused(_ id: ID, by adapters: Set<SlotOrder.AdapterID>) {
         change { state, now in state.order.refused(id, by: adapters, at: now) }
     }

@@ -76,6 +76,11 @@ struct SlotOrder: Equatable {
     /// Whether a session is to wait before it tries.
     func isHeld(_ id: ID) -> Bool { held.contains { $0.id == id } }
 
+    /// Whether a session gets the next slot of one of these adapters.
+    func isAwaited(on adapters: Set<AdapterID>) -> Bool {
+        line.contains { !$0.isPassedOver && !$0.adapters.isDisjoint(with: adapters) }
+    }
+
     /// When to look at the turns next; `nil`: there is none.
     var nextEnd: Duration? { (turns.map(\.end) + held.map(\.end)).min() }
 

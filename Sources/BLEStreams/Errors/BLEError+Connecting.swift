@@ -45,6 +45,11 @@ extension BLEError {
         )
     }
 
+    /// What helps where all slots are taken, and sessions wait in line for the next one.
+    static let howToGetAwaitedSlot =
+        "Sessions that wait for a slot get each one that becomes free: disconnect those first with "
+        + "`Session.disconnect()`, or use a session here, too, which waits in line."
+
     /// A link was up, but could not be used yet when the limit expired.
     static func linkNotReady(_ peripheral: Peripheral, after limit: Duration) -> BLEError {
         notConnected(

@@ -162,6 +162,31 @@ import Testing
         }
     }
 
+    @Test func `an exchange of a moment is told that sessions get the next slot, and what makes room for it`()
+        async throws
+    {
+        try await Self.run(4, slots: 1) { site in
+            let other = site.central.peripheral(site.sensors[3].address)
+            try await site.central.withFleet { fleet in
+                let sessions = try await site.follow(site.sensors.prefix(3), in: fleet)
+                _ = try await site.linked(sessions, after: .seconds(600))
+                let waiting = try await sessions[2].states.first()
+                let remedy = "Close another link, or join a second adapter: AdapterChoice.joined(_:)."
+                #expect(waiting.cause?.error?.remedy == remedy)
+                await sessions[0].disconnect()
+                #expect(try await site.linked(sessions, after: .seconds(60)) == [1])
+                let error = await bleError { try await other.withLink { _ in } }
+                #expect(error?.remedy.hasSuffix("use a session here, too, which waits in line.") == true)
+                #expect(error?.remedy.contains("`Session.disconnect()`") == true)
+                await sessions[2].disconnect()
+                let last = await bleError { try await other.withLink { _ in } }
+                #expect(last?.remedy == remedy)
+                await sessions[1].disconnect()
+                try await other.withLink { _ in }
+            }
+        }
+    }
+
     /// Of twelve sessions, three have a link at a time, for three minutes on average: each waits for nine minutes.
     @Test(arguments: 1...2 as ClosedRange<UInt64>)
     func `nobody waits for much longer than all the others together have a link`(_ seed: UInt64) async throws {
@@ -190,7 +215,9 @@ import Testing
 
 extension FleetSite {
     /// Adds a session for each sensor, a moment after the one before.
-    fileprivate func follow(in fleet: Fleet) async throws -> [Session] {
+    fileprivate func follow(in fleet: Fleet) async throws -> [Session] { try await follow(sensors[...], in: fleet) }
+
+    fileprivate func follow(_ sensors: ArraySlice<SimulatedAdapter>, in fleet: Fleet) async throws -> [Session] {
         var sessions: [Session] = []
         for sensor in sensors {
             sessions.append(fleet.add(Session.Plan(sensor.address)))
