@@ -73,6 +73,9 @@ final class SessionChannel {
     /// what was kept of each, and has the gap in each.
     private var gap: StreamGap?
     private var interruption: SessionInterruption?
+    /// Whether there are values before those of the next consumer: buffered ones, or what a former one has taken.
+    private var hasEarlier: Bool { !backlog.isEmpty || hasGiven }
+    private var hasGiven = false
     /// Whether the next consumer begins in the middle of a message which nobody gets, while there is none.
     private var isInMessage = false
     /// Who has left so on the present link, and would go on there: others may have stayed meanwhile.
@@ -169,6 +172,7 @@ final class SessionChannel {
         tellOfOthers()
         let leavesInMessage = entry.consumer.place?.leavesInMessage == true
         if isPlanned, consumers.isEmpty, let rest = entry.consumer.takeRest?() {
+            if !rest.isUntouched { hasGiven = true }
             keep(rest, of: entry)
             // Behind a gap and without values before it, the next one that comes begins a message.
             isInMessage = entry.leavesInMessage(rest) && (entry.cut == nil || !backlog.isEmpty)
@@ -190,7 +194,7 @@ final class SessionChannel {
     private func keep(_ rest: Mailbox<CharacteristicValue>.Rest, of entry: Consumer) {
         for (value, gap) in rest.elements { append(Kept(value: value, gap: gap?.ofOneSubscription)) }
         gap = rest.gap?.ofOneSubscription
-        guard !backlog.isEmpty else { return }
+        guard hasEarlier else { return }
         if case .moved(let reason)? = entry.cut { addToGap(StreamGap(reason: reason)) }
         interruption = entry.interruption
         interruption?.linkBreak = nil
@@ -257,7 +261,7 @@ final class SessionChannel {
         // Without values of this link, its beginning is the gap.
         if !isOn, !isFlowing { return }
         cutMessages()
-        if consumers.isEmpty, !backlog.isEmpty { addToGap(StreamGap(reason: reason)) }
+        if consumers.isEmpty, hasEarlier { addToGap(StreamGap(reason: reason)) }
         consumers.updateEach { entry in if entry.interruption == nil { entry.cut = .moved(reason) } }
     }
 
@@ -301,7 +305,9 @@ final class SessionChannel {
         guard isOn || isFlowing else { return }
         (isOn, isFlowing) = (false, false)
         cutMessages()
-        if !backlog.isEmpty, interruption == nil { interruption = SessionInterruption(start: now, reason: reason) }
+        if consumers.isEmpty, hasEarlier, interruption == nil {
+            interruption = SessionInterruption(start: now, reason: reason)
+        }
         let cut = Cut.interruption(SessionInterruption(start: now, reason: reason, linkBreak: linkBreak))
         consumers.updateEach { entry in if entry.interruption == nil { entry.cut = cut } }
         for id in ended.keys where ended[id]?.interruption == nil { ended[id]?.cut = cut }

@@ -127,6 +127,46 @@ import Testing
         }
     }
 
+    /// The first stream has taken all, and leaves before the link is lost, or while there is none.
+    @Test(arguments: [false, true])
+    func `a stream behind another one begins with the gap of a lost link`(staysForLoss: Bool) async throws {
+        try await Bench.run(serve: Bench.sendNumbers(10)) { bench in
+            try await bench.central.withSession(Self.plan) { session in
+                let values = session.notifications(of: Bench.notifying)
+                let end = bench.time.after(.seconds(30))
+                async let taken = (staysForLoss ? values.take(until: end) : values.prefix(10)).collect()
+                try await bench.time.sleep(for: .seconds(20))
+                bench.centralAdapter.powerOff()
+                try await bench.time.sleep(for: .seconds(20))
+                #expect(try await taken.count == 10)
+                bench.centralAdapter.powerOn()
+                let first = try await values.withGaps().first()
+                let gap = if case .gap(let gap) = first { gap } else { nil as StreamGap? }
+                #expect((gap?.reason as? BLEError)?.code == .adapterPoweredOff, "\(first)")
+                #expect(gap?.duration ?? .zero > .seconds(20))
+            }
+        }
+    }
+
+    @Test func `a stream behind one that had nothing begins without a gap`() async throws {
+        let serve: @Sendable (PeripheralServer, Bench) async throws -> Void = { server, bench in
+            try await bench.time.sleep(for: .seconds(100))
+            try await Bench.sendForEver(server, bench)
+        }
+        try await Bench.run(serve: serve) { bench in
+            try await bench.central.withSession(Self.plan) { session in
+                let values = session.notifications(of: Bench.notifying)
+                #expect(try await values.take(until: bench.time.after(.seconds(20))).collect().isEmpty)
+                bench.centralAdapter.powerOff()
+                try await bench.time.sleep(for: .seconds(20))
+                bench.centralAdapter.powerOn()
+                let first = try await values.withGaps().first()
+                let value = if case .value(let value) = first { value } else { nil as CharacteristicValue? }
+                #expect(value != nil, "\(first)")
+            }
+        }
+    }
+
     @Test func `what the kernel dropped while there was no consumer is missing where it was`() async throws {
         try await Self.run(bursts: 2, of: 3) { bench, session in
             bench.air.faults.add(.overflow(.notifications).skipping(2).times(3))
