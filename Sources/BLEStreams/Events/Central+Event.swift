@@ -7,11 +7,12 @@ extension Central {
     public struct Event: Sendable {
         /// The kind of the event.
         public enum Kind: Sendable {
-            /// A link was made; with the time that the first caller has waited for it.
+            /// A link was made, and can be used; with the time that the first caller has waited for it.
             case connected(after: Duration)
             /// A caller got no link; with the time that it has waited.
             case connectFailed(BLEError, after: Duration)
-            /// A link has ended; with the time that it was up.
+            /// A link has ended; with the time that it was up. One that was lost before it could be used has an end
+            /// without ``connected(after:)``: to know who has a link, keep the peripherals, not their number.
             case disconnected(DisconnectReason, after: Duration)
             /// An operation, `read` or `write`, has ended; `took` is its round trip plus the wait for its turn.
             case operation(String, took: Duration, error: BLEError?)
