@@ -92,6 +92,25 @@ import Testing
         }
     }
 
+    @Test func `commands that end at the same time each save what was written in them`() async throws {
+        for _ in 0..<5 {
+            try await withFolder { folder in
+                let written = [Demo.short, Demo.long]
+                let runs = try written.map { uuid in
+                    let words = ["shell", Demo.values, "--simulation", folder.path]
+                    let input = "write \(uuid) c0ffee\nnotify \(Demo.counting)\n"
+                    return try CommandRun(words, simulated: false, input: input)
+                }
+                for run in runs { #expect(await run.line() != nil) }
+                for run in runs { run.signal(SIGTERM) }
+                for run in runs { #expect(try await run.end().status == 130) }
+                for uuid in written {
+                    #expect(try await run("read", Demo.values, uuid, "--raw", in: folder).output == ["c0ffee"])
+                }
+            }
+        }
+    }
+
     @Test func `a file that is damaged, and a folder that can't be made, are named`() async throws {
         try await withFolder { folder in
             let file = folder.appending(path: "values")

@@ -10,8 +10,8 @@ final class DemoValues: DemoDevice {
     let address = BluetoothAddress.demo(0xBD, .public)
     let peripheral: LocalPeripheral
 
-    /// Its file: a line for each value, with its number and its octets in hexadecimal.
-    private let file: String?
+    /// Where its file is.
+    private let folder: String?
     /// The values when the device began.
     private let first: [UInt16: [UInt8]]
     /// The values when the device ended.
@@ -25,12 +25,14 @@ final class DemoValues: DemoDevice {
     /// The device, with the values that were saved in a folder.
     static func restored(in folder: String?) throws -> DemoValues {
         guard let folder else { return DemoValues() }
-        let file = "\(folder)/values"
-        return DemoValues(file: file, written: try read(file))
+        return DemoValues(folder: folder, written: try read(file(in: folder)))
     }
 
-    init(file: String? = nil, written: [UInt16: [UInt8]] = [:]) {
-        self.file = file
+    /// Its file: a line for each value, with its number and its octets in hexadecimal.
+    private static func file(in folder: String) -> String { "\(folder)/values" }
+
+    init(folder: String? = nil, written: [UInt16: [UInt8]] = [:]) {
+        self.folder = folder
         let values = Self.values.merging(written) { $1 }
         first = values
         func stored(_ number: UInt16) -> [UInt8] { values[number] ?? [] }
@@ -74,10 +76,24 @@ final class DemoValues: DemoDevice {
     /// saved them.
     func save() throws {
         let written = last.withLock { $0 }.filter { first[$0.key] != $0.value }
-        guard let file, !written.isEmpty else { return }
-        let values = try Self.read(file).merging(written) { $1 }
-        let lines = values.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value.hexText)\n" }
-        try MessageFile(file).commit(Array(lines.joined().utf8))
+        guard let folder, !written.isEmpty else { return }
+        let file = Self.file(in: folder)
+        try Self.alone(in: folder) {
+            let values = try Self.read(file).merging(written) { $1 }
+            let lines = values.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value.hexText)\n" }
+            try MessageFile(file).commit(Array(lines.joined().utf8))
+        }
+    }
+
+    /// Runs the closure while no other command does so in the folder. Where the file system has no locks, commands that
+    /// end at the same time may take back what another one has written.
+    private static func alone(in folder: String, _ body: () throws -> Void) throws {
+        let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw BLEError.file("open", folder, errno) }
+        // Closing it releases the lock.
+        defer { close(descriptor) }
+        while flock(descriptor, LOCK_EX) != 0, errno == EINTR {}
+        try body()
     }
 
     /// The saved values; empty if there is no file yet.
