@@ -66,6 +66,12 @@ import Testing
         #expect(run.complaint.contains("with `info`.") && !run.complaint.contains("ble info"), "\(run.complaint)")
     }
 
+    @Test func `an object tells what to do as it is written here, too`() async throws {
+        let run = try await shell("read \(Demo.unknown) --json")
+        let error = try #require(try object(run.errors.last)["error"] as? [String: Any])
+        #expect(error["remedy"] as? String == "List its services with `info`.")
+    }
+
     @Test func `an option that helps is told as it is written here`() async throws {
         let run = try await CommandRun(["shell", Demo.trouble], input: "notify \(Demo.fickle)\n").end()
         #expect(run.complaint.contains("`notify --reconnect` connects again by itself."), "\(run.complaint)")

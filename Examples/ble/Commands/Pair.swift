@@ -163,10 +163,11 @@ struct Pair: Command {
             value.map { "\(text)\n\($0.bytes.readableText)" } ?? text
         )
         guard security.isEncrypted, bond == nil else { return }
+        let unpair = environment.isInShell ? "unpair" : "ble unpair \(address)"
         environment.log.say(
             "this link is encrypted, but no bond is stored for the next ones: another program has paired, or the "
-                + "device keeps no bond. If it was bluetoothd, run `sudo ble bonds import --bluetoothd`; or run `ble "
-                + "unpair \(address)`, and pair again."
+                + "device keeps no bond. If it was bluetoothd, run `sudo ble bonds import --bluetoothd`; or run "
+                + "`\(unpair)`, and pair again."
         )
     }
 }

@@ -124,8 +124,9 @@ struct Shell: Command {
                 if place.isFresh { link.forgetServices() }
                 try await call.run(in: place)
             }
-        } catch let error as BLEError {
-            environment.log.say(inShell(error.messageText))
+        } catch var error as BLEError {
+            error.remedy = inShell(error.remedyText)
+            environment.log.say(error.messageText)
             if place.output.isJSON { environment.log.object(.object(("error", error.json))) }
             throw AlreadyTold()
         }
@@ -157,14 +158,14 @@ struct Shell: Command {
         command.parameters.dropFirst().map { " \($0)" }.joined()
     }
 
-    /// A message with commands as they are written here: `info` for `ble info C4:F2:17:1A:1D:BB`, and
+    /// A remedy with commands as they are written here: `info` for `ble info C4:F2:17:1A:1D:BB`, and
     /// `notify --reconnect` for `ble notify --reconnect`.
     ///
-    /// The message has the address as the library writes it, and not as it was typed: in lower case, or with its kind.
-    private func inShell(_ message: String) -> String {
-        guard let address = BluetoothAddress.candidates(for: peripheral.text).first else { return message }
-        return Self.commands.reduce(message) { message, command in
-            message.replacing("`ble \(command.name) \(address)`", with: "`\(command.name)`")
+    /// The remedy has the address as the library writes it, and not as it was typed: in lower case, or with its kind.
+    private func inShell(_ remedy: String) -> String {
+        guard let address = BluetoothAddress.candidates(for: peripheral.text).first else { return remedy }
+        return Self.commands.reduce(remedy) { remedy, command in
+            remedy.replacing("`ble \(command.name) \(address)`", with: "`\(command.name)`")
                 .replacing("`ble \(command.name) --", with: "`\(command.name) --")
         }
     }
