@@ -45,7 +45,12 @@ struct Scan: Command {
         }
         printsLines = arguments.has("lines")
         mode = arguments.has("passive") ? .passive : .active
-        limits = try StreamLimits(Self.name, arguments)
+        limits = try StreamLimits(
+            Self.name,
+            arguments,
+            remedy: StreamLimits.usualRemedy
+                + " If a scan finds no device at all, switch the adapter off and on with `ble adapter cycle`."
+        )
     }
 
     func run(in environment: CommandEnvironment) async throws {

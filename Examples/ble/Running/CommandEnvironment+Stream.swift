@@ -21,6 +21,9 @@ struct StreamLimits: Sendable {
     /// When the time is over, if it has begun to run before the stream.
     private var end: Deadline?
 
+    /// What helps with most streams, over a link or without one.
+    static let usualRemedy = "Check that the device is in range and sends, or allow more time with --timeout."
+
     /// Reads `--count` and `--timeout`.
     ///
     /// - Parameters:
@@ -30,10 +33,7 @@ struct StreamLimits: Sendable {
         _ operation: String,
         _ arguments: Arguments,
         about object: String = "",
-        remedy: String = """
-        Check that the device is in range and sends, or allow more time with --timeout. If a scan finds no device \
-        at all, switch the adapter off and on with `ble adapter cycle`.
-        """
+        remedy: String = usualRemedy
     ) throws(UsageError) {
         (self.operation, self.object, self.remedy) = (operation, object, remedy)
         count = try arguments.count("count")
