@@ -80,6 +80,20 @@ import Testing
         #expect(summary.contains("kB/s") != summary.contains("nothing was sent"), "\(summary)")
     }
 
+    @Test func `an update that continues tells the octets that it has sent, not those that the device had`() throws {
+        let nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC)
+        defer { close(nowhere) }
+        let progress = UpdateProgress(Output(isJSON: true, to: nowhere), Log(isVerbose: false))
+        // The device says which octet it expects; the second link is one octet short of what was sent over the first.
+        for (completed, rate) in [(0, nil), (4000, nil), (4800, 9e3), (4799, nil), (5000, 9e3)] as [(Int, Double?)] {
+            progress.show(CommandProgress(phase: "upload", completed: completed, total: 5000, rate: rate))
+        }
+        #expect(progress.summary(of: 5000).hasPrefix("1000 of 5000 octets, "), "\(progress.summary(of: 5000))")
+        let complete = UpdateProgress(Output(isJSON: true, to: nowhere), Log(isVerbose: false))
+        complete.show(CommandProgress(phase: "upload", completed: 5000, total: 5000))
+        #expect(complete.summary(of: 5000).contains("nothing was sent"), "\(complete.summary(of: 5000))")
+    }
+
     @Test func `a trial can be ended, which no upload goes with`() async throws {
         try await withFolder { folder in
             let file = folder.appending(path: "image.bin")

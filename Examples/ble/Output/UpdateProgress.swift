@@ -11,7 +11,9 @@ final class UpdateProgress: Sendable {
         var phase = ""
         var percent = -1
         var isInLine = false
-        /// Whether something of the image was sent: the device may have had all of it.
+        /// How much of the image the device had before anything was sent; `nil`: all of it.
+        var had: Int?
+        /// Whether something of the image was sent.
         var hasSent = false
         /// Why no more lines are written: the update continues all the same.
         var failure: (any Error)?
@@ -34,7 +36,10 @@ final class UpdateProgress: Sendable {
     /// Shows progress if it differs from what was shown last.
     func show(_ progress: CommandProgress) {
         state.withLock { state in
-            if progress.phase == "upload" { state.hasSent = true }
+            if progress.phase == "upload", !state.hasSent {
+                // Only what is sent has a rate: before that, the device says which octet it expects.
+                if progress.rate == nil { state.had = progress.completed ?? 0 } else { state.hasSent = true }
+            }
             let percent = progress.fraction.map { Int($0 * 100) } ?? -1
             let isNew = progress.phase != state.phase || percent != state.percent
             // On a terminal, the line changes more often than the percentage: the rate and the time left do.
@@ -68,11 +73,14 @@ final class UpdateProgress: Sendable {
         try output.write(Array("\(end)\n".utf8))
     }
 
-    /// `256000 octets, 6.2 s, 41.2 kB/s`; without a rate if the device had the image of that size already.
+    /// `256000 octets, 6.2 s, 41.2 kB/s`; `1000 of 256000 octets, …` if the device had the others already; without a
+    /// rate if it had all.
     func summary(of size: Int) -> String {
         let elapsed = start.duration(to: .now)
-        guard state.withLock({ $0.hasSent }) else { return "nothing was sent: the device had the image already" }
-        return "\(size) octets, \(elapsed.secondsText), \((Double(size) / max(elapsed.seconds, 0.001)).rateText)"
+        let sent = size - (state.withLock { $0.had } ?? size)
+        guard sent > 0 else { return "nothing was sent: the device had the image already" }
+        let octets = sent == size ? "\(size) octets" : "\(sent) of \(size) octets"
+        return "\(octets), \(elapsed.secondsText), \((Double(sent) / max(elapsed.seconds, 0.001)).rateText)"
     }
 
     /// The update has failed.
