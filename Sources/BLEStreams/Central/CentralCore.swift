@@ -75,6 +75,12 @@ final class CentralCore: Sendable {
         }
     }
 
+    /// Whether the adapter that has the link to a peripheral is on: another one of several that are joined says nothing.
+    func isAdapterOn(ofLinkTo peer: BluetoothAddress) -> Bool {
+        guard let joined else { return radio.adapterInfo.state == .poweredOn }
+        return joined.holder(ofLinkTo: peer)?.radio.adapterInfo.state == .poweredOn
+    }
+
     /// Calls the closure, once or more often, when an adapter that may connect to a peripheral can be used, until the
     /// activity is cancelled.
     func whenAdapterIsOn(for peer: BluetoothAddress, _ tell: @escaping @Sendable () -> Void) -> RadioActivity {

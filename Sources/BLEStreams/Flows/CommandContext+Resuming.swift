@@ -124,10 +124,11 @@ extension CommandContext {
     }
 
     /// Whether an error about the adapter tells of the end of the closure's link, which another one may follow: a
-    /// pairing that a request waits for ends with such an error, and may do so before the link.
+    /// pairing that a request waits for ends with such an error, and may do so before the link. If the closure has
+    /// asked for another link itself, it has waited for the adapter as long as it wanted to.
     private func tellsLoss(_ error: BLEError, of link: Link?) -> Bool {
-        guard hasNextLink, error.isAboutAdapter, let link else { return false }
-        return link.isEnding || peripheral.core.radio.adapterInfo.state != .poweredOn
+        guard hasNextLink, error.isAboutAdapter, let link, link === work.handle else { return false }
+        return link.isEnding || !link.peripheral.core.isAdapterOn(ofLinkTo: link.peripheral.address)
     }
 
     /// Reports that the command has come further than ever before, so that ``resuming(_:adapterWithin:_:)`` counts lost

@@ -130,6 +130,53 @@ import Testing
         }
     }
 
+    @Test func `one of joined adapters that is lost during a pairing is left, and another one's error ends the flow`()
+        async throws
+    {
+        try await JoinedSite.run { site in
+            let peripheral = site.peripherals[0]
+            for (lost, expected) in [(1, 1), (0, 2)] {
+                let attempts = Recorder<Duration>()
+                let flow = CommandBlock<Void>("flow") { context in
+                    try await context.resuming(.constant(.seconds(1), attempts: 2)) {
+                        attempts.add(site.time.now)
+                        guard attempts.all.count == 1 else { return }
+                        // As a pairing's failure, which may come before the end of the link.
+                        site.adapters[lost].powerOff()
+                        throw Self.failure
+                    }
+                }
+                do {
+                    try await peripheral.withQueue { try await $0.run(flow) }
+                    #expect(lost == 0)
+                } catch let error as BLEError {
+                    #expect(lost == 1 && error.cause == "the test says so")
+                }
+                #expect(attempts.all.count == expected)
+                for adapter in site.adapters { adapter.powerOn() }
+            }
+        }
+    }
+
+    @Test func `a flow ends whose own wait for the adapter has ended in vain`() async throws {
+        try await Bench.run { bench in
+            let (attempts, begin) = (Recorder<Duration>(), bench.time.now)
+            try await bench.peripheral.withQueue { queue in
+                let flow = CommandBlock<Void>("flow") { context in
+                    try await context.resuming(.constant(.seconds(1), attempts: 2)) {
+                        attempts.add(bench.time.now)
+                        bench.centralAdapter.powerOff()
+                        _ = try? await context.read(Bench.readable)
+                        try await context.reconnect(.constant(.seconds(1), attempts: 2), adapterWithin: .seconds(60))
+                    }
+                }
+                let error = await bleError { try await queue.run(flow) }
+                #expect(error?.code == .adapterPoweredOff)
+            }
+            #expect(attempts.all.count == 1 && bench.time.now - begin < .seconds(65))
+        }
+    }
+
     @Test func `a flow goes on in a session that fails for want of another adapter, and is reset`() async throws {
         try await Bench.run { bench in
             var plan = Session.Plan(bench.peripheral)
