@@ -98,6 +98,24 @@ import Testing
         }
     }
 
+    @Test func `what came before is kept where a full disk has no room for what has come now`() async throws {
+        try await withFolder { folder in
+            let (file, partial) = (folder.appending(path: "message"), folder.appending(path: "message.partial"))
+            try Data("earlier".utf8).write(to: partial)
+            let script = "trap '' XFSZ; ulimit -f 1; exec \"$0\" transfer \"$1\" \"$2\" --output \"$3\" --simulated"
+            let arguments = [CommandRun.program, Demo.trouble, Demo.torn, file.path]
+            let child = try Child("/bin/sh", ["-c", script] + arguments)
+            async let output = LineReader(child.output).rest()
+            let errors = await LineReader(child.errors).rest().joined(separator: "\n")
+            #expect(await Child.exitStatus(of: child.process) == 1)
+            #expect(errors.contains("the 2560 octets received could not be stored"), "\(errors)")
+            #expect(errors.contains("message.partial: ") && errors.contains("File too large"), "\(errors)")
+            #expect(try String(contentsOf: partial, encoding: .utf8) == "earlier")
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["message.partial"])
+            _ = await output
+        }
+    }
+
     @Test func `what came of a message for a pipe is lost when it breaks off, which is said`() async throws {
         try await withFolder { folder in
             let path = folder.appending(path: "message").path

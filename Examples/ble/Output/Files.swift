@@ -117,24 +117,36 @@ struct MessageFile {
         guard let (file, unfinished) = places else {
             return try Self.finish(try FileOpening.descriptor(for: path), with: message, ofUser: path)
         }
-        do {
-            try Self.write(message, to: unfinished, ofUser: path)
-            guard rename(unfinished, file) == 0 else { throw BLEError.file("write", path, errno) }
-        } catch {
-            unlink(unfinished)
-            throw error
-        }
+        try Self.replace(file, with: message, from: unfinished, ofUser: path)
     }
 
     /// Keeps a partial message beside the file; returns its path, or `nil` if there is nothing to keep, or if the file
     /// is a pipe or a device: nobody would look for a message beside one.
     func keepPartial(_ octets: [UInt8]) throws -> String? {
         guard let (file, unfinished) = places else { return nil }
-        unlink(unfinished)
-        guard !octets.isEmpty else { return nil }
+        guard !octets.isEmpty else {
+            unlink(unfinished)
+            return nil
+        }
         let kept = file + ".partial"
-        try Self.write(octets, to: kept, ofUser: kept)
+        try Self.replace(kept, with: octets, from: unfinished, ofUser: kept)
         return kept
+    }
+
+    /// Puts a file with these octets in place of a former one, which stays where they can't be written.
+    private static func replace(
+        _ file: String,
+        with octets: [UInt8],
+        from unfinished: String,
+        ofUser name: String
+    ) throws {
+        do {
+            try write(octets, to: unfinished, ofUser: name)
+            guard rename(unfinished, file) == 0 else { throw BLEError.file("write", name, errno) }
+        } catch {
+            unlink(unfinished)
+            throw error
+        }
     }
 
     private static func write(_ octets: [UInt8], to path: String, ofUser name: String) throws {
