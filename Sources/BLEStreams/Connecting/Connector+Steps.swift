@@ -109,15 +109,17 @@ extension Connector {
             case .failed:
                 guard var error = errand.failure else { continue }
                 error.elapsed = timeline.now - asker.begin
-                if isBehindLine(asker, after: error) { error.remedy += " " + BLEError.howToGetAwaitedSlot }
+                if error.saysThatSlotsAreTaken(hasLinks: hasLinks), isBehindLine(asker) {
+                    error.remedy += " " + BLEError.howToGetAwaitedSlot
+                }
                 asker.answer(.failure(error))
             }
         }
     }
 
-    /// Whether a caller that doesn't line up has no slot, and a session gets the next one: to close a link is no help.
-    private func isBehindLine(_ asker: Asker, after error: BLEError) -> Bool {
-        guard !asker.isSession, error.saysThatSlotsAreTaken(hasLinks: hasLinks) else { return false }
+    /// Whether a caller doesn't line up, and a session gets the next slot: to close a link is no help.
+    private func isBehindLine(_ asker: Asker) -> Bool {
+        guard !asker.isSession else { return false }
         let core = asker.peripheral.core
         return core.slots.isAwaited(on: core.slotAdapters(for: asker.peripheral.address))
     }
@@ -164,7 +166,14 @@ extension Connector {
         default: break
         }
         let refusers = errand.wasTried ? peripheral.core.slotRefusers(of: peripheral.address) : []
-        return .connectTimedOut(peripheral, after: limit, failures: failures, refusedBy: refusers)
+        let isBehindLine = !refusers.isEmpty && isBehindLine(asker)
+        return .connectTimedOut(
+            peripheral,
+            after: limit,
+            failures: failures,
+            refusedBy: refusers,
+            isBehindLine: isBehindLine
+        )
     }
 
     // MARK: - Steps

@@ -8,15 +8,21 @@ extension BLEError {
     /// - Parameters:
     ///   - failures: how many connections were made but never established.
     ///   - refusers: the names of the joined adapters that had no connection slot.
+    ///   - isBehindLine: whether a session gets the next slot of these.
     static func connectTimedOut(
         _ peripheral: Peripheral,
         after limit: Duration,
         failures: Int = 0,
-        refusedBy refusers: [String] = []
+        refusedBy refusers: [String] = [],
+        isBehindLine: Bool = false
     ) -> BLEError {
         guard failures == 0 else { return neverEstablished(peripheral, failures, within: limit) }
         let obstacle = peripheral.core.radio.connectObstacle
-        if obstacle == nil, !refusers.isEmpty { return .onlyFullOnesHeard(peripheral, refusers, after: limit) }
+        if obstacle == nil, !refusers.isEmpty {
+            var error = onlyFullOnesHeard(peripheral, refusers, after: limit)
+            if isBehindLine { error.remedy += " " + howToGetAwaitedSlot }
+            return error
+        }
         return notConnected(
             to: peripheral,
             after: limit,

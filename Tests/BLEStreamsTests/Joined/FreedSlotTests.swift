@@ -57,6 +57,23 @@ import Testing
         }
     }
 
+    @Test func `who is heard only by one whose next slot a session gets is told what makes room`() async throws {
+        try await JoinedSite.run(sensors: 3, settings: AdapterSettings(maximumPeripherals: 1)) { site in
+            for sensor in 0..<3 { site.move(sensor, near: .dBm(-50), far: .outOfRange) }
+            try await site.peripherals[0].withLink { _ in
+                try await site.central.withSession(Session.Plan(site.peripherals[1].address)) { session in
+                    try await site.time.sleep(for: .seconds(100))
+                    let error = await bleError { try await site.peripherals[2].withLink { _ in } }
+                    #expect(error?.remedy.hasPrefix("Close another link of near, or move") == true)
+                    #expect(error?.remedy.contains("`Session.disconnect()`") == true, "\(error as Any)")
+                    await session.disconnect()
+                    let later = await bleError { try await site.peripherals[2].withLink { _ in } }
+                    #expect(later?.remedy.hasSuffix("into range of another adapter.") == true, "\(later as Any)")
+                }
+            }
+        }
+    }
+
     @Test func `who finds no slot on any of them is told so, and not to join several`() async throws {
         try await JoinedSite.run(sensors: 3, settings: AdapterSettings(maximumPeripherals: 1)) { site in
             let peripherals = site.peripherals
