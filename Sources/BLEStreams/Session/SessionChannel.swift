@@ -73,9 +73,9 @@ final class SessionChannel {
     /// what was kept of each, and has the gap in each.
     private var gap: StreamGap?
     private var interruption: SessionInterruption?
-    /// Whether there are values before those of the next consumer: buffered ones, or what a former one has taken.
-    private var hasEarlier: Bool { !backlog.isEmpty || hasGiven }
-    private var hasGiven = false
+    /// Whether values have come, on this link or a former one: they are buffered, or somebody has taken them.
+    private var hasEarlier: Bool { hadValues || isFlowing }
+    private var hadValues = false
     /// Whether the next consumer begins in the middle of a message which nobody gets, while there is none.
     private var isInMessage = false
     /// Who has left so on the present link, and would go on there: others may have stayed meanwhile.
@@ -172,7 +172,6 @@ final class SessionChannel {
         tellOfOthers()
         let leavesInMessage = entry.consumer.place?.leavesInMessage == true
         if isPlanned, consumers.isEmpty, let rest = entry.consumer.takeRest?() {
-            if !rest.isUntouched { hasGiven = true }
             keep(rest, of: entry)
             // Behind a gap and without values before it, the next one that comes begins a message.
             isInMessage = entry.leavesInMessage(rest) && (entry.cut == nil || !backlog.isEmpty)
@@ -303,6 +302,7 @@ final class SessionChannel {
         cancel = nil
         isConfirmed = false
         guard isOn || isFlowing else { return }
+        hadValues = hasEarlier
         (isOn, isFlowing) = (false, false)
         cutMessages()
         if consumers.isEmpty, hasEarlier, interruption == nil {

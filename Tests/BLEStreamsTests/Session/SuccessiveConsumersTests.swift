@@ -148,6 +148,25 @@ import Testing
         }
     }
 
+    /// One of two streams has taken all; the other one, which leaves last, began later.
+    @Test func `a stream behind several begins with the gap of a lost link, whoever has taken the values`() async throws
+    {
+        try await Bench.run(serve: Bench.sendNumbers(10)) { bench in
+            try await bench.central.withSession(Self.plan) { session in
+                let values = session.notifications(of: Bench.notifying)
+                async let taken = values.take(until: bench.time.after(.seconds(30))).collect()
+                try await bench.time.sleep(for: .seconds(20))
+                let later = try await values.take(until: bench.time.after(.seconds(20))).collect()
+                #expect(try await taken.count == 10 && later.isEmpty)
+                bench.centralAdapter.powerOff()
+                try await bench.time.sleep(for: .seconds(20))
+                bench.centralAdapter.powerOn()
+                let first = try await values.withGaps().first()
+                #expect((first.gap?.reason as? BLEError)?.code == .adapterPoweredOff, "\(first)")
+            }
+        }
+    }
+
     @Test func `a stream behind one that had nothing begins without a gap`() async throws {
         let serve: @Sendable (PeripheralServer, Bench) async throws -> Void = { server, bench in
             try await bench.time.sleep(for: .seconds(100))
