@@ -9,8 +9,8 @@ extension Fleet {
     ///
     /// A stream may be left and a new one begun: what comes in between, and what a stream has not delivered when it is
     /// left, is buffered for the next one, up to 1024 values of each subscription without another stream, of which the
-    /// oldest are dropped and counted. The next stream begins with it, session after session, and with a gap for each
-    /// link that was lost since the last value was taken. To take many values one at a time, iterate over one stream.
+    /// oldest are dropped and counted. The next stream begins with it, session after session, and with a gap where
+    /// links were lost since the last value was taken. To take many values one at a time, iterate over one stream.
     public var values: BLEStream<Session.Value> {
         let subject = StreamSubject(operation: "values", object: "of a fleet")
         let suffix: @Sendable (Session.Value, Int) -> Session.Value = { $0.suffix(of: $1) }

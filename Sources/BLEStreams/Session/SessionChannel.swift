@@ -195,8 +195,7 @@ final class SessionChannel {
         gap = rest.gap?.ofOneSubscription
         guard hasEarlier else { return }
         if case .moved(let reason)? = entry.cut { addToGap(StreamGap(reason: reason)) }
-        interruption = entry.interruption
-        interruption?.linkBreak = nil
+        interruption = entry.interruption?.kept
     }
 
     /// - Returns: whom to wake, without a lock.
@@ -305,10 +304,9 @@ final class SessionChannel {
         hadValues = hasEarlier
         (isOn, isFlowing) = (false, false)
         cutMessages()
-        if consumers.isEmpty, hasEarlier, interruption == nil {
-            interruption = SessionInterruption(start: now, reason: reason)
-        }
-        let cut = Cut.interruption(SessionInterruption(start: now, reason: reason, linkBreak: linkBreak))
+        let started = SessionInterruption(start: now, reason: reason, linkBreak: linkBreak)
+        if consumers.isEmpty, hasEarlier, interruption == nil { interruption = started.kept }
+        let cut = Cut.interruption(started)
         consumers.updateEach { entry in if entry.interruption == nil { entry.cut = cut } }
         for id in ended.keys where ended[id]?.interruption == nil { ended[id]?.cut = cut }
     }

@@ -5,7 +5,9 @@ struct SessionInterruption {
     let start: Duration
     private(set) var reason: any Error
     /// `nil` if only this subscription reports it.
-    var linkBreak: LinkBreak?
+    let linkBreak: LinkBreak?
+    /// Whether the next consumer is told of it, who gets what was kept of each subscription.
+    private var isKept = false
 
     init(start: Duration, reason: any Error, linkBreak: LinkBreak? = nil) {
         self.start = start
@@ -16,7 +18,14 @@ struct SessionInterruption {
     func gap(until now: Duration) -> StreamGap {
         var gap = StreamGap(reason: reason, duration: now - start)
         if let linkBreak { gap.breaks = [linkBreak] }
-        return gap
+        return isKept ? gap.ofOneSubscription : gap
+    }
+
+    /// The same for the next consumer.
+    var kept: SessionInterruption {
+        var kept = self
+        kept.isKept = true
+        return kept
     }
 
     /// How long Linux may take from the end of an adapter's links to the adapter's own.

@@ -41,7 +41,7 @@ extension Mailbox {
         let id = ObjectIdentifier(self)
         var isNew = false
         for linkBreak in gap.breaks where linkBreak.isNew(to: id) { isNew = true }
-        return isNew ? gap.ofOneSubscription : gap.withoutBreaks
+        return isNew || gap.isOfOneSubscription ? gap.ofOneSubscription : gap.withoutBreaks
     }
 
     /// The place of a gap: the number of the element that follows it, and how many gaps were added up to it.

@@ -18,6 +18,8 @@ public struct StreamGap: Sendable {
     var mayLackValues = false
     /// Whether the peer may have withheld them, since it had not told of a change of its services yet.
     var mayBeWithheld = false
+    /// Whether a consumer is told of it also if another subscription has told of its breaks.
+    private(set) var isOfOneSubscription = false
 
     /// The breaks of links that it is, each of which other subscriptions report too; none if it has another reason. The
     /// latest ones, of many: a link may be lost every second for as long as a consumer takes nothing.
@@ -42,6 +44,7 @@ public struct StreamGap: Sendable {
         )
         sum.mayLackValues = mayLackValues || next.mayLackValues
         sum.mayBeWithheld = mayBeWithheld || next.mayBeWithheld
+        sum.isOfOneSubscription = isOfOneSubscription || next.isOfOneSubscription
         guard isWithoutOtherReason, next.isWithoutOtherReason else { return sum }
         let others = next.breaks.filter { other in !breaks.contains { $0 === other } }
         // The time of a break that both report counts once.
@@ -85,7 +88,7 @@ public struct StreamGap: Sendable {
     /// The same for a consumer that gets what was kept, one subscription after the other: each has its own gap.
     var ofOneSubscription: StreamGap {
         var gap = self
-        gap.breaks = []
+        gap.isOfOneSubscription = true
         return gap
     }
 }

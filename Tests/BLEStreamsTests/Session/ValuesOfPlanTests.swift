@@ -100,6 +100,41 @@ import Testing
         }
     }
 
+    /// The first stream has taken all, and leaves before the link is lost. Nothing comes before the next one begins.
+    @Test func `a break of the link that several subscriptions report at one place lasts as long as it did`()
+        async throws
+    {
+        let greet: @Sendable (PeripheralServer, Bench) async throws -> Void = { server, bench in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for key in [Bench.notifying, Bench.counter] {
+                    group.addTask {
+                        for try await change in server.subscriptions(of: key) where change.isSubscribed {
+                            // Late on the second link.
+                            if bench.time.now > .seconds(15) { try await bench.time.sleep(for: .seconds(300)) }
+                            try await server.notify([1], of: key, to: change.central)
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+        }
+        try await Bench.run(serve: greet) { bench in
+            try await bench.central.withSession(Self.plan(bench)) { session in
+                _ = try await session.values.timeout(.seconds(60)).collect(2)
+                let start = bench.time.now
+                bench.centralAdapter.powerOff()
+                try await bench.time.sleep(for: .seconds(20))
+                bench.centralAdapter.powerOn()
+                try await session.ready(timeout: .seconds(30))
+                let limit = bench.time.now - start
+                let items = try await session.values.withGaps().collect(3)
+                let gap = try #require(items[0].gap)
+                #expect(gap.duration > .seconds(20) && gap.duration <= limit)
+                #expect(items[1].gap == nil && items[2].gap == nil)
+            }
+        }
+    }
+
     @Test func `what a stream that was stopped has not delivered is the next one's`() async throws {
         try await Bench.run(serve: Self.send(60)) { bench in
             try await bench.central.withSession(Self.plan(bench)) { session in
