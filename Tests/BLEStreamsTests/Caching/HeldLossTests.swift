@@ -26,9 +26,12 @@ import Testing
         }
     }
 
-    private static func characteristic(at handle: UInt16) -> Characteristic {
+    private static func characteristic(
+        at handle: UInt16,
+        _ uuid: BluetoothUUID = BluetoothUUID(0x2A37)
+    ) -> Characteristic {
         Characteristic(
-            uuid: BluetoothUUID(0x2A37),
+            uuid: uuid,
             properties: .notify,
             handle: handle - 1,
             valueHandle: handle,
@@ -140,6 +143,38 @@ import Testing
         Self.subscribeAndHandOver(&machine, 5, stories[1])
         #expect(stories[0].all == ["1", "withheld", "2", "3"])
         #expect(stories[1].all == ["9", "withheld", "10"])
+    }
+
+    /// The hash differs from that of the last link, and a value comes in one batch with it.
+    @Test func `what was withheld until the hash tells of a change is told before the values behind it`() {
+        let story = Story()
+        let caching = GATTService(
+            uuid: .genericAttribute,
+            handle: 6,
+            endHandle: 9,
+            characteristics: [
+                Self.characteristic(at: 7, BluetoothUUID.Characteristics.clientSupportedFeatures),
+                Self.characteristic(at: 9, BluetoothUUID.Characteristics.databaseHash),
+            ]
+        )
+        let remembered = RememberedDatabase(
+            database: GATTDatabase(services: Self.database.services + [caching]),
+            hash: [UInt8](repeating: 1, count: 16)
+        )
+        var machine = LinkMachine(maximumMTU: 517, servedClient: ServerClient(), remembered: remembered)
+        var output = LinkMachine.Output()
+        machine.begin(now: .zero, &output)
+        machine.add(Self.database, of: [.heartRate])
+        Self.subscribe(&machine, 3, story)
+        machine.carryOut { _ = $0.begin(.database, &$1) }
+        _ = Self.sent(&machine)
+        machine.carryOut { machine, output in
+            machine.received(Self.value(1), of: 3, &output)
+            machine.receive([0x09, 18, 9, 0] + [UInt8](repeating: 2, count: 16), &output)
+            machine.received(Self.value(2), of: 3, &output)
+        }
+        machine.carryOut { $0.received(Self.value(3), of: 3, &$1) }
+        #expect(story.all == ["1", "withheld", "2", "3"])
     }
 
     @Test func `values in doubt that are lost are counted with what is missing among them`() {

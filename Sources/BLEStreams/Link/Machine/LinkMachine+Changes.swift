@@ -61,16 +61,8 @@ extension LinkMachine {
         if let handle = serviceChanged?.handle, range.contains(handle) { serviceChanged?.isFresh = false }
         table.doubt(range)
         for (id, entry) in subscriptions where entry.isWithin(range) {
-            if entry.held != nil {
-                subscriptions[id]?.held?.isInDoubt = true
-                continue
-            }
-            subscriptions[id]?.held = HeldValues(isInDoubt: true)
-            guard let handle = entry.characteristic?.valueHandle,
-                routes[handle]?.open.contains(entry.consumer) == true
-            else { continue }
-            routes[handle]?.open.removeAll { $0 == entry.consumer }
-            routes[handle]?.held.append(id)
+            hold(id, entry)
+            subscriptions[id]?.held?.isInDoubt = true
         }
     }
 
@@ -91,9 +83,9 @@ extension LinkMachine {
         case .unchanged:
             for (id, entry) in subscriptions.sorted(by: { $0.key < $1.key }) {
                 settleDoubt(id, isSame: true, &output)
-                guard let found = entry.characteristic, entry.held?.losses.contains(where: \.isWithheld) == true else {
-                    continue
-                }
+                guard let found = entry.characteristic, let held = entry.held, held.isInDoubt,
+                    held.losses.contains(where: \.isWithheld)
+                else { continue }
                 output.tell(.registered(entry.consumer, found))
             }
         case .changed(let before, let affected):

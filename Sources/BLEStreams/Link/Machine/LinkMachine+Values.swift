@@ -72,13 +72,23 @@ extension LinkMachine {
         early.withheld()
         for (id, entry) in subscriptions.sorted(by: { $0.key < $1.key }) {
             guard let characteristic = entry.characteristic, entry.knowsThatArmed || entry.wasSent else { continue }
-            if let held = entry.held {
-                subscriptions[id]?.held?.losses.add(Loss(position: held.values.count, isWithheld: true))
-            } else {
-                output.tell(.withheld(entry.consumer))
-                output.tell(.registered(entry.consumer, characteristic))
-            }
+            hold(id, entry)
+            subscriptions[id]?.held?.losses.add(Loss(position: entry.held?.values.count ?? 0, isWithheld: true))
+            guard entry.held?.isInDoubt != true else { continue }
+            handOver(id, &output)
+            output.tell(.registered(entry.consumer, characteristic))
         }
+    }
+
+    /// Withholds the values of a subscriber from now on.
+    mutating func hold(_ id: Subscription.ID, _ entry: Subscription) {
+        guard entry.held == nil else { return }
+        subscriptions[id]?.held = HeldValues(isInDoubt: false)
+        guard let handle = entry.characteristic?.valueHandle,
+            routes[handle]?.open.contains(entry.consumer) == true
+        else { return }
+        routes[handle]?.open.removeAll { $0 == entry.consumer }
+        routes[handle]?.held.append(id)
     }
 
     /// Routes the values of a handle to a subscriber from now on, after the early ones.
