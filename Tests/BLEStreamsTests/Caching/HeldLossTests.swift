@@ -145,6 +145,21 @@ import Testing
         #expect(stories[1].all == ["9", "withheld", "10"])
     }
 
+    /// The peer tells that only once: it believes the next request to name the handles that are right now.
+    @Test(arguments: [false, true])
+    func `chosen services are not used any more once the peer is out of sync`(isCancelled: Bool) {
+        var machine = Self.machine([])
+        machine.carryOut { machine, output in
+            let read = machine.begin(.handles(ReadValue(handle: 3)), &output)
+            _ = machine.send(&output)
+            if isCancelled { machine.cancel(read, &output) }
+            machine.receive([0x01, 0x0A, 3, 0, 0x12], &output)
+        }
+        #expect(machine.chosen.database.services.isEmpty)
+        let hashRead: [UInt8] = [0x08, 1, 0, 0xFF, 0xFF, 0x2A, 0x2B]
+        #expect(Self.sent(&machine) == hashRead)
+    }
+
     /// The hash differs from that of the last link, and a value comes in one batch with it.
     @Test func `what was withheld until the hash tells of a change is told before the values behind it`() {
         let story = Story()

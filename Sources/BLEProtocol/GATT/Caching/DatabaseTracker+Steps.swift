@@ -145,9 +145,7 @@ extension DatabaseTracker {
         case (.changed(let affected)?, let before?) where !changes.isHarmless || before != found:
             output.known = Known(database: found, news: .changed(before: before, affected: affected))
         case (.changed?, .some): output.known = Known(database: found, news: .unchanged)
-        case (.outOfSync?, .some):
-            unfounded += 1
-            output.known = Known(database: found, news: .unchanged)
+        case (.outOfSync?, .some): output.known = Known(database: found, news: .unchanged)
         default: output.known = Known(database: found, news: .first)
         }
         let isWorthKeeping = hash != nil || !isUnsteady && (found.isStatic || tellsLater)
@@ -162,7 +160,7 @@ extension DatabaseTracker {
         isMemoryUnproved = isWorthKeeping && hash == nil
         remembered = nil
         mayWithhold = found.hasRobustCaching
-        if let database, found != database { unfounded = 0 }
+        if let database, found != database { believed = 0 }
         if case .changed? = doubt, let database { changes.looked(hasChanged: found != database) }
         doubt = nil
         database = found
@@ -174,10 +172,15 @@ extension DatabaseTracker {
     /// The peer has answered Database Out Of Sync, which only one with robust caching does. One that has told of the
     /// change by Service Changed has sent that at once, and goes on behind the confirmation. One that is out of sync
     /// again and again, though nothing has changed, withholds nothing.
-    func outOfSync(_ output: inout Output) {
+    mutating func outOfSync(_ output: inout Output) {
         if case .changed? = doubt, changes.count > 0 { return }
-        output.mayHaveWithheld = unfounded < ServiceChangeBackoff.patience
+        guard isBelievable else { return }
+        believed += 1
+        output.mayHaveWithheld = true
     }
+
+    /// Whether the peer has not been out of sync again and again, though nothing has changed.
+    var isBelievable: Bool { believed < ServiceChangeBackoff.patience }
 
     /// The peer has told of a change, or it was found. Nothing tells the next link, which would believe what is
     /// remembered without a hash: that is kept again once the change was looked at, which this link may not live to

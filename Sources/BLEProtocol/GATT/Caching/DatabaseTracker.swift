@@ -89,8 +89,8 @@ package struct DatabaseTracker: Sendable {
     /// Whether the peer sends no values from a change of its services until this client knows of that, as robust
     /// caching demands.
     var mayWithhold: Bool
-    /// How many of the peer's last answers Database Out Of Sync were unfounded: nothing had changed.
-    var unfounded = 0
+    /// How many answers Database Out Of Sync of the peer were believed since its services were last found to be others.
+    var believed = 0
 
     /// - Parameters:
     ///   - remembered: the database that the peer had on its last link.
@@ -319,9 +319,9 @@ extension DatabaseTracker {
     }
 
     /// The peer has answered Database Out Of Sync to what nobody awaits any more, or whose result doesn't matter. A
-    /// search that is under way finds what is different.
+    /// search that is under way finds what is different; one that answers each search so is not searched for ever.
     package mutating func outOfSyncUnawaited() -> Output {
-        if state == .known { return outOfSync() }
+        if isBelievable, state == .known || state == .unknown { return outOfSync() }
         var output = Output()
         outOfSync(&output)
         return output
@@ -337,9 +337,9 @@ extension DatabaseTracker {
     package mutating func forget() -> Output {
         var output = Output()
         withdraw(&output)
-        let (number, withholds, unfounded) = (lastNumber, mayWithhold, unfounded)
+        let (number, withholds, believed) = (lastNumber, mayWithhold, believed)
         self = DatabaseTracker(tellsLater: tellsLater)
-        (lastNumber, mayWithhold, self.unfounded) = (number, withholds, unfounded)
+        (lastNumber, mayWithhold, self.believed) = (number, withholds, believed)
         output.memory = .forget
         return output
     }

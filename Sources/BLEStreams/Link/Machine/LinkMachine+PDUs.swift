@@ -181,6 +181,7 @@ extension LinkMachine {
             guard let index = purposes.firstIndex(where: { $0.id.number == finished.id.number }) else {
                 // The peer tells that only once, whoever has asked.
                 if case .failure(let failure) = finished.result, failure.isOutOfSync {
+                    chosen = ChosenServices()
                     take(tracker.outOfSyncUnawaited(), &output)
                 }
                 return

@@ -30,6 +30,25 @@ extension DatabaseTrackerTests {
         #expect(told == [true, true, true, false, false])
     }
 
+    /// Each search finds the same, but only after a discovery. The write of the features follows it, and is answered so
+    /// once more.
+    @Test func `a peer without a readable hash that is out of sync again and again is not believed for ever`() throws {
+        var tracker = try trusting()
+        var told: [Bool] = []
+        for _ in 0..<5 {
+            let doubt = tracker.outOfSyncUnawaited()
+            told.append(doubt.mayHaveWithheld)
+            guard !doubt.requests.isEmpty else { continue }
+            let unread = tracker.hashRead(try number(doubt), .success(nil))
+            let known = tracker.discovered(try number(unread), .success(Self.database))
+            #expect(known.known?.database == Self.database)
+        }
+        #expect(told == [true, true, true, false, false])
+        // What the program asks for is not in vain: it is looked at, but nothing is told.
+        let doubt = tracker.outOfSync()
+        #expect(!doubt.requests.isEmpty && !doubt.mayHaveWithheld)
+    }
+
     @Test func `a peer that tells of a change by Service Changed goes on behind the confirmation`() throws {
         var tracker = try trusting()
         let told = tracker.serviceChanged(1...8)
