@@ -148,7 +148,7 @@ final class Advertisement: Sendable {
     private func missedEvents(since removals: Int) {
         // With the instance, the kernel has forgotten keys and settings, which only another start brings back.
         guard adapter.removals == removals else {
-            state.withLock { $0.index = nil }
+            state.withLock { $0.isGone = true }
             return finish(adapter.whyUnusable(for: "advertise", object: adapter.name, told: .absent))
         }
         let isLinked = adapter.isLinked

@@ -202,6 +202,7 @@ extension LinuxRadio {
             loop: loop,
             timeline: timeline,
             adapter: { [adapter] in adapter.facts },
+            removals: { [adapter] in adapter.seenRemovals },
             leftovers: leftovers,
             hasNeighbour: { [adapter] in Bluetoothd.presenceByProcesses(on: adapter.kernel) == .here }
         )

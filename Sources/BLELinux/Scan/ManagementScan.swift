@@ -49,9 +49,10 @@ final class ManagementScan: ScanWay {
     /// Starts, on the loop's thread.
     func begin() {
         held.begin { [weak self] in self?.tell($0) }
+        let removals = place.removals()
         let observation = management.observe(
             { [weak self] events in self?.received(events) },
-            lost: { [weak self] count in self?.lost(count) }
+            lost: { [weak self] count in self?.lost(count, since: removals) }
         )
         let monitor = ScanMonitor(through: management, place: place) { [weak self] in self?.monitorChanged($0) }
         let isOver = state.withLock { state in
@@ -160,11 +161,18 @@ extension ManagementScan {
 
     /// Nearly all events of the socket are advertisements: those that the kernel had no room for are reported as such.
     /// What else may be among them is looked for.
-    private func lost(_ count: Int) {
+    ///
+    /// - Parameter removals: how often the adapter had been removed when the scan began.
+    private func lost(_ count: Int, since removals: Int) {
         let (hasAnnounced, isOver) = state.withLock { ($0.hasAnnounced, $0.isOver) }
         if isOver { return }
         if hasAnnounced { sink.send(.dropped(count)) }
-        if let facts = place.adapter(), !facts.isUp { return fail(.status(.notPowered, .startDiscovery)) }
+        let facts = place.adapter()
+        guard place.removals() == removals else {
+            monitor?.adapterIsGone()
+            return end(.removed)
+        }
+        if let facts, !facts.isUp { return fail(.status(.notPowered, .startDiscovery)) }
         perform { $0.missedEvents() }
         monitor?.missedEvents()
     }

@@ -30,6 +30,8 @@ struct ScanPlace: Sendable {
     var timeline: any Timeline
     /// What the adapter is now; `nil` while it is absent.
     var adapter: @Sendable () -> AdapterFacts?
+    /// How often the adapter had been removed when it was last looked at.
+    var removals: @Sendable () -> Int = { 0 }
     var leftovers: Leftovers
     /// Whether another program may want to discover too.
     var hasNeighbour: @Sendable () -> Bool
