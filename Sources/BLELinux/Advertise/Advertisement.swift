@@ -61,17 +61,12 @@ final class Advertisement: Sendable {
         let removals = adapter.removals
         state.withLock { $0.index = ManagementIndex(rawValue: facts.number) }
         let observation = management.observe(
-            { [weak self] events in
-                // One before the removal may end the advertising already.
-                if events.contains(where: \.event.isRemoval) { self?.state.withLock { $0.isGone = true } }
-                for event in events { self?.received(event.event) }
-            },
+            { [weak self] events in for event in events { self?.received(event.event) } },
             lost: { [weak self] _ in self?.missedEvents(since: removals) }
         )
-        // The kernel doesn't send a program the events of its own commands for the adapter's power. That it was removed
-        // is among the events, all of which are looked at first.
-        let power = watch.observe { [weak self, loop] info in
-            loop.enqueue { [weak self] in self?.adapterIs(info.state) }
+        // The kernel doesn't send a program the events of its own commands for the adapter's power.
+        let power = watch.observe { [weak self, management] info in
+            management.whenRead { [weak self] in self?.adapterIs(info.state) }
         }
         state.withLock { state in
             if state.isOver { return }
@@ -121,8 +116,10 @@ final class Advertisement: Sendable {
     private func received(_ event: ManagementEvent) {
         switch event {
         case .newSettings(let settings) where !settings.contains(.powered):
-            finish(adapter.whyUnusable(for: "advertise", object: adapter.name, told: .poweredOff))
+            // That it was removed may be told next: then it may be there again, with another program's instance.
+            management?.whenRead { [weak self] in self?.wentOff() }
         case .indexRemoved, .extendedIndexRemoved:
+            state.withLock { $0.isGone = true }
             finish(adapter.whyUnusable(for: "advertise", object: adapter.name, told: .absent))
         case .deviceConnected(let connected) where !adapter.hasMade(connected):
             // A link of Bluetooth Classic doesn't affect an advertisement.
@@ -140,6 +137,11 @@ final class Advertisement: Sendable {
         default:
             break
         }
+    }
+
+    private func wentOff() {
+        if state.withLock({ $0.isOver }) { return }
+        finish(adapter.whyUnusable(for: "advertise", object: adapter.name, told: .poweredOff))
     }
 
     /// Some of the kernel's events were lost.
@@ -329,16 +331,6 @@ extension Advertisement {
         guard failure.mayBeForLink else { return nil }
         let peers = adapter.peers
         return peers.isEmpty ? nil : .advertisementBesideLink(to: peers, adapter.name)
-    }
-}
-
-extension ManagementEvent {
-    /// Whether the adapter was removed.
-    fileprivate var isRemoval: Bool {
-        switch self {
-        case .indexRemoved, .extendedIndexRemoved: true
-        default: false
-        }
     }
 }
 

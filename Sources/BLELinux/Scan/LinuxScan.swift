@@ -110,11 +110,12 @@ final class LinuxScan: Sendable {
     /// forgotten the scan then, even if the adapter is on again. Source: kernel, `net/bluetooth/hci_sock.c`,
     /// `hci_sock_dev_event`.
     ///
-    /// The kernel's other events that were read with this are looked at first: an adapter that was removed may have
-    /// another program's monitor by now, which a scan that ends would take for its own.
+    /// All that the kernel has told by then is looked at first: an adapter that was removed may have another program's
+    /// monitor by now, which a scan that ends would take for its own.
     private func watchAdapter() {
-        let watch = radio.watch.observe { [weak self, loop = radio.loop] info in
-            loop.enqueue { [weak self] in self?.adapterIs(info.state) }
+        let watch = radio.watch.observe { [weak self, management = radio.management] info in
+            let act: @Sendable () -> Void = { [weak self] in self?.adapterIs(info.state) }
+            if let management { management.whenRead(act) } else { act() }
         }
         let isSuperfluous = state.withLock { state in
             guard !state.isOver, state.watch == nil else { return true }

@@ -118,7 +118,7 @@ extension ManagementScan {
 extension ManagementScan {
     private func received(_ events: [ManagementSocket.Event]) {
         var reports: [AdvertisingReport] = []
-        var ending: ScanFailure?
+        var (wentOff, isGone) = (false, false)
         for event in events {
             switch event.event {
             case .deviceFound(let found), .monitorDeviceFound(_, let found):
@@ -128,16 +128,22 @@ extension ManagementScan {
             case .monitorRemoved(let handle):
                 monitor?.removed(handle)
             case .newSettings(let settings) where !settings.contains(.powered):
-                ending = .management(.status(.notPowered, .startDiscovery))
+                wentOff = true
             case .indexRemoved, .extendedIndexRemoved:
                 monitor?.adapterIsGone()
-                ending = .removed
+                isGone = true
             default:
                 break
             }
         }
         tell(reports)
-        if let ending { end(ending) }
+        if isGone { return end(.removed) }
+        // That the adapter was removed may be told next: then it may be there again, with another program's monitor.
+        if wentOff { management.whenRead { [weak self] in self?.adapterIsOff() } }
+    }
+
+    private func adapterIsOff() {
+        if !state.withLock({ $0.isOver }) { fail(.status(.notPowered, .startDiscovery)) }
     }
 
     /// Adds the reports that are complete with this advertisement.

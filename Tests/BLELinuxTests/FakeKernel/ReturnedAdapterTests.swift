@@ -159,6 +159,33 @@ import Testing
         #expect(instances == [5] && monitors == [1])
         withExtendedLifetime(radio) {}
     }
+
+    @Test(arguments: Work.allCases)
+    func `nor does it where one reading of the socket ends between the adapter's power-off and its removal`(
+        _ work: Work
+    ) async throws {
+        for count in ReceiveBuffer.slots - 5..<ReceiveBuffer.slots {
+            let run = FakeRun(kernel: FakeKernel())
+            let kernel = run.kernel
+            let radio = try run.radio()
+            let activity = work.begin(on: radio)
+            await kernel.idle()
+            kernel.with { [number = kernel.central] state in
+                for _ in 0..<count { state.tellOfDevice(number) }
+                // Those of an adapter that is unplugged are not told.
+                state.adapters[number]?.instances = [:]
+            }
+            kernel.replug(as: kernel.central, advertising: 5)
+            await kernel.idle()
+            activity.cancel()
+            await kernel.idle()
+            let (instances, monitors) = kernel.with { [number = kernel.central] state in
+                (state.adapters[number]?.instances.keys.sorted(), state.adapters[number]?.monitors)
+            }
+            #expect(instances == [5] && monitors == [1], "behind \(count) others")
+            withExtendedLifetime(radio) {}
+        }
+    }
 }
 
 extension FakeKernel {
