@@ -99,6 +99,8 @@ import Testing
     /// How the adapter is there again.
     enum Return: CaseIterable {
         case sameNumber, otherNumber
+        /// With the same number, and once more before the program has read of the first time.
+        case twice
         /// With the same number, and the socket has no room for the kernel's events of that.
         case unheard
     }
@@ -114,8 +116,10 @@ import Testing
         let radio = try run.radio()
         await kernel.idle()
         let before = kernel.with { $0.calls.values.reduce(0, +) }
-        let isHeard = how != .unheard
-        if let calls { kernel.with { $0.moments.append((calls, { kernel.replug(as: next, isHeard: isHeard) })) } }
+        let replug: @Sendable () -> Void = {
+            for _ in 0..<(how == .twice ? 2 : 1) { kernel.replug(as: next, isHeard: how != .unheard) }
+        }
+        if let calls { kernel.with { $0.moments.append((calls, replug)) } }
         let activity = work.begin(on: radio)
         _ = await kernel.run(run.timeline, within: .seconds(60)) { false }
         let after = kernel.with { $0.calls.values.reduce(0, +) }

@@ -277,10 +277,11 @@ import Testing
         #expect(client.received(complete(.readInformation, hci1)).completed.map(\.id) == [other])
     }
 
-    @Test func `a command that ended with its controller and is answered since that was there again is told, once`() {
+    @Test(arguments: [1, 2])
+    func `a command that ended with its controller, and is answered as that is back, is told, once`(removals: Int) {
         var client = Client()
         _ = client.submit(ManagementSetPowered(true), index: hci0)
-        _ = client.received(event(0x0005, hci0, []))
+        for _ in 0..<removals { _ = client.received(event(0x0005, hci0, [])) }
         let late = client.received(complete(.setPowered, hci0)).unexpectedReply
         #expect(late.map { client.endedWithRemoval($0) } == true)
         #expect(late.map { client.endedWithRemoval($0) } == false)

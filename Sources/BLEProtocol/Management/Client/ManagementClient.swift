@@ -234,7 +234,7 @@ package struct ManagementClient: ~Copyable, Sendable {
     private mutating func controllerRemoved(_ index: ManagementIndex, _ output: inout Output) {
         let orphans = sent.filter { $0.index == index }
         sent.removeAll { $0.index == index }
-        self.orphans.removeAll { $0.index == index }
+        // Those of an earlier removal stay: their commands may have been sent after this one, too.
         self.orphans += orphans.map { Orphan(opcode: $0.opcode, index: index) }
         for orphan in orphans where orphan.state != .expired {
             output.timers.append(.cancel(orphan.id))
