@@ -9,7 +9,9 @@ extension Mailbox {
             counters.received = state.received
             counters.dropped = state.dropped
             counters.highWaterMark = state.highWaterMark
-            counters.delivered = state.received - state.dropped - waiting(in: state)
+            // What could be displaced is in hand behind a gap: it has no place in the buffer any more.
+            let waiting = keepsWhatItHas ? waiting(in: state) : state.buffer.count
+            counters.delivered = state.received - state.dropped - waiting
             return counters
         }
     }

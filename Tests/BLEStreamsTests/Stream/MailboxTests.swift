@@ -100,6 +100,58 @@ import Testing
         #expect(post.counts == [6, 2, 4, 0, 5])
     }
 
+    @Test func `what is behind a gap that was taken has left the buffer, which holds as many as before`() throws {
+        let post = Post<Int>(.newest(2))
+        post.mailbox.send(contentsOf: 1...3)
+        #expect(post.counts == [3, 0, 1, 2, 2])
+        guard case .gap = try post.cursor.poll() else {
+            Issue.record("no gap")
+            return
+        }
+        post.mailbox.send(contentsOf: 4...5)
+        #expect(post.counts == [5, 1, 2, 2, 2])
+        guard case .element(2) = try post.cursor.poll() else {
+            Issue.record("no value")
+            return
+        }
+        #expect(post.counts == [5, 1, 2, 2, 2])
+        _ = try post.cursor.poll()
+        // The consumer leaves without what is behind the second gap.
+        post.cursor.close()
+        #expect(post.counts == [5, 1, 4, 0, 2])
+    }
+
+    @Test func `a break of the link that several report with what was displaced is told once, and then a value`() throws
+    {
+        let post = Post<Int>(.newest(1))
+        let linkBreak = LinkBreak()
+        func report(_ seconds: Int) {
+            var gap = StreamGap(reason: CancellationError(), duration: .seconds(seconds))
+            gap.breaks = [linkBreak]
+            post.mailbox.pass(gap)
+        }
+        func next() throws -> String {
+            switch try post.cursor.poll() {
+            case .element(let element): "\(element)"
+            case .gap(let gap): "\(gap.dropped) dropped, \(gap.reason == nil ? "no break" : "a break")"
+            case .pending: "pending"
+            case .end: "end"
+            }
+        }
+        post.mailbox.send(1)
+        report(3)
+        post.mailbox.send(2)
+        var seen = [try next()]
+        // The other subscription is made again while the consumer is busy with the gap.
+        report(4)
+        post.mailbox.send(3)
+        seen += try [next(), next()]
+        report(5)
+        post.mailbox.send(contentsOf: 4...5)
+        seen += try [next(), next(), next()]
+        #expect(seen == ["1 dropped, a break", "2", "3", "1 dropped, no break", "5", "pending"])
+    }
+
     @Test(arguments: [BufferPolicy.unbounded, .newest(12), .oldest(12), .fail(12)], [1, 7, 10, 12, 13])
     func `what comes at once is treated as if it had come one by one`(policy: BufferPolicy, size: Int) throws {
         let (burst, single) = (Post<Int>(policy), Post<Int>(policy))
