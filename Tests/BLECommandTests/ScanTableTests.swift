@@ -154,7 +154,7 @@ import Testing
         let lines = table.lines(columns: 80, rows: 10, at: .seconds(3601))
         // Of those that have gone, the last ones stay.
         #expect(lines[1...7].map { $0.prefix { $0 != " " } } == ["28", "29", "30", "31", "32", "33", "34"])
-        #expect(lines[8].contains("35 devices, 28 weaker not shown"))
+        #expect(lines[8].contains("35 devices, 28 weaker or silent not shown"))
     }
 
     @Test(arguments: [
