@@ -78,6 +78,27 @@ import Testing
         }
     }
 
+    @Test func `who wants what the peer has refused to stop waits while it is told to stop all`() throws {
+        var table = SubscriptionTable()
+        func add(_ id: Int, _ configuration: SubscriptionTable.Configuration) -> SubscriptionTable.Write? {
+            table.add(id, valueHandle: 3, descriptorHandle: 4, configuration)
+        }
+        for (id, configuration) in [(1, SubscriptionTable.Configuration.notify), (2, .indicate)] {
+            let write = try #require(add(id, configuration))
+            _ = table.written(write, succeeded: true)
+        }
+        let firstLeaves = table.remove(1, valueHandle: 3)
+        let half = try #require(firstLeaves)
+        _ = table.written(half, succeeded: false)
+        let secondLeaves = table.remove(2, valueHandle: 3)
+        let off = try #require(secondLeaves)
+        // It sends notifications until it has answered: what comes then would be followed by a hole.
+        let (write, mustWait) = (add(3, .notify), table.isBeingSwitchedOff(3, valueHandle: 3))
+        #expect(off.configuration == [] && write == nil && mustWait)
+        let on = table.written(off, succeeded: true).next
+        #expect(on?.configuration == .notify && !table.isBeingSwitchedOff(3, valueHandle: 3))
+    }
+
     @Test func `who subscribes to what stays on, since the other one is refused, is told that it is made`() {
         let characteristic = Characteristic(
             uuid: Self.both,

@@ -27,6 +27,8 @@ struct SubscriptionTable {
         var descriptorHandle: UInt16?
         var subscribers: SmallTable<SubscriberID, Configuration> = [:]
         var actual: Configuration = []
+        /// What else the peer may send, since it has refused to stop that.
+        var refusedToStop: Configuration = []
         var inFlight: Write?
         /// How often in a row the peer has postponed the write.
         var postponements = 0
@@ -98,7 +100,8 @@ struct SubscriptionTable {
         guard let entry = entries[valueHandle], let write = entry.inFlight, let wanted = entry.subscribers[id] else {
             return false
         }
-        return !write.configuration.isSuperset(of: wanted) && !entry.actual.isDisjoint(with: wanted)
+        let sent = entry.actual.union(entry.refusedToStop)
+        return !write.configuration.isSuperset(of: wanted) && !sent.isDisjoint(with: wanted)
     }
 
     /// Removes a subscriber.
@@ -116,6 +119,7 @@ struct SubscriptionTable {
         entries[write.valueHandle]?.inFlight = nil
         if succeeded {
             entries[write.valueHandle]?.actual = write.configuration
+            entries[write.valueHandle]?.refusedToStop = []
             entries[write.valueHandle]?.postponements = 0
             return ([], next(write.valueHandle))
         }
@@ -125,6 +129,7 @@ struct SubscriptionTable {
         for id in failed { entries[write.valueHandle]?.subscribers[id] = nil }
         // A refused switch-off, also of one of the two, isn't tried again: the peer continues to send what nobody wants.
         if actual.isSuperset(of: write.configuration) { entries[write.valueHandle]?.actual = write.configuration }
+        entries[write.valueHandle]?.refusedToStop.formUnion(actual.subtracting(write.configuration))
         return (failed.sorted(), next(write.valueHandle))
     }
 
