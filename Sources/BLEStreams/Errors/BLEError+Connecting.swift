@@ -23,6 +23,9 @@ extension BLEError {
             if isBehindLine { error.remedy += " " + howToGetAwaitedSlot }
             return error
         }
+        if obstacle == nil, peripheral.core.radio.hasLink(to: peripheral.address) {
+            return .otherLinkStays(peripheral, after: limit)
+        }
         return notConnected(
             to: peripheral,
             after: limit,
@@ -32,6 +35,19 @@ extension BLEError {
                 ?? "Check that it is switched on, in range, advertising, and not connected to another central. "
                 + "If a scan finds no device at all, or no longer finds this one after a failed attempt, switch the "
                 + "adapter off and on with `Central.powerCycle()`."
+        )
+    }
+
+    /// The peripheral has a link with this machine that was not made for the caller. It responds, so there is nothing to
+    /// check, and switching the adapter off and on would end that link.
+    private static func otherLinkStays(_ peripheral: Peripheral, after limit: Duration) -> BLEError {
+        notConnected(
+            to: peripheral,
+            after: limit,
+            cause: "the peripheral did not accept a connection within \(limit): it has a link with this machine "
+                + "already, as its central or through another program",
+            remedy: "Try again when that link has ended. To end it, disconnect the central with "
+                + "`ConnectedCentral.disconnect()`, or end the other program."
         )
     }
 

@@ -65,4 +65,31 @@ import Testing
             #expect(bench.central.leftovers.isEmpty, "\(bench.central.leftovers)")
         }
     }
+
+    @Test func `who waits for a device that connects meanwhile hears of that link, and ends it by no power cycle`()
+        async throws
+    {
+        try await Bench.run { bench in
+            let phone = bench.air.adapter()
+            let central = try await Central.open(.radio(phone))
+            try await Self.gateway.run(on: bench.centralAdapter) { _ in
+                async let visit: Void = {
+                    try await bench.time.sleep(for: .seconds(1))
+                    try await central.peripheral(bench.centralAdapter.address).withLink { _ in
+                        try await bench.time.sleep(for: .seconds(20))
+                    }
+                }()
+                let peripheral = bench.central.peripheral(phone.address)
+                let error = await bleError { try await peripheral.withLink(timeout: .seconds(10)) { _ in } }
+                #expect(error?.code == .timedOut && error?.elapsed == .seconds(10))
+                #expect(error?.cause.contains("did not accept a connection within 10.0 seconds: it has") == true)
+                #expect(error?.remedy.contains("ConnectedCentral.disconnect()") == true, "\(error as Any)")
+                #expect(error?.remedy.contains("powerCycle") == false)
+                try await visit
+                // Without that link, it is looked for where it may be.
+                let vain = await bleError { try await peripheral.withLink(timeout: .seconds(10)) { _ in } }
+                #expect(vain?.cause == "the peripheral did not accept a connection within 10.0 seconds")
+            }
+        }
+    }
 }
