@@ -50,6 +50,7 @@ extension BLEError {
         case .withoutPairing: "`ble serve --no-pairing`"
         case .serveLater: ", try again later, or"
         case .serveAgain: " Then run the command again."
+        case .endOtherLink: "end the `ble serve` that the device is connected to, or the other program"
         case .disconnectCentral: ", or end the `ble serve` that it is connected to"
         case .disconnectPacedCentral: ""
         // 0x2A38 is how many people write a UUID.
@@ -65,6 +66,8 @@ extension BLEError {
         case .checkPeer: "Check that the device is"
         case .moreTime: ", or allow more time with --timeout."
         case .orMoreTime: "; or allow more time with --timeout."
+        case .sessionsGetSlots:
+            "What this command connects to again gets each slot that becomes free: connect to fewer devices at once."
         case .blockNoExecutor: "end scans meanwhile"
         case .adapterIsOn: "when `ble adapter` shows that it is on"
         case .powerOn: "`ble adapter on`"

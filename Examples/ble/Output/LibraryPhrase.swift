@@ -8,11 +8,11 @@ enum LibraryPhrase: CaseIterable {
     case pairWithAnswers, passTheseAnswers, mayPassTheAnswers, passTheAnswers, pair, unpair
     case enterTheDigits, compareNumbers, bonds, replaceBonds, exportBonds, importBonds, passFolderOfBonds
     // As a peripheral.
-    case setPairing, withoutPairing, serveLater, serveAgain, disconnectCentral, disconnectPacedCentral
+    case setPairing, withoutPairing, serveLater, serveAgain, endOtherLink, disconnectCentral, disconnectPacedCentral
     case selectServices
     // A link and a session.
     case checkHandle, discover, connectAgain, resetSession, connectSession, runSession
-    case sessionReconnects, exclusiveUse, checkPeer, moreTime, orMoreTime
+    case sessionReconnects, exclusiveUse, checkPeer, moreTime, orMoreTime, sessionsGetSlots
     // The adapter.
     case blockNoExecutor, adapterIsOn, powerOn, powerOff, reset, cycleOrRecover, cycle, otherAdapter
     case interruptForPrivacy, privacyOff, joinAdapters, simulatedRadio
@@ -56,6 +56,7 @@ enum LibraryPhrase: CaseIterable {
         case .withoutPairing: "a peripheral whose LocalPeripheral.pairing is nil"
         case .serveLater: ", try again later as LocalPeripheral.resuming does, or"
         case .serveAgain: " Then call LocalPeripheral.run(on:) again."
+        case .endOtherLink: "disconnect the central with `ConnectedCentral.disconnect()`, or end the other program"
         case .disconnectCentral: " with `ConnectedCentral.disconnect()`"
         case .disconnectPacedCentral: ", or drop its link with ConnectedCentral.disconnect()"
         case .selectServices: "`LocalPeripheral.advertisedServices` selects"
@@ -70,6 +71,9 @@ enum LibraryPhrase: CaseIterable {
         case .checkPeer: "Check that the peer is"
         case .moreTime: ", or allow more time."
         case .orMoreTime: "; or allow more time."
+        case .sessionsGetSlots:
+            "Sessions that wait for a slot get each one that becomes free: disconnect those first with "
+                + "`Session.disconnect()`, or use a session here, too, which waits in line."
         case .blockNoExecutor: "end scans meanwhile, and don't block the thread of Central.executor"
         case .adapterIsOn: "when `Central.adapterStates` reports that it is on; a recovery plan does so at once"
         case .powerOn: "`Central.setPowered(true)`"

@@ -66,6 +66,7 @@ def test_a_protected_value_is_read_after_pairing(ble, bumble, strangers):
     record = ble.good("pair", names.NEAR, "--json").records[-1]
     assert record == {
         "address": names.NEAR, "addressType": "random", "bonded": True, "encrypted": True, "authenticated": False,
+        "wasPaired": True,
     }
     assert ble.good("read", names.NEAR, names.SECRET, "--json").values == [names.SECRET_BYTES]
     bonds = ble.good("bonds", "--json").records

@@ -53,6 +53,10 @@ extension BLEError {
         case .exclusiveUse: "the command that uses the peripheral"
         case .sessionReconnects: "the gateway connects again by itself"
         case .checkPeer: "Check that the peripheral is"
+        case .endOtherLink: "end the other program"
+        case .sessionsGetSlots:
+            "Peripherals that wait for a slot get each one that becomes free: configure fewer, or name a second adapter "
+                + "in `adapters` of the configuration."
         // The gateway's own limits can't be changed.
         case .moreTime, .orMoreTime: "."
         case .blockNoExecutor: "end other programs that scan meanwhile"
