@@ -9,6 +9,8 @@ extension GATTClient {
         package var timer: TimerCommand?
         /// The bearer must be closed, for this reason.
         package var close: DisconnectReason?
+        /// The peer has answered Database Out Of Sync to a request that nobody awaits any more. It tells that only once.
+        package var isOutOfSync = false
         /// A line for each PDU of the peer that was ignored, for debugging, without values.
         package var notes: [String] = []
 

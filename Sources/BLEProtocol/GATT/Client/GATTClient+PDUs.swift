@@ -224,22 +224,15 @@ extension GATTClient {
             learn(from: answer, to: opcode)
         }
         guard stage == .running else {
-            tellOutOfSync(answer, &output)
+            if case .success(let answer) = answer, case .error(let response) = answer.content {
+                output.isOutOfSync = response.error == .databaseOutOfSync
+            }
             return undo(&output)
         }
         switch answer {
         case .success(let answer): advance(with: answer, &output)
         case .failure(let failure): endRunning(with: failure, &output)
         }
-    }
-
-    /// A peer answers Database Out Of Sync only once, perhaps to a request that nobody awaits any more: its procedure
-    /// ends with that, too.
-    private func tellOutOfSync(_ answer: Result<GATTAnswer, GATTFailure>, _ output: inout Output) {
-        guard let id = slot?.id, case .success(let answer) = answer, case .error(let response) = answer.content,
-            response.error == .databaseOutOfSync
-        else { return }
-        output.finished.append(Finished(id: id, result: .failure(.attribute(response.error, handle: response.handle))))
     }
 
     func answer(_ opcode: ATTOpcode, _ pdu: [UInt8], sentMTU: Int) -> Result<GATTAnswer, GATTFailure> {

@@ -143,8 +143,7 @@ package struct GATTClient: Sendable {
     }
 
     /// Ends a procedure with ``GATTFailure/cancelled``, immediately. A request that the radio has taken can't be
-    /// recalled: its slot stays taken until it is answered. If that is with Database Out Of Sync, which concerns
-    /// everybody, the procedure ends with it once more. An id that has ended is ignored.
+    /// recalled: its slot stays taken until it is answered. An id that has ended is ignored.
     package mutating func cancel(_ id: ProcedureID) -> Output {
         var output = Output()
         let cancelled = Finished(id: id, result: .failure(.cancelled))

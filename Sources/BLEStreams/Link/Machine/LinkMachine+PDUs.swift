@@ -176,16 +176,13 @@ extension LinkMachine {
         if !step.values.isEmpty { take(step.values, &output) }
         if let timer = step.timer { output.clientTimer = timer }
         giveUp(step.close, &output)
+        if step.isOutOfSync {
+            chosen = ChosenServices()
+            take(tracker.outOfSyncUnawaited(), &output)
+        }
         if step.finished.isEmpty { return }
         step.finished.drain { finished in
-            guard let index = purposes.firstIndex(where: { $0.id.number == finished.id.number }) else {
-                // The peer tells that only once, whoever has asked.
-                if case .failure(let failure) = finished.result, failure.isOutOfSync {
-                    chosen = ChosenServices()
-                    take(tracker.outOfSyncUnawaited(), &output)
-                }
-                return
-            }
+            guard let index = purposes.firstIndex(where: { $0.id.number == finished.id.number }) else { return }
             ended(purposes.take(at: index).purpose, finished.result, &output)
         }
     }
