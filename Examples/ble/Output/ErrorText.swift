@@ -67,7 +67,7 @@ extension BLEError {
         case .moreTime: ", or allow more time with --timeout."
         case .orMoreTime: "; or allow more time with --timeout."
         case .sessionsGetSlots:
-            "What this command connects to again gets each slot that becomes free: connect to fewer devices at once."
+            "The devices to which this command reconnects get each slot that becomes free: connect to fewer at once."
         case .blockNoExecutor: "end scans meanwhile"
         case .adapterIsOn: "when `ble adapter` shows that it is on"
         case .powerOn: "`ble adapter on`"

@@ -90,8 +90,8 @@ struct ScanTable {
         }
         let rest = order.count - shown.count
         let total = "\(count) \(count == 1 ? "device" : "devices")"
-        let areAllHeard = devices.values.count { !$0.isHeard(at: now) } == shown.count { !$0.isHeard(at: now) }
-        let hidden = rest > 0 ? ["\(rest) weaker\(areAllHeard ? "" : " or silent") not shown"] : []
+        let hidesSilent = devices.values.count { !$0.isHeard(at: now) } > shown.count { !$0.isHeard(at: now) }
+        let hidden = rest > 0 ? ["\(rest) weaker\(hidesSilent ? " or silent" : "") not shown"] : []
         let parts = [total] + hidden + ["\(advertisements) heard"] + (isOver ? [] : ["Ctrl-C ends"])
         lines.append(parts.joined(separator: ", ").fitted(to: layout.columns))
         return lines

@@ -6,7 +6,7 @@ extension BLEStream where Element: Collection, Element.Element == UInt8 {
     /// - End: with the upstream.
     /// - Throw: an error of the upstream passes; ``BLEError/Code/overflow`` if chunks were dropped, or may have been
     ///   (see ``Link/droppedPDUs``), also before this program took over the link of an earlier one, or if the peer may
-    ///   have withheld chunks since its services had changed: the following octets would not be what the peer sent.
+    ///   have withheld chunks because its services had changed: the following octets would not be what the peer sent.
     /// - Cancellation and an early `break` close the upstream at once; the rest of a chunk is dropped, unless the
     ///   upstream is a planned subscription of a session: its next stream begins with it.
     @inlinable public var bytes: BLEStream<UInt8> {

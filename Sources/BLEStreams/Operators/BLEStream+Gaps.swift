@@ -11,10 +11,9 @@ extension BLEStream {
     ///
     /// A gap is where ``retry(_:when:)`` started again, where a buffer that keeps the newest or the oldest values
     /// dropped some, where the kernel reports that it dropped some, where a subscription was made anew because the
-    /// peripheral's services changed, and where the peripheral shows that it may have withheld values since this side
-    /// did not know of such a change. All operators pass gaps on, in order; without this operator a consumer never sees
-    /// them. Values that the kernel dropped are no gap where nobody can tell whose they were: see
-    /// ``Link/droppedPDUs``.
+    /// peripheral's services changed, and where the peripheral may have withheld values because this side did not know
+    /// of such a change. All operators pass gaps on, in order; without this operator a consumer never sees them. Values
+    /// that the kernel dropped are no gap where nobody can tell whose they were: see ``Link/droppedPDUs``.
     ///
     /// ```swift
     /// for try await item in beats.retry().withGaps() {

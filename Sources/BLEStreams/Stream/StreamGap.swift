@@ -16,7 +16,7 @@ public struct StreamGap: Sendable {
     /// another subscription, or an answer. The kernel has dropped them, an earlier program had the link, or the peer
     /// has withheld them. A consumer of values is told of that only if there is a reason; a message may have a hole.
     var mayLackValues = false
-    /// Whether the peer may have withheld them, since it had not told of a change of its services yet.
+    /// Whether the peer may have withheld them, because it had not told of a change of its services yet.
     var mayBeWithheld = false
     /// Whether a consumer is told of it also if another subscription has told of its breaks.
     private(set) var isOfOneSubscription = false

@@ -22,11 +22,11 @@ extension BLEStream where Element: Collection, Element.Element == UInt8 {
     /// - End: with the upstream, between two messages.
     /// - Throw: ``BLEError/Code/overflow`` past the maximum, if chunks were dropped, or if the kernel has dropped PDUs
     ///   that may have been chunks (see ``Link/droppedPDUs``), also before this program took over the link of an
-    ///   earlier one to which the peripheral was still sending, or if the peripheral may have withheld chunks since its
-    ///   services had changed: no message has a hole. ``BLEError/Code/ended`` if the
-    ///   upstream ends in the middle of a message; an error of the upstream passes. Complete messages are delivered
-    ///   first, and ``BLEError/received`` has the received part of the next one, including its prefix; so has
-    ///   ``BLEError/receivedParts``, with the name of the stream.
+    ///   earlier one to which the peripheral was still sending, or if the peripheral may have withheld chunks because its
+    ///   services had changed: no message has a hole. ``BLEError/Code/ended`` if the upstream ends in the middle of a
+    ///   message; an error of the upstream passes. Complete messages are delivered first, and ``BLEError/received`` has
+    ///   the received part of the next one, including its prefix; so has ``BLEError/receivedParts``, with the name of
+    ///   the stream.
     /// - Cancellation and an early `break` close the upstream at once. If it is a planned subscription of a session
     ///   whose values are octets, or one behind ``timeout(_:for:)``, ``prefix(for:)`` or
     ///   ``take(until:)-(BLEStream<Other>)``, its next stream begins with the message that is not complete, and none is

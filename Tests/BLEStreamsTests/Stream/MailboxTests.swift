@@ -24,6 +24,23 @@ import Testing
             return elements
         }
 
+        /// What is there next, in words; a gap as the closure says it.
+        func next(_ words: (StreamGap) -> String) throws -> String {
+            switch try cursor.poll() {
+            case .element(let element): "\(element)"
+            case .gap(let gap): words(gap)
+            case .pending: "pending"
+            case .end: "end"
+            }
+        }
+
+        /// A subscription reports the break of its link, which has lasted for so long.
+        func report(_ linkBreak: LinkBreak, for duration: Duration) {
+            var gap = StreamGap(reason: CancellationError(), duration: duration)
+            gap.breaks = [linkBreak]
+            mailbox.pass(gap)
+        }
+
         var counts: [Int] {
             let counters = mailbox.counters
             return [counters.received, counters.delivered, counters.dropped, counters.waiting, counters.highWaterMark]
@@ -40,19 +57,8 @@ import Testing
     @Test func `a break of the link that several report is told once, and what is lost beside it, too`() throws {
         let post = Post<Int>(.unbounded)
         let linkBreak = LinkBreak()
-        func report(_ seconds: Int) {
-            var gap = StreamGap(reason: CancellationError(), duration: .seconds(seconds))
-            gap.breaks = [linkBreak]
-            post.mailbox.pass(gap)
-        }
-        func next() throws -> String {
-            switch try post.cursor.poll() {
-            case .element(let element): "\(element)"
-            case .gap(let gap): "\(gap.dropped) dropped in \(gap.duration)"
-            case .pending: "pending"
-            case .end: "end"
-            }
-        }
+        func report(_ seconds: Int) { post.report(linkBreak, for: .seconds(seconds)) }
+        func next() throws -> String { try post.next { "\($0.dropped) dropped in \($0.duration)" } }
         report(3)
         report(4)
         post.mailbox.send(1)
@@ -125,18 +131,9 @@ import Testing
     {
         let post = Post<Int>(.newest(1))
         let linkBreak = LinkBreak()
-        func report(_ seconds: Int) {
-            var gap = StreamGap(reason: CancellationError(), duration: .seconds(seconds))
-            gap.breaks = [linkBreak]
-            post.mailbox.pass(gap)
-        }
+        func report(_ seconds: Int) { post.report(linkBreak, for: .seconds(seconds)) }
         func next() throws -> String {
-            switch try post.cursor.poll() {
-            case .element(let element): "\(element)"
-            case .gap(let gap): "\(gap.dropped) dropped, \(gap.reason == nil ? "no break" : "a break")"
-            case .pending: "pending"
-            case .end: "end"
-            }
+            try post.next { "\($0.dropped) dropped, \($0.reason == nil ? "no break" : "a break")" }
         }
         post.mailbox.send(1)
         report(3)

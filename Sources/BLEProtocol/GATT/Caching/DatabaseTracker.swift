@@ -318,8 +318,8 @@ extension DatabaseTracker {
         return output
     }
 
-    /// The peer has answered Database Out Of Sync to what nobody awaits any more, or whose result doesn't matter. A
-    /// search that is under way finds what is different; one that answers each search so is not searched for ever.
+    /// The peer has answered Database Out Of Sync to what nobody awaits any more. A search that is under way finds
+    /// what is different; a peer that answers each search so is not searched for ever.
     package mutating func outOfSyncUnawaited() -> Output {
         if isBelievable, state == .known || state == .unknown { return outOfSync() }
         var output = Output()

@@ -8,6 +8,12 @@ extension LinkMachine {
         take(tracker.outOfSync(), &output)
     }
 
+    /// The same, where nobody awaits what it has answered so: it doesn't say that again.
+    mutating func outOfSyncUnawaited(_ output: inout Output) {
+        chosen = ChosenServices()
+        take(tracker.outOfSyncUnawaited(), &output)
+    }
+
     /// An operation of the program is in the queue: the requests that verify a remembered database may follow it.
     mutating func settle(_ output: inout Output) {
         if tracker.mustSettle { take(tracker.operationBegan(), &output) }

@@ -72,7 +72,7 @@ extension LinkMachine {
         case lost(ValueConsumer, Int)
         /// PDUs of the link were dropped here that may have been its values.
         case mayLack(ValueConsumer)
-        /// The peer may have withheld its values here, since this side did not know of a change of the services.
+        /// The peer may have withheld its values here, because this side did not know of a change of the services.
         case withheld(ValueConsumer)
         /// Values behind the notices before this one.
         case values(ValueConsumer, [CharacteristicValue])

@@ -176,10 +176,7 @@ extension LinkMachine {
         if !step.values.isEmpty { take(step.values, &output) }
         if let timer = step.timer { output.clientTimer = timer }
         giveUp(step.close, &output)
-        if step.isOutOfSync {
-            chosen = ChosenServices()
-            take(tracker.outOfSyncUnawaited(), &output)
-        }
+        if step.isOutOfSync { outOfSyncUnawaited(&output) }
         if step.finished.isEmpty { return }
         step.finished.drain { finished in
             guard let index = purposes.firstIndex(where: { $0.id.number == finished.id.number }) else { return }

@@ -10,7 +10,7 @@ final class ValueConsumer: Sendable {
     let lost: @Sendable (Int) -> Void
     /// Called where PDUs of the link were dropped and nobody knows whose they were: a message may have a hole here.
     let mayLack: @Sendable () -> Void
-    /// Called where the peer may have withheld values, since this side did not know that its services had changed: the
+    /// Called where the peer may have withheld values, because this side did not know that its services had changed: the
     /// subscription goes on as it was.
     let withheld: @Sendable () -> Void
     /// Ends the consumer's stream; without an error when this side closed the link.
